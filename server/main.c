@@ -1,6 +1,6 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
-#include "access/keys.h"
+#include "access/api_keys.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "core/log.h"
@@ -10,9 +10,9 @@
 #include "jobs/jobs.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
-#include "state/audit.h"
+#include "state/audit_log.h"
+#include "state/disk_thread.h"
 #include "state/file_store.h"
-#include "state/worker.h"
 
 #include "sluice/engine.h"
 
@@ -98,9 +98,9 @@ static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
     char path[2 * SV_OPTION_TEXT_MAX];
-    struct sv_keys *keys = sv_keys_create(options->api_keys_file, &err);
-    bool checked = keys && sv_listeners_check(options, sv_keys_are_set(keys), &err);
-    sv_keys_destroy(keys);
+    struct sv_api_keys *keys = sv_api_keys_create(options->api_keys_file, &err);
+    bool checked = keys && sv_listeners_check(options, sv_api_keys_are_required(keys), &err);
+    sv_api_keys_destroy(keys);
     if (!checked || !sv_registry_check_store(options->store, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
         return EXIT_BAD_OPTIONS;
@@ -198,7 +198,7 @@ static bool open_state(struct daemon *daemon, struct sl_err *err)
     bool ok = (server->state = sv_state_open(daemon->options.state, err)) &&
               (server->audit = sv_audit_open(server->state, err)) &&
               (server->files = sv_file_store_open(server->state, server, err)) &&
-              (server->worker = sv_worker_start(err));
+              (server->disk_thread = sv_disk_thread_start(err));
     return ok || sl_wrap(err, "state");
 }
 
@@ -279,21 +279,21 @@ static bool load_models(struct daemon *daemon, struct sl_err *err)
     return daemon->server.registry && sv_registry_load(daemon->server.registry, err);
 }
 
-static void log_keys(struct sv_keys *keys)
+static void log_keys(struct sv_api_keys *keys)
 {
-    if (sv_keys_are_set(keys))
-        SV_LOG(SV_LOG_INFO, "API keys", sv_str("file", sv_keys_file(keys)),
-               sv_int("keys", sv_keys_count(keys)));
+    if (sv_api_keys_are_required(keys))
+        SV_LOG(SV_LOG_INFO, "API keys", sv_str("file", sv_api_keys_file(keys)),
+               sv_int("keys", sv_api_keys_count(keys)));
 }
 
 static bool open_listeners(struct daemon *daemon, struct sl_err *err)
 {
-    struct sv_keys *keys = sv_keys_create(daemon->options.api_keys_file, err);
+    struct sv_api_keys *keys = sv_api_keys_create(daemon->options.api_keys_file, err);
     daemon->server.keys = keys;
     if (!keys)
         return false;
     log_keys(keys);
-    daemon->listeners = sv_listeners_open(&daemon->options, sv_keys_are_set(keys), err);
+    daemon->listeners = sv_listeners_open(&daemon->options, sv_api_keys_are_required(keys), err);
     return daemon->listeners != NULL;
 }
 
@@ -319,8 +319,8 @@ static bool build(struct daemon *daemon, struct sl_err *err)
 static void tear_down(struct daemon *daemon)
 {
     sv_listeners_close(daemon->listeners);
-    sv_keys_destroy(daemon->server.keys);
-    sv_worker_stop(daemon->server.worker); /* its tasks may concern jobs, */
+    sv_api_keys_destroy(daemon->server.keys);
+    sv_disk_thread_stop(daemon->server.disk_thread); /* its tasks may concern jobs, */
     sv_jobs_close(daemon->server.jobs); /* and these ask the registry, which asks the scheduler */
     sv_scheduler_stop(daemon->server.scheduler); /* requests give their versions back */
     sv_registry_stop(daemon->server.registry);   /* its changes are audited */
@@ -340,7 +340,7 @@ static void reload(struct daemon *daemon)
 {
     struct sl_err err;
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)sl_now_ns() / 1000);
-    if (sv_keys_reload(daemon->server.keys, &err))
+    if (sv_api_keys_reload(daemon->server.keys, &err))
         log_keys(daemon->server.keys);
     else
         SV_LOG(SV_LOG_ERROR, "API keys stay as they were", sv_str("reason", err.text));

@@ -4,7 +4,7 @@
  * of them is ready, which at 64 connections costs more than the reading. */
 #include "bench/bench.h"
 #include "base/clock.h"
-#include "bench/bench_stream.h"
+#include "bench/bench_connection.h"
 
 #include <assert.h>
 #include <curl/curl.h>
@@ -20,7 +20,7 @@ struct bench {
     CURLM *multi;
     int epoll;
     int64_t timer_ns; /* when to call curl; 0: no timer */
-    struct bench_stream *streams;
+    struct bench_connection *streams;
     int64_t next, until; /* numbers of requests, half open */
     int64_t stop_ns;     /* no new request after this; 0: no limit */
     int active;          /* streams with a request in flight */
@@ -68,10 +68,10 @@ static int wait_ms(const struct bench *b)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void start(struct bench *b, struct bench_stream *s)
+static void start(struct bench *b, struct bench_connection *s)
 {
     bool begun =
-        bench_stream_begin(s, b->next) && curl_multi_add_handle(b->multi, s->easy) == CURLM_OK;
+        bench_connection_begin(s, b->next) && curl_multi_add_handle(b->multi, s->easy) == CURLM_OK;
     b->next++;
     b->active += begun;
     b->out_of_memory |= !begun;
@@ -88,12 +88,12 @@ static void collect(struct bench *b)
     int left;
     CURLMsg *message;
     while ((message = curl_multi_info_read(b->multi, &left))) {
-        struct bench_stream *s = NULL;
+        struct bench_connection *s = NULL;
         int code = (int)message->data.result;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&s);
         assert(s);
         (void)curl_multi_remove_handle(b->multi, s->easy);
-        bench_stream_finish(s, code, b->result);
+        bench_connection_finish(s, code, b->result);
         b->active--;
         if (has_next(b))
             start(b, s);
@@ -174,7 +174,7 @@ static bool prepare(struct bench *b)
     if (b->epoll < 0 || !b->multi || !b->streams)
         return false;
     for (int i = 0; i < b->plan->connections; i++)
-        if (!bench_stream_init(&b->streams[i], b->plan, b->result))
+        if (!bench_connection_init(&b->streams[i], b->plan, b->result))
             return false;
     return curl_multi_setopt(b->multi, CURLMOPT_SOCKETFUNCTION, watch_socket) == CURLM_OK &&
            curl_multi_setopt(b->multi, CURLMOPT_SOCKETDATA, b) == CURLM_OK &&
@@ -188,7 +188,7 @@ static bool prepare(struct bench *b)
 static void tear_down(struct bench *b)
 {
     for (int i = 0; b->streams && i < b->plan->connections; i++)
-        bench_stream_release(&b->streams[i]);
+        bench_connection_release(&b->streams[i]);
     free(b->streams);
     if (b->multi)
         (void)curl_multi_cleanup(b->multi);
@@ -196,7 +196,8 @@ static void tear_down(struct bench *b)
         (void)close(b->epoll);
 }
 
-bool bench_run(const struct bench_plan *plan, struct bench_result *result, struct fault *fault)
+bool bench_run(const struct bench_plan *plan, struct bench_result *result,
+               struct client_error *failure)
 {
     struct bench b = {.plan = plan, .result = result, .epoll = -1};
     assert(plan->connections > 0);
@@ -207,5 +208,5 @@ bool bench_run(const struct bench_plan *plan, struct bench_result *result, struc
     if (prepared)
         measure(&b);
     tear_down(&b);
-    return (prepared && !b.out_of_memory) || fault_no_memory(fault);
+    return (prepared && !b.out_of_memory) || client_error_no_memory(failure);
 }

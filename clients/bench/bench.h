@@ -6,9 +6,9 @@
  * classifications it parses the headers. */
 #pragma once
 
-#include "bench/histogram.h"
+#include "bench/latency_histogram.h"
+#include "common/client_error.h"
 #include "common/endpoint.h"
-#include "common/fault.h"
 
 #include <stdint.h>
 
@@ -47,5 +47,5 @@ struct bench_result {
 
 /* Failed requests are counted; they do not fail the run. Nothing is measured after a warm-up with
  * failures. */
-bool bench_run(const struct bench_plan *plan, struct bench_result *result, struct fault *fault)
-    SL_MUST_CHECK;
+bool bench_run(const struct bench_plan *plan, struct bench_result *result,
+               struct client_error *failure) SL_MUST_CHECK;

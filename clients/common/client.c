@@ -89,12 +89,12 @@ static bool prepare(struct client *client)
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body) == CURLE_OK;
 }
 
-struct client *client_create(const struct client_options *options, struct fault *fault)
+struct client *client_create(const struct client_options *options, struct client_error *failure)
 {
     size_t length = strlen(options->endpoint.url);
     if (length == 0 || length >= ENDPOINT_URL_MAX / 2) {
-        (void)fault_set(fault, EXIT_USAGE, "invalid URL of %zu bytes: expected 1 to %d", length,
-                        ENDPOINT_URL_MAX / 2);
+        (void)client_error_set(failure, EXIT_USAGE, "invalid URL of %zu bytes: expected 1 to %d",
+                               length, ENDPOINT_URL_MAX / 2);
         return NULL;
     }
     struct client *client = calloc(1, sizeof *client);
@@ -105,7 +105,7 @@ struct client *client_create(const struct client_options *options, struct fault 
     if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && prepare(client))
         return client;
     client_destroy(client);
-    (void)fault_no_memory(fault);
+    (void)client_error_no_memory(failure);
     return NULL;
 }
 
@@ -174,7 +174,7 @@ static bool set_method(CURL *easy, const struct client_request *request)
 }
 
 static bool set_url(struct client *client, const struct client_request *request,
-                    struct fault *fault)
+                    struct client_error *failure)
 {
     struct sl_buffer path = {0};
     write_path(client, request, &path);
@@ -184,8 +184,9 @@ static bool set_url(struct client *client, const struct client_request *request,
         (request->file ? set_form(client, request->file) : set_method(client->easy, request));
     sl_buffer_release(&path);
     if (!fits)
-        return fault_set(fault, EXIT_USAGE, "'%.64s...' is too long for a URL", request->argument);
-    return good || fault_no_memory(fault);
+        return client_error_set(failure, EXIT_USAGE, "'%.64s...' is too long for a URL",
+                                request->argument);
+    return good || client_error_no_memory(failure);
 }
 
 /* A header's value, or "". */
@@ -197,32 +198,34 @@ static const char *header(const struct client *client, const char *name)
     return found->value;
 }
 
-static bool fail_transport(const struct client *client, CURLcode code, struct fault *fault)
+static bool fail_transport(const struct client *client, CURLcode code, struct client_error *failure)
 {
     const char *why = client->curl_error[0] ? client->curl_error : curl_easy_strerror(code);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return fault_set(fault, EXIT_FAILED,
-                         "no response from %s within %.3g s; --timeout sets the limit",
-                         client->endpoint.url, (double)client->timeout_ms / 1000);
+        return client_error_set(failure, EXIT_FAILED,
+                                "no response from %s within %.3g s; --timeout sets the limit",
+                                client->endpoint.url, (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        return fault_set(fault, EXIT_FAILED,
-                         "cannot reach %s: %s; is sluiced running? Else set its address with --url",
-                         client->endpoint.url, why);
+        return client_error_set(
+            failure, EXIT_FAILED,
+            "cannot reach %s: %s; is sluiced running? Else set its address with --url",
+            client->endpoint.url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
-        return fault_set(fault, EXIT_USAGE, "invalid URL '%s': %s", client->endpoint.url, why);
-    return fault_set(fault, EXIT_FAILED, "the response from %s was cut short: %s",
-                     client->endpoint.url, why);
+        return client_error_set(failure, EXIT_USAGE, "invalid URL '%s': %s", client->endpoint.url,
+                                why);
+    return client_error_set(failure, EXIT_FAILED, "the response from %s was cut short: %s",
+                            client->endpoint.url, why);
 }
 
 static bool send_once(struct client *client, const struct client_request *request, int64_t left_ms,
-                      struct client_response *response, struct fault *fault)
+                      struct client_response *response, struct client_error *failure)
 {
     struct transfer transfer = {.client = client, .request = request, .response = response};
     sl_buffer_clear(&response->body);
     client->curl_error[0] = '\0';
     (void)curl_easy_setopt(client->easy, CURLOPT_WRITEDATA, &transfer);
     if (!set_time(client, request, left_ms))
-        return fault_no_memory(fault);
+        return client_error_no_memory(failure);
     CURLcode code = curl_easy_perform(client->easy);
     response->status = status_of(client);
     (void)snprintf(response->request_id, sizeof response->request_id, "%s",
@@ -230,7 +233,7 @@ static bool send_once(struct client *client, const struct client_request *reques
     (void)snprintf(response->code, sizeof response->code, "%s", header(client, "x-sluice-error"));
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.stopped))
         return true;
-    return fail_transport(client, code, fault);
+    return fail_transport(client, code, failure);
 }
 
 /* The delay that the response asks for; without one, exponential backoff. */
@@ -258,14 +261,14 @@ static void sleep_ms(int64_t ms)
 }
 
 bool client_send(struct client *client, const struct client_request *request,
-                 struct client_response *response, struct fault *fault)
+                 struct client_response *response, struct client_error *failure)
 {
     int64_t deadline = now_ms() + client->timeout_ms;
     int64_t left_ms = client->timeout_ms;
-    if (!set_url(client, request, fault))
+    if (!set_url(client, request, failure))
         return false;
     for (int attempt = 0;; attempt++) {
-        if (!send_once(client, request, left_ms, response, fault))
+        if (!send_once(client, request, left_ms, response, failure))
             return false;
         bool unavailable = response->status == 429 || response->status == 503;
         if (!unavailable || request->no_retry || attempt + 1 == ATTEMPTS_MAX)

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "common/client_error.h"
 #include "common/endpoint.h"
-#include "common/fault.h"
 
 #include <stdint.h>
 
@@ -38,15 +38,15 @@ enum { CLIENT_ID_MAX = 128 };
 struct client_response {
     int status;
     struct sl_buffer body;
-    char request_id[CLIENT_ID_MAX]; /* as in the daemon's log */
-    char code[FAULT_CODE_MAX];      /* the daemon's error code; "": none */
+    char request_id[CLIENT_ID_MAX];   /* as in the daemon's log */
+    char code[CLIENT_ERROR_CODE_MAX]; /* the daemon's error code; "": none */
 };
 
-struct client *client_create(const struct client_options *options, struct fault *fault)
+struct client *client_create(const struct client_options *options, struct client_error *failure)
     SL_MUST_CHECK;
 void client_destroy(struct client *client); /* NULL is fine */
 
 /* True when a response arrived, whatever its status. */
 bool client_send(struct client *client, const struct client_request *request,
-                 struct client_response *response, struct fault *fault) SL_MUST_CHECK;
+                 struct client_response *response, struct client_error *failure) SL_MUST_CHECK;
 void client_response_release(struct client_response *response);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool handle_line(const struct events *e, const char *line, size_t count)
+static bool handle_line(const struct sse_parser *e, const char *line, size_t count)
 {
     static const char field[] = "data:";
     size_t skip = sizeof field - 1;
@@ -20,7 +20,7 @@ static bool handle_line(const struct events *e, const char *line, size_t count)
 }
 
 /* The end of a line whose beginning was kept. */
-static bool finish_line(struct events *e, const char *rest, size_t count)
+static bool finish_line(struct sse_parser *e, const char *rest, size_t count)
 {
     sl_buffer_append(&e->line, rest, count);
     bool more = !e->line.failed && handle_line(e, e->line.data, e->line.bytes);
@@ -28,7 +28,7 @@ static bool finish_line(struct events *e, const char *rest, size_t count)
     return more;
 }
 
-bool events_feed(struct events *e, const char *data, size_t count)
+bool sse_parser_feed(struct sse_parser *e, const char *data, size_t count)
 {
     const char *end;
     e->line.bytes_max = EVENT_BYTES_MAX;
@@ -45,7 +45,7 @@ bool events_feed(struct events *e, const char *data, size_t count)
     return !e->line.failed;
 }
 
-void events_release(struct events *e)
+void sse_parser_release(struct sse_parser *e)
 {
     sl_buffer_release(&e->line);
 }

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 
 /* Set on_event and context, leave the rest zero. */
-struct events {
+struct sse_parser {
     /* Gets what follows `data: `, without a NUL at the end. Returns false to stop. */
     bool (*on_event)(void *context, const char *data, size_t count);
     void *context;
@@ -17,5 +17,5 @@ struct events {
 enum { EVENT_BYTES_MAX = 16 << 20 };
 
 /* False: on_event returned false, an event is longer than EVENT_BYTES_MAX, or out of memory. */
-bool events_feed(struct events *e, const char *data, size_t count) SL_MUST_CHECK;
-void events_release(struct events *e);
+bool sse_parser_feed(struct sse_parser *e, const char *data, size_t count) SL_MUST_CHECK;
+void sse_parser_release(struct sse_parser *e);

@@ -1,7 +1,7 @@
 /* ctl_bench.c - `sluicectl bench`: load-tests a running daemon. */
 #include "bench/bench.h"
-#include "bench/bench_texts.h"
-#include "sluicectl/ctl.h"
+#include "bench/bench_classify_requests.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -80,13 +80,13 @@ static char *write_body(void *context, int64_t number)
 
 /* Reports how many requests failed, of the warm-up or after it, and why the first did. */
 static bool count_failures(const struct bench_plan *plan, const struct bench_result *r,
-                           const char *why, struct fault *fault)
+                           const char *why, struct client_error *failure)
 {
     bool warm = r->warm_up_failed > 0;
-    return fault_set(fault, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %s",
-                     (long long)(warm ? r->warm_up_failed : r->failed),
-                     (long long)(warm ? plan->warm_up : r->failed + r->done),
-                     warm ? " of the warm-up" : "", why);
+    return client_error_set(failure, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %s",
+                            (long long)(warm ? r->warm_up_failed : r->failed),
+                            (long long)(warm ? plan->warm_up : r->failed + r->done),
+                            warm ? " of the warm-up" : "", why);
 }
 
 static bool is_bad_input(int status)
@@ -101,45 +101,46 @@ static bool all_invalid(const struct bench_result *result)
     return result->done == 0 && is_bad_input(result->failure_status);
 }
 
-/* Sets the fault to what went wrong, with the daemon's message for the first failed request. */
+/* Sets the failure to what went wrong, with the daemon's message for the first failed request. */
 static bool explain(const struct bench_plan *plan, const struct bench_result *result,
-                    struct fault *fault)
+                    struct client_error *failure)
 {
     struct client_response response = {.status = result->failure_status};
-    struct fault rejection = {0};
+    struct client_error rejection = {0};
     if (result->failure[0] != '{')
-        return count_failures(plan, result, result->failure, fault);
+        return count_failures(plan, result, result->failure, failure);
     sl_buffer_append_string(&response.body, result->failure);
     if (response.body.failed)
-        return fault_no_memory(fault);
-    (void)fault_from_response(&response, &rejection);
+        return client_error_no_memory(failure);
+    (void)client_error_from_response(&response, &rejection);
     client_response_release(&response);
     if (all_invalid(result))
-        *fault = rejection;
+        *failure = rejection;
     else
-        (void)count_failures(plan, result, rejection.err.text, fault);
+        (void)count_failures(plan, result, rejection.err.text, failure);
     if (plan->texts > 0 && is_bad_input(result->failure_status))
-        fault->hint = "`sluicectl classify - < FILE` reports the lines that are not accepted";
+        failure->hint = "`sluicectl classify - < FILE` reports the lines that are not accepted";
     return false;
 }
 
 /* Runs the plan and prints the results. */
 static bool run_plan(const struct bench_plan *plan, const char *model, bool json,
-                     struct fault *fault)
+                     struct client_error *failure)
 {
     struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
     if (!result)
-        return fault_no_memory(fault);
-    bool good = bench_run(plan, result, fault);
+        return client_error_no_memory(failure);
+    bool good = bench_run(plan, result, failure);
     if (good && result->done > 0)
         print_bench(plan, result, model, json);
     if (good && result->failure[0])
-        good = explain(plan, result, fault);
+        good = explain(plan, result, failure);
     free(result);
     return good;
 }
 
-static bool measure(const struct ctl *ctl, struct request_template *template, struct fault *fault)
+static bool measure(const struct ctl_options *ctl, struct request_template *template,
+                    struct client_error *failure)
 {
     const struct arguments *a = template->arguments;
     int64_t connections = value_or(&a->connections, CONNECTIONS);
@@ -153,19 +154,19 @@ static bool measure(const struct ctl *ctl, struct request_template *template, st
         .stream = !a->no_stream,
         .body = write_body,
         .context = template};
-    return run_plan(&plan, template->model, ctl->json, fault);
+    return run_plan(&plan, template->model, ctl->json, failure);
 }
 
 /* ---- classification -------------------------------------------------------------------------- */
 
-static bool measure_classes(const struct ctl *ctl, const struct arguments *a, const char *model,
-                            struct fault *fault)
+static bool measure_classes(const struct ctl_options *ctl, const struct arguments *a,
+                            const char *model, struct client_error *failure)
 {
-    struct bench_texts texts;
+    struct bench_classify_requests texts;
     char path[1024];
     int64_t connections = value_or(&a->connections, CLASSIFY_CONNECTIONS);
     (void)snprintf(path, sizeof path, "/models/%s/predict", model);
-    if (!bench_texts_read(&texts, a->classify, (int)value_or(&a->texts, 1), fault))
+    if (!bench_classify_requests_read(&texts, a->classify, (int)value_or(&a->texts, 1), failure))
         return false;
     const struct bench_plan plan = {.endpoint = ctl_endpoint(ctl),
                                     .path = path,
@@ -175,19 +176,20 @@ static bool measure_classes(const struct ctl *ctl, const struct arguments *a, co
                                     .warm_up = value_or(&a->warm_up, connections),
                                     .timeout_ms = ctl_timeout_ms(ctl),
                                     .texts = texts.each,
-                                    .body = bench_texts_body,
+                                    .body = bench_classify_requests_body,
                                     .context = &texts};
-    bool good = run_plan(&plan, model, ctl->json, fault);
-    bench_texts_release(&texts);
+    bool good = run_plan(&plan, model, ctl->json, failure);
+    bench_classify_requests_release(&texts);
     return good;
 }
 
-static bool run_classes(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+static bool run_classes(const struct ctl_options *ctl, const struct arguments *a,
+                        struct client_error *failure)
 {
     struct print_info info = {0};
-    struct client *client = ctl_client(ctl, fault);
-    bool good = client && ctl_classifier(client, a->model, &info, fault) &&
-                measure_classes(ctl, a, info.model, fault);
+    struct client *client = ctl_client(ctl, failure);
+    bool good = client && ctl_classifier(client, a->model, &info, failure) &&
+                measure_classes(ctl, a, info.model, failure);
     print_info_release(&info);
     client_destroy(client);
     return good;
@@ -210,7 +212,7 @@ static const char *first_given(const struct given *options)
 }
 
 /* Rejects options that would have no effect. */
-static bool check(const struct arguments *a, struct fault *fault)
+static bool check(const struct arguments *a, struct client_error *failure)
 {
     const char *writing = first_given((const struct given[]){{"tokens", a->tokens.given},
                                                              {"prompt", a->prompt},
@@ -221,23 +223,24 @@ static bool check(const struct arguments *a, struct fault *fault)
     const char *classifying = first_given(
         (const struct given[]){{"texts", a->texts.given}, {"seconds", a->seconds.given}, {0}});
     if (a->classify && writing)
-        return fault_set(fault, EXIT_USAGE, "--%s has no effect with --classify", writing);
+        return client_error_set(failure, EXIT_USAGE, "--%s has no effect with --classify", writing);
     return a->classify || !classifying ||
-           fault_set(fault, EXIT_USAGE, "--%s needs --classify", classifying);
+           client_error_set(failure, EXIT_USAGE, "--%s needs --classify", classifying);
 }
 
-static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
 {
     const struct arguments *a = values;
     (void)operand;
-    if (!check(a, fault))
+    if (!check(a, failure))
         return false;
     if (a->classify)
-        return run_classes(ctl, a, fault);
-    struct client *client = ctl_client(ctl, fault);
-    char *model = client ? ctl_model(client, a->model, fault) : NULL;
+        return run_classes(ctl, a, failure);
+    struct client *client = ctl_client(ctl, failure);
+    char *model = client ? ctl_model(client, a->model, failure) : NULL;
     struct request_template template = {.arguments = a, .model = model};
-    bool good = model && measure(ctl, &template, fault);
+    bool good = model && measure(ctl, &template, failure);
     free(model);
     client_destroy(client);
     return good;

@@ -1,5 +1,5 @@
 /* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -41,15 +41,15 @@ static const char notes[] =
 
 /* The state of one command, over all its requests. */
 struct job {
-    const struct ctl *ctl;
+    const struct ctl_options *ctl;
     const struct arguments *arguments;
     struct client *client;
-    char path[PATH_BYTES];     /* of the inference endpoint */
-    int texts_max;             /* per request; halved when the daemon cannot hold so many */
-    size_t bytes_max;          /* per request, of its texts as JSON */
-    bool has_skipped;          /* some text could not be classified */
-    char code[FAULT_CODE_MAX]; /* the daemon's error code for the last of them */
-    const char *what;          /* "text" or "line", for messages */
+    char path[PATH_BYTES];            /* of the inference endpoint */
+    int texts_max;                    /* per request; halved when the daemon cannot hold so many */
+    size_t bytes_max;                 /* per request, of its texts as JSON */
+    bool has_skipped;                 /* some text could not be classified */
+    char code[CLIENT_ERROR_CODE_MAX]; /* the daemon's error code for the last of them */
+    const char *what;                 /* "text" or "line", for messages */
     struct class_printer printer;
 
     char *texts[TEXTS_MAX];     /* not sent yet */
@@ -61,10 +61,10 @@ struct job {
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* Finds the endpoint of the classifier to use, and the limits of one request. */
-static bool find_model(struct job *job, struct fault *fault)
+static bool find_model(struct job *job, struct client_error *failure)
 {
     struct print_info info = {0};
-    if (!ctl_classifier(job->client, job->arguments->model, &info, fault))
+    if (!ctl_classifier(job->client, job->arguments->model, &info, failure))
         return false;
     (void)snprintf(job->path, sizeof job->path, "/v2/models/%s/infer", info.model);
     job->texts_max = info.texts_max < TEXTS_MAX ? (int)info.texts_max : TEXTS_MAX;
@@ -103,7 +103,7 @@ static void report(struct job *job, int64_t number, const char *why)
 }
 
 /* Which of the first `count` texts an error is about; -1: not about a single text. */
-static int rejected_text(int count, int status, const struct fault *rejection)
+static int rejected_text(int count, int status, const struct client_error *rejection)
 {
     if (status == 413 && count == 1)
         return 0;
@@ -125,17 +125,17 @@ static void drop_texts(struct job *job, int first, int count)
 /* An error about one text drops that text. One about several together, such as too many tokens,
  * may not hold for half of them: the next request is smaller. Any other error fails the command. */
 static bool handle_error(struct job *job, int count, const struct client_response *response,
-                         struct fault *fault)
+                         struct client_error *failure)
 {
-    struct fault rejection = {0};
-    (void)fault_from_response(response, &rejection);
+    struct client_error rejection = {0};
+    (void)client_error_from_response(response, &rejection);
     int index = rejected_text(count, response->status, &rejection);
     if (index < 0 && count > 1 && (response->status == 400 || response->status == 413)) {
         job->texts_max = count / 2;
         return true;
     }
     if (index < 0) {
-        *fault = rejection;
+        *failure = rejection;
         return false;
     }
     report(job, job->numbers[index], rejection.err.text);
@@ -146,19 +146,19 @@ static bool handle_error(struct job *job, int count, const struct client_respons
 
 /* Sends the first texts in one request. Afterwards fewer texts are left, or the next request is
  * smaller, or it failed. */
-static bool send_batch(struct job *job, struct fault *fault)
+static bool send_batch(struct job *job, struct client_error *failure)
 {
     struct client_response response = {0};
     int count = job->count < job->texts_max ? job->count : job->texts_max;
     char *body = write_body(job->arguments, job->texts, count);
     const struct client_request request = {.path = job->path, .body = body};
-    bool good =
-        (body || fault_no_memory(fault)) && client_send(job->client, &request, &response, fault);
+    bool good = (body || client_error_no_memory(failure)) &&
+                client_send(job->client, &request, &response, failure);
     if (good && response.status != 200)
-        good = handle_error(job, count, &response, fault);
+        good = handle_error(job, count, &response, failure);
     else if (good) {
         good = print_classes(&job->printer, &response.body, (const char *const *)job->texts, count,
-                             fault);
+                             failure);
         drop_texts(job, 0, count);
     }
     client_response_release(&response);
@@ -174,11 +174,11 @@ static void drop_all(struct job *job)
 
 /* Classifies all texts that were added. Sends a request for as many texts as the daemon holds, and
  * at most one more for each text that is rejected. */
-static bool flush(struct job *job, struct fault *fault)
+static bool flush(struct job *job, struct client_error *failure)
 {
     bool good = true;
     while (good && job->count > 0)
-        good = send_batch(job, fault);
+        good = send_batch(job, failure);
     drop_all(job);
     return good;
 }
@@ -196,18 +196,19 @@ static size_t json_bytes(const char *text)
 
 /* Copies the text. One that is too long for any request is sent alone, so that the daemon reports
  * it. */
-static bool add(struct job *job, const char *text, int64_t number, struct fault *fault)
+static bool add(struct job *job, const char *text, int64_t number, struct client_error *failure)
 {
     size_t bytes = json_bytes(text) + 1;
     if (bytes == 1) {
         report(job, number, "is not UTF-8");
         return true;
     }
-    if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) && !flush(job, fault))
+    if ((job->count == job->texts_max || job->bytes + bytes > job->bytes_max) &&
+        !flush(job, failure))
         return false;
     char *copy = strdup(text);
     if (!copy)
-        return fault_no_memory(fault);
+        return client_error_no_memory(failure);
     job->numbers[job->count] = number;
     job->texts[job->count++] = copy;
     // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the copy is the job's, flush frees it
@@ -215,11 +216,11 @@ static bool add(struct job *job, const char *text, int64_t number, struct fault 
     return true;
 }
 
-static bool add_words(struct job *job, struct fault *fault)
+static bool add_words(struct job *job, struct client_error *failure)
 {
     bool good = true;
     for (int i = 0; i < job->ctl->operand_count && good; i++)
-        good = add(job, job->ctl->operands[i], i + 1, fault);
+        good = add(job, job->ctl->operands[i], i + 1, failure);
     return good;
 }
 
@@ -237,7 +238,7 @@ static int64_t read_line(char *line, size_t capacity)
 }
 
 static bool add_line(struct job *job, char *line, int64_t length, int64_t number,
-                     struct fault *fault)
+                     struct client_error *failure)
 {
     while (length > 0 && length <= LINE_BYTES_MAX + 1 && line[length - 1] == '\r')
         length--;
@@ -247,24 +248,24 @@ static bool add_line(struct job *job, char *line, int64_t length, int64_t number
     }
     line[length] = '\0';
     if (strlen(line) == (size_t)length)
-        return length == 0 || add(job, line, number, fault);
+        return length == 0 || add(job, line, number, failure);
     report(job, number, "contains a NUL byte");
     return true;
 }
 
 /* Skips empty lines. */
-static bool add_lines(struct job *job, struct fault *fault)
+static bool add_lines(struct job *job, struct client_error *failure)
 {
     if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
-        return fault_set(fault, EXIT_USAGE,
-                         "missing text: give TEXT, or pipe lines to standard input");
+        return client_error_set(failure, EXIT_USAGE,
+                                "missing text: give TEXT, or pipe lines to standard input");
     char *line = malloc(LINE_BYTES_MAX + 1);
     bool good = true;
     int64_t length;
     if (!line)
-        return fault_no_memory(fault);
+        return client_error_no_memory(failure);
     for (int64_t number = 1; good && (length = read_line(line, LINE_BYTES_MAX + 1)) >= 0; number++)
-        good = add_line(job, line, length, number, fault);
+        good = add_line(job, line, length, number, failure);
     free(line);
     return good;
 }
@@ -279,43 +280,44 @@ static void report_truncated(const struct class_printer *printer)
 }
 
 /* The texts were reported already: sets only the exit code, and the daemon's last error code. */
-static bool fail_silently(const struct job *job, struct fault *fault)
+static bool fail_silently(const struct job *job, struct client_error *failure)
 {
-    (void)fault_set(fault, EXIT_FAILED, "%s", "");
-    memcpy(fault->code, job->code, sizeof fault->code);
+    (void)client_error_set(failure, EXIT_FAILED, "%s", "");
+    memcpy(failure->code, job->code, sizeof failure->code);
     return false;
 }
 
-static bool classify(struct job *job, struct fault *fault)
+static bool classify(struct job *job, struct client_error *failure)
 {
     bool words = !ctl_reads_input(job->ctl);
     job->what = words ? "text" : "line";
-    bool good = words ? add_words(job, fault) : add_lines(job, fault);
+    bool good = words ? add_words(job, failure) : add_lines(job, failure);
     if (!good) {
         drop_all(job);
         return false;
     }
-    if (!flush(job, fault))
+    if (!flush(job, failure))
         return false;
     report_truncated(&job->printer);
-    return !job->has_skipped || fail_silently(job, fault);
+    return !job->has_skipped || fail_silently(job, failure);
 }
 
-static enum print_format format_of(const struct ctl *ctl)
+static enum print_format format_of(const struct ctl_options *ctl)
 {
     if (ctl->json)
         return PRINT_OBJECTS;
     return isatty(STDOUT_FILENO) ? PRINT_TABLE : PRINT_ROWS;
 }
 
-static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
 {
     struct job job = {.ctl = ctl,
                       .arguments = values,
-                      .client = ctl_client(ctl, fault),
+                      .client = ctl_client(ctl, failure),
                       .printer.format = format_of(ctl)};
     (void)operand;
-    bool good = job.client && find_model(&job, fault) && classify(&job, fault);
+    bool good = job.client && find_model(&job, failure) && classify(&job, failure);
     client_destroy(job.client);
     return good;
 }

@@ -1,6 +1,6 @@
 /* ctl_complete.c - `sluicectl complete`: continues a text. */
 #include "common/sse_parser.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>
@@ -44,23 +44,24 @@ static const struct sl_option rows[] = {
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static bool read_input(const struct ctl *ctl, struct sl_buffer *text, struct fault *fault)
+static bool read_input(const struct ctl_options *ctl, struct sl_buffer *text,
+                       struct client_error *failure)
 {
     enum { INPUT_BYTES_MAX = 64 << 20 };
 
     char buffer[1 << 14];
     size_t count;
     if (ctl->operand_count == 0 && isatty(STDIN_FILENO))
-        return fault_set(fault, EXIT_USAGE,
-                         "missing text: give TEXT, or pipe one to standard input");
+        return client_error_set(failure, EXIT_USAGE,
+                                "missing text: give TEXT, or pipe one to standard input");
     text->bytes_max = INPUT_BYTES_MAX;
     while (!text->failed && (count = fread(buffer, 1, sizeof buffer, stdin)) > 0)
         sl_buffer_append(text, buffer, count);
     if (ferror(stdin))
-        return fault_set(fault, EXIT_FAILED, "cannot read standard input");
+        return client_error_set(failure, EXIT_FAILED, "cannot read standard input");
     if (text->is_full)
-        return fault_set(fault, EXIT_FAILED, "standard input is longer than 64 MiB");
-    return !text->failed || fault_no_memory(fault);
+        return client_error_set(failure, EXIT_FAILED, "standard input is longer than 64 MiB");
+    return !text->failed || client_error_no_memory(failure);
 }
 
 static void add_number(json_t *object, const char *name, const struct sl_given_real *number)
@@ -110,9 +111,9 @@ static char *write_body(const struct arguments *a, const char *model,
 /* Prints a stream to standard output. */
 struct stream_printer {
     bool json, usage;
-    bool ended, failed; /* ended: [DONE] has arrived; failed: the fault is set */
-    struct fault *fault;
-    struct events events;
+    bool ended, failed; /* ended: [DONE] has arrived; failed: the failure is set */
+    struct client_error *failure;
+    struct sse_parser events;
 };
 
 static bool on_event(void *context, const char *data, size_t count)
@@ -123,55 +124,57 @@ static bool on_event(void *context, const char *data, size_t count)
         printer->ended = true;
         return true;
     }
-    printer->failed |= printer->json ? !print_event(data, count, printer->fault)
-                                     : !print_texts(data, count, printer->usage, printer->fault);
+    printer->failed |= printer->json ? !print_event(data, count, printer->failure)
+                                     : !print_texts(data, count, printer->usage, printer->failure);
     return !printer->failed && fflush(stdout) == 0;
 }
 
 static bool on_bytes(void *context, const char *data, size_t count)
 {
     struct stream_printer *printer = context;
-    return events_feed(&printer->events, data, count);
+    return sse_parser_feed(&printer->events, data, count);
 }
 
-static bool send_streaming(const struct ctl *ctl, struct client *client, const char *body,
-                           bool usage, struct fault *fault)
+static bool send_streaming(const struct ctl_options *ctl, struct client *client, const char *body,
+                           bool usage, struct client_error *failure)
 {
-    struct stream_printer printer = {.json = ctl->json, .usage = usage, .fault = fault};
+    struct stream_printer printer = {.json = ctl->json, .usage = usage, .failure = failure};
     struct client_response response = {0};
-    printer.events = (struct events){.on_event = on_event, .context = &printer};
+    printer.events = (struct sse_parser){.on_event = on_event, .context = &printer};
     const struct client_request request = {
         .path = "/v1/completions", .body = body, .on_body = on_bytes, .context = &printer};
-    bool sent = ctl_send(client, &request, &response, fault);
+    bool sent = ctl_send(client, &request, &response, failure);
     client_response_release(&response);
-    events_release(&printer.events);
+    sse_parser_release(&printer.events);
     if (!sent || printer.failed)
         return false;
-    return printer.ended || fault_set(fault, EXIT_FAILED, "the stream ended early");
+    return printer.ended || client_error_set(failure, EXIT_FAILED, "the stream ended early");
 }
 
-static bool send_whole(const struct ctl *ctl, struct client *client, const char *body, bool usage,
-                       struct fault *fault)
+static bool send_whole(const struct ctl_options *ctl, struct client *client, const char *body,
+                       bool usage, struct client_error *failure)
 {
     const struct client_request request = {.path = "/v1/completions", .body = body};
     struct client_response response = {0};
-    bool good = ctl_send(client, &request, &response, fault) &&
-                (ctl->json ? print_raw(&response.body, fault)
-                           : print_texts(response.body.data, response.body.bytes, usage, fault));
+    bool good = ctl_send(client, &request, &response, failure) &&
+                (ctl->json ? print_raw(&response.body, failure)
+                           : print_texts(response.body.data, response.body.bytes, usage, failure));
     client_response_release(&response);
     return good;
 }
 
-static bool complete(const struct ctl *ctl, const struct arguments *a, struct client *client,
-                     const struct sl_buffer *prompt, struct fault *fault)
+static bool complete(const struct ctl_options *ctl, const struct arguments *a,
+                     struct client *client, const struct sl_buffer *prompt,
+                     struct client_error *failure)
 {
     bool stream = a->stream || (!a->no_stream && !ctl->json && isatty(STDOUT_FILENO));
-    char *model = ctl_model(client, a->model, fault);
+    char *model = ctl_model(client, a->model, failure);
     if (!model)
         return false;
     char *body = write_body(a, model, prompt, stream);
-    bool good = body ? (stream ? send_streaming : send_whole)(ctl, client, body, a->usage, fault)
-                     : fault_set(fault, EXIT_USAGE, "the prompt or a stop text is not UTF-8");
+    bool good =
+        body ? (stream ? send_streaming : send_whole)(ctl, client, body, a->usage, failure)
+             : client_error_set(failure, EXIT_USAGE, "the prompt or a stop text is not UTF-8");
     if (good && !ctl->json && isatty(STDOUT_FILENO))
         (void)putchar('\n');
     free(body);
@@ -179,20 +182,21 @@ static bool complete(const struct ctl *ctl, const struct arguments *a, struct cl
     return good;
 }
 
-static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
 {
     const struct arguments *a = values;
     struct sl_buffer prompt = {0};
     if (a->stream && a->no_stream)
-        return fault_set(fault, EXIT_USAGE, "--stream and --no-stream exclude each other");
-    struct client *client = ctl_client(ctl, fault);
+        return client_error_set(failure, EXIT_USAGE, "--stream and --no-stream exclude each other");
+    struct client *client = ctl_client(ctl, failure);
     bool good = client != NULL;
     if (good && ctl_reads_input(ctl))
-        good = read_input(ctl, &prompt, fault);
+        good = read_input(ctl, &prompt, failure);
     else if (good)
         sl_buffer_append_string(&prompt, operand);
-    good = good && (!prompt.failed || fault_no_memory(fault)) &&
-           complete(ctl, a, client, &prompt, fault);
+    good = good && (!prompt.failed || client_error_no_memory(failure)) &&
+           complete(ctl, a, client, &prompt, failure);
     client_destroy(client);
     sl_buffer_release(&prompt);
     return good;

@@ -1,5 +1,5 @@
 /* ctl_files.c - sluicectl files: uploads, lists, shows, downloads and deletes. */
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
@@ -28,7 +28,8 @@ static const struct action {
     {"delete", "ID", {.method = "DELETE", .path = "/v1/files/{}"}, false},
 };
 
-static bool find_action(const struct ctl *ctl, const struct action **found, struct fault *fault)
+static bool find_action(const struct ctl_options *ctl, const struct action **found,
+                        struct client_error *failure)
 {
     const char *name = ctl->operand_count > 0 ? ctl->operands[0] : "list";
     *found = NULL;
@@ -36,43 +37,44 @@ static bool find_action(const struct ctl *ctl, const struct action **found, stru
         if (strcmp(actions[i].name, name) == 0)
             *found = &actions[i];
     if (!*found)
-        return fault_set(fault, EXIT_USAGE,
-                         "unknown action '%s'; choose one of: list, upload, show, download, delete",
-                         name);
+        return client_error_set(
+            failure, EXIT_USAGE,
+            "unknown action '%s'; choose one of: list, upload, show, download, delete", name);
     int wanted = (*found)->operand ? 2 : 1;
     return ctl->operand_count == wanted || (ctl->operand_count == 0 && wanted == 1) ||
-           fault_set(fault, EXIT_USAGE, "files %s takes %s", name,
-                     (*found)->operand ? (*found)->operand : "no argument");
+           client_error_set(failure, EXIT_USAGE, "files %s takes %s", name,
+                            (*found)->operand ? (*found)->operand : "no argument");
 }
 
-static bool print_result(const struct ctl *ctl, const struct action *action,
-                         const struct sl_buffer *body, struct fault *fault)
+static bool print_result(const struct ctl_options *ctl, const struct action *action,
+                         const struct sl_buffer *body, struct client_error *failure)
 {
     if (action->prints_bytes)
         return fflush(stdout) == 0;
     if (ctl->json || strcmp(action->name, "delete") == 0)
-        return print_raw(body, fault);
-    return print_files(body, fault);
+        return print_raw(body, failure);
+    return print_files(body, failure);
 }
 
-static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
 {
     const struct action *action;
     struct client_response response = {0};
     (void)values;
     (void)operand;
-    if (!find_action(ctl, &action, fault))
+    if (!find_action(ctl, &action, failure))
         return false;
     struct client_request request = action->request;
     const char *argument = ctl->operand_count > 1 ? ctl->operands[1] : NULL;
     bool uploads = strcmp(action->name, "upload") == 0;
     if (uploads && access(argument, R_OK) != 0)
-        return fault_set(fault, EXIT_USAGE, "'%s' cannot be read", argument);
+        return client_error_set(failure, EXIT_USAGE, "'%s' cannot be read", argument);
     request.argument = uploads ? NULL : argument;
     request.file = uploads ? argument : NULL;
-    struct client *client = ctl_admin_client(ctl, fault);
-    bool good = client && ctl_send(client, &request, &response, fault) &&
-                print_result(ctl, action, &response.body, fault);
+    struct client *client = ctl_admin_client(ctl, failure);
+    bool good = client && ctl_send(client, &request, &response, failure) &&
+                print_result(ctl, action, &response.body, failure);
     client_response_release(&response);
     client_destroy(client);
     return good;

@@ -1,7 +1,7 @@
 /* ctl_jobs.c - training jobs: train, jobs, job, events, cancel, pause, resume. */
 #include "base/json_writer.h"
 #include "common/sse_parser.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
@@ -16,16 +16,16 @@ static const char exit_codes[] =
     "Exit codes: 0 done; 1 the daemon rejected the request or could not be reached; 2 invalid\n"
     "command line.\n";
 
-typedef bool print_body(const struct sl_buffer *body, struct fault *fault);
+typedef bool print_body(const struct sl_buffer *body, struct client_error *failure);
 
 /* Sends one request to the admin listener and prints the response. */
-static bool send_and_print(const struct ctl *ctl, const struct client_request *request,
-                           print_body *print, struct fault *fault)
+static bool send_and_print(const struct ctl_options *ctl, const struct client_request *request,
+                           print_body *print, struct client_error *failure)
 {
     struct client_response response = {0};
-    struct client *client = ctl_admin_client(ctl, fault);
-    bool good = client && ctl_send(client, request, &response, fault) &&
-                (ctl->json ? print_raw : print)(&response.body, fault);
+    struct client *client = ctl_admin_client(ctl, failure);
+    bool good = client && ctl_send(client, request, &response, failure) &&
+                (ctl->json ? print_raw : print)(&response.body, failure);
     client_response_release(&response);
     client_destroy(client);
     return good;
@@ -33,56 +33,59 @@ static bool send_and_print(const struct ctl *ctl, const struct client_request *r
 
 /* ---- lists and actions ----------------------------------------------------------------------- */
 
-static bool run_jobs(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_jobs(const struct ctl_options *ctl, void *values, const char *operand,
+                     struct client_error *failure)
 {
     const struct client_request request = {.path = "/v1/fine_tuning/jobs?limit=100"};
     (void)values;
     (void)operand;
-    return send_and_print(ctl, &request, print_jobs, fault);
+    return send_and_print(ctl, &request, print_jobs, failure);
 }
 
 /* What a job's path ends with; a body makes it a POST. */
-static bool on_job(const struct ctl *ctl, const char *operand, const char *path, const char *body,
-                   print_body *print, struct fault *fault)
+static bool on_job(const struct ctl_options *ctl, const char *operand, const char *path,
+                   const char *body, print_body *print, struct client_error *failure)
 {
     const struct client_request request = {.path = path, .argument = operand, .body = body};
     if (!operand)
-        return fault_set(fault, EXIT_USAGE, "missing ID; `sluicectl jobs` lists the jobs");
-    return send_and_print(ctl, &request, print, fault);
+        return client_error_set(failure, EXIT_USAGE, "missing ID; `sluicectl jobs` lists the jobs");
+    return send_and_print(ctl, &request, print, failure);
 }
 
-static bool run_job(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_job(const struct ctl_options *ctl, void *values, const char *operand,
+                    struct client_error *failure)
 {
     (void)values;
-    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}", NULL, print_jobs, fault);
+    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}", NULL, print_jobs, failure);
 }
 
-static bool run_cancel(const struct ctl *ctl, void *values, const char *operand,
-                       struct fault *fault)
+static bool run_cancel(const struct ctl_options *ctl, void *values, const char *operand,
+                       struct client_error *failure)
 {
     (void)values;
-    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/cancel", "", print_jobs, fault);
+    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/cancel", "", print_jobs, failure);
 }
 
-static bool run_pause(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_pause(const struct ctl_options *ctl, void *values, const char *operand,
+                      struct client_error *failure)
 {
     (void)values;
-    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/pause", "", print_jobs, fault);
+    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/pause", "", print_jobs, failure);
 }
 
-static bool run_resume(const struct ctl *ctl, void *values, const char *operand,
-                       struct fault *fault)
+static bool run_resume(const struct ctl_options *ctl, void *values, const char *operand,
+                       struct client_error *failure)
 {
     (void)values;
-    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/resume", "", print_jobs, fault);
+    return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/resume", "", print_jobs, failure);
 }
 
 /* ---- following a job ------------------------------------------------------------------------- */
 
 struct follower {
     struct print_follower print;
-    struct events events;
-    struct fault *fault;
+    struct sse_parser events;
+    struct client_error *failure;
     bool done, failed; /* [DONE] has arrived; printing failed */
 };
 
@@ -92,20 +95,20 @@ static bool on_event(void *context, const char *data, size_t count)
     static const char last[] = "[DONE]";
     f->done = count == sizeof last - 1 && memcmp(data, last, count) == 0;
     if (!f->done)
-        f->failed = !print_followed(&f->print, data, count, f->fault);
+        f->failed = !print_followed(&f->print, data, count, f->failure);
     return !f->failed;
 }
 
 static bool on_bytes(void *context, const char *data, size_t count)
 {
     struct follower *f = context;
-    return events_feed(&f->events, data, count);
+    return sse_parser_feed(&f->events, data, count);
 }
 
-static void stream_events(const struct ctl *ctl, const char *id, struct follower *f)
+static void stream_events(const struct ctl_options *ctl, const char *id, struct follower *f)
 {
     struct client_response response = {0};
-    struct fault lost = {0};
+    struct client_error lost = {0};
     const struct client_request request = {
         .path = f->print.last[0] ? "/v1/fine_tuning/jobs/{}/"
                                    "events?stream=true&after={}"
@@ -120,31 +123,32 @@ static void stream_events(const struct ctl *ctl, const char *id, struct follower
         (void)!client_send(client, &request, &response, &lost);
     client_response_release(&response);
     client_destroy(client);
-    events_release(&f->events);
-    f->events = (struct events){.on_event = on_event, .context = f};
+    sse_parser_release(&f->events);
+    f->events = (struct sse_parser){.on_event = on_event, .context = f};
 }
 
-static bool read_outcome(const struct ctl *ctl, const char *id, struct print_outcome *outcome,
-                         struct fault *fault)
+static bool read_outcome(const struct ctl_options *ctl, const char *id,
+                         struct print_outcome *outcome, struct client_error *failure)
 {
     struct client_response response = {0};
     const struct client_request request = {.path = "/v1/fine_tuning/jobs/{}", .argument = id};
-    struct client *client = ctl_admin_client(ctl, fault);
-    bool good = client && ctl_send(client, &request, &response, fault) &&
-                print_outcome(&response.body, outcome, fault);
+    struct client *client = ctl_admin_client(ctl, failure);
+    bool good = client && ctl_send(client, &request, &response, failure) &&
+                print_outcome(&response.body, outcome, failure);
     client_response_release(&response);
     client_destroy(client);
     return good;
 }
 
 /* Until the job has ended. A daemon that restarts is waited for. */
-static bool follow(const struct ctl *ctl, const char *id, struct fault *fault)
+static bool follow(const struct ctl_options *ctl, const char *id, struct client_error *failure)
 {
     enum { LOST_MAX = 60 };
 
-    struct follower f = {.print = {.plots = !ctl->json && isatty(STDOUT_FILENO)}, .fault = fault};
+    struct follower f = {.print = {.plots = !ctl->json && isatty(STDOUT_FILENO)},
+                         .failure = failure};
     struct print_outcome outcome = {0};
-    f.events = (struct events){.on_event = on_event, .context = &f};
+    f.events = (struct sse_parser){.on_event = on_event, .context = &f};
     for (int lost = 0; !f.done && !f.failed && lost < LOST_MAX; lost++) {
         if (lost > 0)
             (void)sleep(1);
@@ -154,14 +158,14 @@ static bool follow(const struct ctl *ctl, const char *id, struct fault *fault)
         if (strcmp(before, f.print.last) != 0)
             lost = 0;
     }
-    if (f.failed || !read_outcome(ctl, id, &outcome, fault))
+    if (f.failed || !read_outcome(ctl, id, &outcome, failure))
         return false;
     if (outcome.succeeded)
         return true;
-    return fault_set(fault, EXIT_FAILED,
-                     outcome.ended ? "the job ended without a model: %s"
-                                   : "the job has not ended: %s",
-                     outcome.text);
+    return client_error_set(failure, EXIT_FAILED,
+                            outcome.ended ? "the job ended without a model: %s"
+                                          : "the job has not ended: %s",
+                            outcome.text);
 }
 
 struct events_arguments {
@@ -173,14 +177,14 @@ static const struct sl_option events_rows[] = {
      offsetof(struct events_arguments, follow), 0, 0},
     {0}};
 
-static bool run_events(const struct ctl *ctl, void *values, const char *operand,
-                       struct fault *fault)
+static bool run_events(const struct ctl_options *ctl, void *values, const char *operand,
+                       struct client_error *failure)
 {
     const struct events_arguments *a = values;
     if (a->follow && operand)
-        return follow(ctl, operand, fault);
+        return follow(ctl, operand, failure);
     return on_job(ctl, operand, "/v1/fine_tuning/jobs/{}/events?limit=1000", NULL, print_events,
-                  fault);
+                  failure);
 }
 
 /* ---- train ----------------------------------------------------------------------------------- */
@@ -206,7 +210,7 @@ static const struct sl_option train_rows[] = {
 
 /* An uploaded file's id: of a path, after uploading it; others are ids already. */
 static bool upload(struct client *client, const char *file, char id[static PRINT_ID_MAX],
-                   struct fault *fault)
+                   struct client_error *failure)
 {
     struct client_response response = {0};
     const struct client_request request = {.path = "/v1/files", .file = file};
@@ -215,20 +219,22 @@ static bool upload(struct client *client, const char *file, char id[static PRINT
         return true;
     }
     if (access(file, R_OK) != 0)
-        return fault_set(fault, EXIT_USAGE, "'%s' cannot be read", file);
-    bool good = ctl_send(client, &request, &response, fault) && print_id(&response.body, id, fault);
+        return client_error_set(failure, EXIT_USAGE, "'%s' cannot be read", file);
+    bool good =
+        ctl_send(client, &request, &response, failure) && print_id(&response.body, id, failure);
     client_response_release(&response);
     return good;
 }
 
 /* NAME=VALUE; numbers and booleans as they are. */
-static bool add_setting(struct sl_json_writer *json, const char *setting, struct fault *fault)
+static bool add_setting(struct sl_json_writer *json, const char *setting,
+                        struct client_error *failure)
 {
     const char *equals = strchr(setting, '=');
     char *end;
     if (!equals || equals == setting)
-        return fault_set(fault, EXIT_USAGE, "invalid hyper-parameter '%s': expected NAME=VALUE",
-                         setting);
+        return client_error_set(failure, EXIT_USAGE,
+                                "invalid hyper-parameter '%s': expected NAME=VALUE", setting);
     const char *value = equals + 1;
     (void)strtod(value, &end);
     bool is_plain = (end > value && !*end && strspn(value, "0123456789.eE+-") == strlen(value)) ||
@@ -241,8 +247,9 @@ static bool add_setting(struct sl_json_writer *json, const char *setting, struct
     return true;
 }
 
-static bool write_job(const struct ctl *ctl, const struct train_arguments *a, const char *file,
-                      const char *validation, struct sl_buffer *body, struct fault *fault)
+static bool write_job(const struct ctl_options *ctl, const struct train_arguments *a,
+                      const char *file, const char *validation, struct sl_buffer *body,
+                      struct client_error *failure)
 {
     struct sl_json_writer json = {.out = body};
     sl_json_begin_object(&json);
@@ -256,44 +263,46 @@ static bool write_job(const struct ctl *ctl, const struct train_arguments *a, co
         sl_json_add_int(sl_json_key(&json, "seed"), a->seed.value);
     sl_json_begin_object(sl_json_key(&json, "hyperparameters"));
     for (int i = 1; i < ctl->operand_count; i++)
-        if (!add_setting(&json, ctl->operands[i], fault))
+        if (!add_setting(&json, ctl->operands[i], failure))
             return false;
     sl_json_end_object(&json);
     sl_json_end_object(&json);
-    return !body->failed || fault_no_memory(fault);
+    return !body->failed || client_error_no_memory(failure);
 }
 
 /* Uploads the files and creates the job. */
-static bool create(const struct ctl *ctl, const struct train_arguments *a, struct client *client,
-                   struct client_response *response, struct fault *fault)
+static bool create(const struct ctl_options *ctl, const struct train_arguments *a,
+                   struct client *client, struct client_response *response,
+                   struct client_error *failure)
 {
     char file[PRINT_ID_MAX], validation[PRINT_ID_MAX] = "";
     struct sl_buffer body = {0};
-    bool good = upload(client, ctl->operands[0], file, fault) &&
-                (!a->validation || upload(client, a->validation, validation, fault)) &&
-                write_job(ctl, a, file, validation, &body, fault);
+    bool good = upload(client, ctl->operands[0], file, failure) &&
+                (!a->validation || upload(client, a->validation, validation, failure)) &&
+                write_job(ctl, a, file, validation, &body, failure);
     const struct client_request request = {.path = "/v1/fine_tuning/jobs", .body = body.data};
-    good = good && ctl_send(client, &request, response, fault);
+    good = good && ctl_send(client, &request, response, failure);
     sl_buffer_release(&body);
     return good;
 }
 
-static bool run_train(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_train(const struct ctl_options *ctl, void *values, const char *operand,
+                      struct client_error *failure)
 {
     const struct train_arguments *a = values;
     struct client_response response = {0};
     char id[PRINT_ID_MAX] = "";
     if (!operand || !a->model)
-        return fault_set(fault, EXIT_USAGE, "missing %s",
-                         operand ? "--model: an architecture, or a served model" : "FILE");
-    struct client *client = ctl_admin_client(ctl, fault);
-    bool good =
-        client && create(ctl, a, client, &response, fault) && print_id(&response.body, id, fault);
+        return client_error_set(failure, EXIT_USAGE, "missing %s",
+                                operand ? "--model: an architecture, or a served model" : "FILE");
+    struct client *client = ctl_admin_client(ctl, failure);
+    bool good = client && create(ctl, a, client, &response, failure) &&
+                print_id(&response.body, id, failure);
     if (good && a->detach)
-        good = ctl->json ? print_raw(&response.body, fault) : puts(id) >= 0;
+        good = ctl->json ? print_raw(&response.body, failure) : puts(id) >= 0;
     client_response_release(&response);
     client_destroy(client);
-    return good && (a->detach || follow(ctl, id, fault));
+    return good && (a->detach || follow(ctl, id, failure));
 }
 
 /* ---- the commands ---------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* ctl_keys.c - sluicectl keys: makes API keys and lines of a keys file; sends nothing. */
 #include "base/api_key.h"
 #include "base/json_writer.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,43 +25,45 @@ static const struct sl_option rows[] = {
 /* ---- create and hash ------------------------------------------------------------------------- */
 
 /* A file that exists stays: it may be the only copy of a key. */
-static bool save(const char *path, const char *text, struct fault *fault)
+static bool save(const char *path, const char *text, struct client_error *failure)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool written = file && fprintf(file, "%s\n", text) > 0;
     if (file && fclose(file) != 0)
         written = false;
-    return written || fault_set(fault, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+    return written ||
+           client_error_set(failure, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
 }
 
-static bool show(const struct arguments *a, const char *text, struct fault *fault)
+static bool show(const struct arguments *a, const char *text, struct client_error *failure)
 {
     if (a->key_file)
-        return save(a->key_file, text, fault);
+        return save(a->key_file, text, failure);
     (void)fprintf(stderr, "%s\n", text);
     return true;
 }
 
-static bool make_line(const struct ctl *ctl, const struct arguments *a, const char *text,
-                      struct sl_buffer *line, struct fault *fault)
+static bool make_line(const struct ctl_options *ctl, const struct arguments *a, const char *text,
+                      struct sl_buffer *line, struct client_error *failure)
 {
     struct sl_err err;
     struct sl_api_key key = {0};
     if (!sl_api_key_set_name(&key, ctl->operands[1], &err) ||
         !sl_api_key_set_scopes(&key, ctl->operands[2], &err) ||
         (a->expires && !sl_api_key_set_expires(&key, a->expires, &err)))
-        return fault_wrap(fault, EXIT_USAGE, &err);
+        return client_error_wrap(failure, EXIT_USAGE, &err);
     if (key.expires > 0 && key.expires <= (int64_t)time(NULL))
         (void)fprintf(stderr, "sluicectl: warning: %s is in the past: the key is expired\n",
                       a->expires);
     sl_api_key_hash(text, key.hash);
     sl_api_key_write(&key, line);
-    return !line->failed || fault_no_memory(fault);
+    return !line->failed || client_error_no_memory(failure);
 }
 
 /* Without its newline in JSON. */
-static bool print_line(const struct ctl *ctl, struct sl_buffer *line, struct fault *fault)
+static bool print_line(const struct ctl_options *ctl, struct sl_buffer *line,
+                       struct client_error *failure)
 {
     struct sl_buffer out = {0};
     struct sl_json_writer json = {.out = &out};
@@ -73,36 +75,38 @@ static bool print_line(const struct ctl *ctl, struct sl_buffer *line, struct fau
     sl_json_end_object(&json);
     bool good = !out.failed && puts(out.data) >= 0;
     sl_buffer_release(&out);
-    return good || fault_no_memory(fault);
+    return good || client_error_no_memory(failure);
 }
 
-static bool create(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+static bool create(const struct ctl_options *ctl, const struct arguments *a,
+                   struct client_error *failure)
 {
     struct sl_err err;
     struct sl_buffer line = {0};
     char text[SL_API_KEY_BYTES + 1];
     if (!sl_api_key_create(text, &err))
-        return fault_wrap(fault, EXIT_FAILED, &err);
+        return client_error_wrap(failure, EXIT_FAILED, &err);
     /* The key first: a line without its key would let nobody in. */
-    bool good = make_line(ctl, a, text, &line, fault) && show(a, text, fault) &&
-                print_line(ctl, &line, fault);
+    bool good = make_line(ctl, a, text, &line, failure) && show(a, text, failure) &&
+                print_line(ctl, &line, failure);
     sl_buffer_release(&line);
     return good;
 }
 
-static bool hash(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+static bool hash(const struct ctl_options *ctl, const struct arguments *a,
+                 struct client_error *failure)
 {
     struct sl_err err;
     struct sl_buffer line = {0};
     char text[SL_API_KEY_BYTES_MAX + 3];
     if (a->key_file)
-        return fault_set(fault, EXIT_USAGE, "--key-file has no effect with hash");
+        return client_error_set(failure, EXIT_USAGE, "--key-file has no effect with hash");
     if (!fgets(text, sizeof text, stdin))
         text[0] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
     if (!sl_api_key_check(text, &err))
-        return fault_wrap(fault, EXIT_USAGE, &err);
-    bool good = make_line(ctl, a, text, &line, fault) && print_line(ctl, &line, fault);
+        return client_error_wrap(failure, EXIT_USAGE, &err);
+    bool good = make_line(ctl, a, text, &line, failure) && print_line(ctl, &line, failure);
     sl_buffer_release(&line);
     return good;
 }
@@ -139,7 +143,7 @@ static void print_key(const struct sl_api_key *key)
 
 /* json NULL: as a table */
 static bool print_keys(FILE *file, const char *path, struct sl_json_writer *json,
-                       struct fault *fault)
+                       struct client_error *failure)
 {
     char line[1024];
     struct sl_err err;
@@ -150,7 +154,8 @@ static bool print_keys(FILE *file, const char *path, struct sl_json_writer *json
         if (*start == '\0' || *start == '#')
             continue;
         if (!sl_api_key_read(&key, line, &err))
-            return fault_set(fault, EXIT_FAILED, "'%s': line %d: %s", path, number, err.text);
+            return client_error_set(failure, EXIT_FAILED, "'%s': line %d: %s", path, number,
+                                    err.text);
         if (json)
             add_key(&key, json);
         else
@@ -159,29 +164,30 @@ static bool print_keys(FILE *file, const char *path, struct sl_json_writer *json
     return true;
 }
 
-static bool print_json(FILE *file, const char *path, struct fault *fault)
+static bool print_json(FILE *file, const char *path, struct client_error *failure)
 {
     struct sl_buffer out = {0};
     struct sl_json_writer json = {.out = &out};
     sl_json_begin_array(&json);
-    bool good = print_keys(file, path, &json, fault);
+    bool good = print_keys(file, path, &json, failure);
     sl_json_end_array(&json);
     if (good && (out.failed || puts(out.data) < 0))
-        good = fault_no_memory(fault);
+        good = client_error_no_memory(failure);
     sl_buffer_release(&out);
     return good;
 }
 
-static bool list(const struct ctl *ctl, const struct arguments *a, struct fault *fault)
+static bool list(const struct ctl_options *ctl, const struct arguments *a,
+                 struct client_error *failure)
 {
     const char *path = ctl->operands[1];
     FILE *file = fopen(path, "re");
     (void)a;
     if (!file)
-        return fault_set(fault, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+        return client_error_set(failure, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
     if (!ctl->json)
         (void)printf("%-24s %-26s %s\n", "NAME", "SCOPES", "EXPIRES");
-    bool good = ctl->json ? print_json(file, path, fault) : print_keys(file, path, NULL, fault);
+    bool good = ctl->json ? print_json(file, path, failure) : print_keys(file, path, NULL, failure);
     (void)fclose(file);
     return good;
 }
@@ -191,24 +197,28 @@ static bool list(const struct ctl *ctl, const struct arguments *a, struct fault 
 static const struct {
     const char *name, *usage;
     int operands;
-    bool (*run)(const struct ctl *ctl, const struct arguments *a, struct fault *fault);
+    bool (*run)(const struct ctl_options *ctl, const struct arguments *a,
+                struct client_error *failure);
 } actions[] = {{"create", "create NAME SCOPES", 2, create},
                {"hash", "hash NAME SCOPES <KEY", 2, hash},
                {"list", "list FILE", 1, list}};
 
-static bool run(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
 {
     for (size_t i = 0; operand && i < sizeof actions / sizeof actions[0]; i++) {
         if (strcmp(actions[i].name, operand) != 0)
             continue;
         if (ctl->operand_count != 1 + actions[i].operands)
-            return fault_set(fault, EXIT_USAGE, "expected: sluicectl keys %s", actions[i].usage);
-        return actions[i].run(ctl, values, fault);
+            return client_error_set(failure, EXIT_USAGE, "expected: sluicectl keys %s",
+                                    actions[i].usage);
+        return actions[i].run(ctl, values, failure);
     }
-    return fault_set(fault, EXIT_USAGE,
-                     "invalid action '%.64s': expected create, hash or list; see sluicectl keys "
-                     "--help",
-                     operand ? operand : "");
+    return client_error_set(
+        failure, EXIT_USAGE,
+        "invalid action '%.64s': expected create, hash or list; see sluicectl keys "
+        "--help",
+        operand ? operand : "");
 }
 
 const struct ctl_command ctl_keys = {

@@ -1,7 +1,7 @@
 /* ctl_registry.c - the commands that change which versions of models are served: versions, load,
  * unload, label, rollback. */
 #include "base/json_writer.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 
 #include <stdio.h>
@@ -15,40 +15,41 @@ static const char exit_codes[] =
     "not be reached; 2 invalid command line.\n";
 
 /* Sends a change to the admin listener and prints what came of it. */
-static bool send_change(const struct ctl *ctl, const struct client_request *request,
-                        bool (*print)(const struct sl_buffer *body, struct fault *fault),
-                        struct fault *fault)
+static bool send_change(const struct ctl_options *ctl, const struct client_request *request,
+                        bool (*print)(const struct sl_buffer *body, struct client_error *failure),
+                        struct client_error *failure)
 {
     struct client_response response = {0};
-    struct client *client = ctl_admin_client(ctl, fault);
-    bool good = client && ctl_send(client, request, &response, fault) &&
-                (ctl->json ? print_raw(&response.body, fault) : print(&response.body, fault));
+    struct client *client = ctl_admin_client(ctl, failure);
+    bool good = client && ctl_send(client, request, &response, failure) &&
+                (ctl->json ? print_raw(&response.body, failure) : print(&response.body, failure));
     client_response_release(&response);
     client_destroy(client);
     return good;
 }
 
-static bool check_operands(const struct ctl *ctl, int min, int max, const char *usage,
-                           struct fault *fault)
+static bool check_operands(const struct ctl_options *ctl, int min, int max, const char *usage,
+                           struct client_error *failure)
 {
     return (ctl->operand_count >= min && ctl->operand_count <= max) ||
-           fault_set(fault, EXIT_USAGE, "%d arguments; expected %s", ctl->operand_count, usage);
+           client_error_set(failure, EXIT_USAGE, "%d arguments; expected %s", ctl->operand_count,
+                            usage);
 }
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
-static bool run_versions(const struct ctl *ctl, void *values, const char *operand,
-                         struct fault *fault)
+static bool run_versions(const struct ctl_options *ctl, void *values, const char *operand,
+                         struct client_error *failure)
 {
     const struct client_request request = {.path = "/v1/models/{}/versions", .argument = operand};
     struct client_response response = {0};
     (void)values;
-    if (!check_operands(ctl, 1, 1, "MODEL", fault))
+    if (!check_operands(ctl, 1, 1, "MODEL", failure))
         return false;
-    struct client *client = ctl_client(ctl, fault);
+    struct client *client = ctl_client(ctl, failure);
     bool good =
-        client && ctl_send(client, &request, &response, fault) &&
-        (ctl->json ? print_raw(&response.body, fault) : print_versions(&response.body, fault));
+        client && ctl_send(client, &request, &response, failure) &&
+        (ctl->json ? print_raw(&response.body, failure) : print_versions(&response.body, failure));
     client_response_release(&response);
     client_destroy(client);
     return good;
@@ -64,39 +65,40 @@ const struct ctl_command ctl_versions = {.name = "versions",
 /* ---- load and unload ------------------------------------------------------------------------- */
 
 /* One version if the operand names it, else the whole model. */
-static bool change_model(const struct ctl *ctl, const char *operand, const char *const *paths,
-                         struct fault *fault)
+static bool change_model(const struct ctl_options *ctl, const char *operand,
+                         const char *const *paths, struct client_error *failure)
 {
-    if (!check_operands(ctl, 1, 1, "MODEL[@VERSION]", fault))
+    if (!check_operands(ctl, 1, 1, "MODEL[@VERSION]", failure))
         return false;
     size_t bytes = strcspn(operand, "@:");
     char *model = strndup(operand, bytes);
     if (!model)
-        return fault_no_memory(fault);
+        return client_error_no_memory(failure);
     const struct client_request request = {.path = paths[operand[bytes] != '\0'],
                                            .argument = model,
                                            .second = operand[bytes] ? operand + bytes + 1 : NULL,
                                            .body = "{}"};
-    bool good = send_change(ctl, &request, print_loaded, fault);
+    bool good = send_change(ctl, &request, print_loaded, failure);
     free(model);
     return good;
 }
 
-static bool run_load(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_load(const struct ctl_options *ctl, void *values, const char *operand,
+                     struct client_error *failure)
 {
     static const char *const paths[] = {"/v2/repository/models/{}/load",
                                         "/v2/repository/models/{}/versions/{}/load"};
     (void)values;
-    return change_model(ctl, operand, paths, fault);
+    return change_model(ctl, operand, paths, failure);
 }
 
-static bool run_unload(const struct ctl *ctl, void *values, const char *operand,
-                       struct fault *fault)
+static bool run_unload(const struct ctl_options *ctl, void *values, const char *operand,
+                       struct client_error *failure)
 {
     static const char *const paths[] = {"/v2/repository/models/{}/unload",
                                         "/v2/repository/models/{}/versions/{}/unload"};
     (void)values;
-    return change_model(ctl, operand, paths, fault);
+    return change_model(ctl, operand, paths, failure);
 }
 
 const struct ctl_command ctl_load = {.name = "load",
@@ -130,7 +132,8 @@ static const struct sl_option label_rows[] = {
      0, 0},
     {0}};
 
-static bool set_label(const struct ctl *ctl, const struct label_arguments *a, struct fault *fault)
+static bool set_label(const struct ctl_options *ctl, const struct label_arguments *a,
+                      struct client_error *failure)
 {
     struct sl_buffer body = {0};
     struct sl_json_writer json = {.out = &body};
@@ -138,7 +141,8 @@ static bool set_label(const struct ctl *ctl, const struct label_arguments *a, st
     const char *version = ctl->operand_count > 2 ? ctl->operands[2] : NULL;
     long number = version ? strtol(version, &end, 10) : 0;
     if (version && (*end || number < 1 || number > 999999999))
-        return fault_set(fault, EXIT_USAGE, "invalid version '%s': a whole number from 1", version);
+        return client_error_set(failure, EXIT_USAGE, "invalid version '%s': a whole number from 1",
+                                version);
     sl_json_begin_object(&json);
     if (version)
         sl_json_add_int(sl_json_key(&json, "version"), number);
@@ -150,24 +154,26 @@ static bool set_label(const struct ctl *ctl, const struct label_arguments *a, st
                                            .argument = ctl->operands[0],
                                            .second = ctl->operands[1],
                                            .body = body.data};
-    bool good =
-        body.failed ? fault_no_memory(fault) : send_change(ctl, &request, print_label, fault);
+    bool good = body.failed ? client_error_no_memory(failure)
+                            : send_change(ctl, &request, print_label, failure);
     sl_buffer_release(&body);
     return good;
 }
 
-static bool run_label(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_label(const struct ctl_options *ctl, void *values, const char *operand,
+                      struct client_error *failure)
 {
     const struct label_arguments *a = values;
     const struct client_request removal = {.method = "DELETE",
                                            .path = "/v1/models/{}/labels/{}",
                                            .argument = operand,
                                            .second = ctl->operands[1]};
-    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "MODEL LABEL [VERSION]", fault))
+    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "MODEL LABEL [VERSION]", failure))
         return false;
     if (a->remove && a->weight.given)
-        return fault_set(fault, EXIT_USAGE, "--weight has no effect with --remove");
-    return a->remove ? send_change(ctl, &removal, print_deleted, fault) : set_label(ctl, a, fault);
+        return client_error_set(failure, EXIT_USAGE, "--weight has no effect with --remove");
+    return a->remove ? send_change(ctl, &removal, print_deleted, failure)
+                     : set_label(ctl, a, failure);
 }
 
 const struct ctl_command ctl_label = {
@@ -185,14 +191,14 @@ const struct ctl_command ctl_label = {
     .values_bytes = sizeof(struct label_arguments),
     .run = run_label};
 
-static bool run_rollback(const struct ctl *ctl, void *values, const char *operand,
-                         struct fault *fault)
+static bool run_rollback(const struct ctl_options *ctl, void *values, const char *operand,
+                         struct client_error *failure)
 {
     const struct client_request request = {
         .path = "/v1/models/{}/rollback", .argument = operand, .body = ""};
     (void)values;
-    return check_operands(ctl, 1, 1, "MODEL", fault) &&
-           send_change(ctl, &request, print_label, fault);
+    return check_operands(ctl, 1, 1, "MODEL", failure) &&
+           send_change(ctl, &request, print_label, failure);
 }
 
 const struct ctl_command ctl_rollback = {.name = "rollback",

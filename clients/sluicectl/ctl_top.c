@@ -1,6 +1,6 @@
 /* ctl_top.c - `sluicectl top`: what the daemon does, refreshed in place. */
 #include "base/clock.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 #include "top/top_screen.h"
 
 #include <errno.h>
@@ -35,14 +35,14 @@ struct top {
     struct top_snapshot snapshots[2];
 };
 
-static bool take(struct top *top, struct top_snapshot *snapshot, struct fault *fault)
+static bool take(struct top *top, struct top_snapshot *snapshot, struct client_error *failure)
 {
     const struct client_request request = {.path = "/metrics", .no_retry = true};
     struct client_response response = {0};
-    bool good = ctl_send(top->client, &request, &response, fault);
+    bool good = ctl_send(top->client, &request, &response, failure);
     sl_buffer_append_string(&response.body, "");
     if (good && !top_snapshot_read(snapshot, response.body.data, sl_now_ns()))
-        good = fault_set(fault, EXIT_FAILED, "the response holds no metrics of sluiced");
+        good = client_error_set(failure, EXIT_FAILED, "the response holds no metrics of sluiced");
     client_response_release(&response);
     return good;
 }
@@ -79,7 +79,7 @@ static void show_lines(const char *lines, int most)
         (void)fputs("\r\n\033[J", stdout);
 }
 
-static bool show(const struct top *top, int latest, struct fault *fault)
+static bool show(const struct top *top, int latest, struct client_error *failure)
 {
     const struct top_snapshot *earlier = &top->snapshots[!latest], *later = &top->snapshots[latest];
     struct sl_buffer text = {0};
@@ -89,7 +89,7 @@ static bool show(const struct top *top, int latest, struct fault *fault)
     else
         top_screen_write(&text, earlier, later, &size);
     if (text.failed)
-        (void)fault_no_memory(fault);
+        (void)client_error_no_memory(failure);
     else if (top->json)
         (void)fputs(text.data, stdout);
     else
@@ -97,32 +97,32 @@ static bool show(const struct top *top, int latest, struct fault *fault)
     bool good = !text.failed;
     sl_buffer_release(&text);
     return good && (fflush(stdout) == 0 ||
-                    fault_set(fault, EXIT_FAILED, "cannot write to standard output"));
+                    client_error_set(failure, EXIT_FAILED, "cannot write to standard output"));
 }
 
 /* On a terminal it waits for a daemon that restarts. */
-static bool tolerate(const struct top *top, struct fault *fault)
+static bool tolerate(const struct top *top, struct client_error *failure)
 {
     if (top->json)
         return false;
-    show_lines(fault->err.text, terminal_size().rows);
+    show_lines(failure->err.text, terminal_size().rows);
     (void)fflush(stdout);
-    *fault = (struct fault){0};
+    *failure = (struct client_error){0};
     return true;
 }
 
-static bool refresh(struct top *top, int64_t count, struct fault *fault)
+static bool refresh(struct top *top, int64_t count, struct client_error *failure)
 {
     int latest = 0;
-    if (!take(top, &top->snapshots[0], fault))
+    if (!take(top, &top->snapshots[0], failure))
         return false;
     for (int64_t i = 0; i < count; i++) {
         wait(top->interval);
-        bool taken = take(top, &top->snapshots[!latest], fault);
-        if (!taken && !tolerate(top, fault))
+        bool taken = take(top, &top->snapshots[!latest], failure);
+        if (!taken && !tolerate(top, failure))
             return false;
         latest = taken ? !latest : latest;
-        if (taken && !show(top, latest, fault))
+        if (taken && !show(top, latest, failure))
             return false;
     }
     if (!top->json)
@@ -130,18 +130,19 @@ static bool refresh(struct top *top, int64_t count, struct fault *fault)
     return true;
 }
 
-static bool run_top(const struct ctl *ctl, void *values, const char *operand, struct fault *fault)
+static bool run_top(const struct ctl_options *ctl, void *values, const char *operand,
+                    struct client_error *failure)
 {
     const struct arguments *arguments = values;
     struct top *top = calloc(1, sizeof *top);
     (void)operand;
     if (!top)
-        return fault_no_memory(fault);
+        return client_error_no_memory(failure);
     top->json = ctl->json || !isatty(STDOUT_FILENO);
     top->interval = arguments->interval.given ? arguments->interval.value : interval_standard;
-    top->client = ctl_client(ctl, fault);
+    top->client = ctl_client(ctl, failure);
     bool good = top->client &&
-                refresh(top, arguments->count.given ? arguments->count.value : INT64_MAX, fault);
+                refresh(top, arguments->count.given ? arguments->count.value : INT64_MAX, failure);
     client_destroy(top->client);
     free(top);
     return good;

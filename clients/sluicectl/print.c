@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *parse(const char *json, size_t count, struct fault *fault)
+static json_t *parse(const char *json, size_t count, struct client_error *failure)
 {
     json_error_t error;
     json_t *value = json_loadb(json ? json : "", count, 0, &error);
     if (!value)
-        (void)fault_set(fault, EXIT_FAILED, "the response is not JSON: %s", error.text);
+        (void)client_error_set(failure, EXIT_FAILED, "the response is not JSON: %s", error.text);
     return value;
 }
 
@@ -32,9 +32,9 @@ static void print_json(json_t *value)
     (void)putchar('\n');
 }
 
-bool print_raw(const struct sl_buffer *body, struct fault *fault)
+bool print_raw(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *value = parse(body->data, body->bytes, fault);
+    json_t *value = parse(body->data, body->bytes, failure);
     if (value)
         print_json(value);
     json_decref(value);
@@ -69,7 +69,7 @@ static const char *message_of(const json_t *rejection)
 }
 
 static bool set_from_error(const struct client_response *response, const json_t *rejection,
-                           struct fault *fault)
+                           struct client_error *failure)
 {
     const char *message = message_of(rejection);
     const char *own = text_of(json_object_get(rejection, "error"), "code");
@@ -82,26 +82,28 @@ static bool set_from_error(const struct client_response *response, const json_t 
         (void)snprintf(status, sizeof status, "%d", response->status);
     if (response->request_id[0])
         (void)snprintf(id, sizeof id, ", %s", response->request_id);
-    (void)fault_set(fault, EXIT_FAILED, "%s (%s%s%s%s)",
-                    message[0] ? message : "the daemon rejected the request without a message",
-                    status, status[0] && code[0] ? " " : "", code, id);
-    (void)snprintf(fault->code, sizeof fault->code, "%s", code);
-    fault->err.index = index;
+    (void)client_error_set(failure, EXIT_FAILED, "%s (%s%s%s%s)",
+                           message[0] ? message
+                                      : "the daemon rejected the request without a message",
+                           status, status[0] && code[0] ? " " : "", code, id);
+    (void)snprintf(failure->code, sizeof failure->code, "%s", code);
+    failure->err.index = index;
     return false;
 }
 
 /* An error inside a stream. */
-static bool set_from_event(const json_t *rejection, struct fault *fault)
+static bool set_from_event(const json_t *rejection, struct client_error *failure)
 {
-    return set_from_error(&(struct client_response){.status = 200}, rejection, fault);
+    return set_from_error(&(struct client_response){.status = 200}, rejection, failure);
 }
 
-bool fault_from_response(const struct client_response *response, struct fault *fault)
+bool client_error_from_response(const struct client_response *response,
+                                struct client_error *failure)
 {
-    struct fault ignored;
+    struct client_error ignored;
     const char *data = response->body.data;
     json_t *rejection = parse(data, data ? response->body.bytes : 0, &ignored);
-    (void)set_from_error(response, rejection, fault);
+    (void)set_from_error(response, rejection, failure);
     json_decref(rejection);
     return false;
 }
@@ -117,9 +119,9 @@ static void print_model(const json_t *model)
                  (long long)whole_of(model, "max_model_len"));
 }
 
-bool print_models(const struct sl_buffer *body, struct fault *fault)
+bool print_models(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     const json_t *list = json_object_get(response, "data");
@@ -134,9 +136,9 @@ bool print_models(const struct sl_buffer *body, struct fault *fault)
 }
 
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
-                    struct fault *fault)
+                    struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return -1;
     const json_t *list = json_object_get(response, "data"), *model;
@@ -168,9 +170,9 @@ static void write_labels(const json_t *version, struct sl_buffer *out)
     sl_buffer_append_string(out, json_array_size(labels) > 0 ? "" : "-");
 }
 
-bool print_versions(const struct sl_buffer *body, struct fault *fault)
+bool print_versions(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     const json_t *list = json_object_get(response, "data");
@@ -188,9 +190,9 @@ bool print_versions(const struct sl_buffer *body, struct fault *fault)
     return true;
 }
 
-bool print_loaded(const struct sl_buffer *body, struct fault *fault)
+bool print_loaded(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     const char *version = text_of(response, "version");
@@ -200,9 +202,9 @@ bool print_loaded(const struct sl_buffer *body, struct fault *fault)
     return true;
 }
 
-bool print_label(const struct sl_buffer *body, struct fault *fault)
+bool print_label(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     (void)printf("%s:%s is version %lld", text_of(response, "model"), text_of(response, "label"),
@@ -216,9 +218,9 @@ bool print_label(const struct sl_buffer *body, struct fault *fault)
     return true;
 }
 
-bool print_deleted(const struct sl_buffer *body, struct fault *fault)
+bool print_deleted(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     (void)printf("%s is removed\n", text_of(response, "id"));
@@ -241,13 +243,13 @@ static void print_usage(const json_t *usage)
     (void)fprintf(stderr, "]\n");
 }
 
-bool print_texts(const char *json, size_t count, bool usage, struct fault *fault)
+bool print_texts(const char *json, size_t count, bool usage, struct client_error *failure)
 {
-    json_t *response = parse(json, count, fault);
+    json_t *response = parse(json, count, failure);
     if (!response)
         return false;
     const json_t *choices = json_object_get(response, "choices");
-    bool good = json_is_array(choices) || set_from_event(response, fault);
+    bool good = json_is_array(choices) || set_from_event(response, failure);
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *choice = json_array_get(choices, i), *text = json_object_get(choice, "text");
         (void)fwrite(text_of(choice, "text"), 1, json_string_length(text), stdout);
@@ -260,13 +262,13 @@ bool print_texts(const char *json, size_t count, bool usage, struct fault *fault
     return good;
 }
 
-bool print_event(const char *json, size_t count, struct fault *fault)
+bool print_event(const char *json, size_t count, struct client_error *failure)
 {
-    json_t *event = parse(json, count, fault);
+    json_t *event = parse(json, count, failure);
     if (!event)
         return false;
     (void)printf("%.*s\n", (int)count, json);
-    bool good = json_is_array(json_object_get(event, "choices")) || set_from_event(event, fault);
+    bool good = json_is_array(json_object_get(event, "choices")) || set_from_event(event, failure);
     json_decref(event);
     return good;
 }

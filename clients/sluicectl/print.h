@@ -4,30 +4,32 @@
 #include "bench/bench.h"
 #include "common/client.h"
 
-/* Sets the fault to the error in a response that is not a 200, and returns false. */
-bool fault_from_response(const struct client_response *response, struct fault *fault);
+/* Sets the failure to the error in a response that is not a 200, and returns false. */
+bool client_error_from_response(const struct client_response *response,
+                                struct client_error *failure);
 
 /* The functions below fail when a response is malformed. */
 
 /* The response as compact JSON, on one line. */
-bool print_raw(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_raw(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
 /* A list of models, or one. */
-bool print_models(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_models(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
 /* A list of versions; what a load or an unload did; where a label is now; what was removed. */
-bool print_versions(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
-bool print_loaded(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
-bool print_label(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
-bool print_deleted(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_versions(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+bool print_loaded(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+bool print_label(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+bool print_deleted(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
 /* Copies the ids of the models of this task, at most `max`, each to be freed and NULL when out of
  * memory; returns how many there are. */
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
-                    struct fault *fault) SL_MUST_CHECK;
+                    struct client_error *failure) SL_MUST_CHECK;
 
 /* The texts of a completion, or of one event of a stream. With `usage`, token counts go to standard
- * error. An error inside an event becomes the fault. */
-bool print_texts(const char *json, size_t count, bool usage, struct fault *fault) SL_MUST_CHECK;
-/* An event of a stream unchanged, on one line. An error inside it becomes the fault. */
-bool print_event(const char *json, size_t count, struct fault *fault) SL_MUST_CHECK;
+ * error. An error inside an event becomes the failure. */
+bool print_texts(const char *json, size_t count, bool usage, struct client_error *failure)
+    SL_MUST_CHECK;
+/* An event of a stream unchanged, on one line. An error inside it becomes the failure. */
+bool print_event(const char *json, size_t count, struct client_error *failure) SL_MUST_CHECK;
 
 /* From /info: a model, and the daemon's limits for one request. */
 struct print_info {
@@ -35,7 +37,7 @@ struct print_info {
     int64_t texts_max, bytes_max;
 };
 
-bool print_info(struct print_info *info, const struct sl_buffer *body, struct fault *fault)
+bool print_info(struct print_info *info, const struct sl_buffer *body, struct client_error *failure)
     SL_MUST_CHECK;
 void print_info_release(struct print_info *info);
 
@@ -54,11 +56,11 @@ struct class_printer {
 /* Prints the most likely classes of the texts of one request; with PRINT_TABLE and PRINT_OBJECTS
  * also their depth and whether they were truncated. */
 bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
-                   const char *const *texts, int count, struct fault *fault) SL_MUST_CHECK;
+                   const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;
 
 /* The samples whose name begins with `prefix`, as JSON or unchanged. */
-bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json, struct fault *fault)
-    SL_MUST_CHECK;
+bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json,
+                   struct client_error *failure) SL_MUST_CHECK;
 
 struct print_health {
     bool live, ready;

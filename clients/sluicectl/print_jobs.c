@@ -7,12 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-static json_t *parse(const char *json, size_t count, struct fault *fault)
+static json_t *parse(const char *json, size_t count, struct client_error *failure)
 {
     json_error_t error;
     json_t *value = json_loadb(json ? json : "", count, 0, &error);
     if (!value)
-        (void)fault_set(fault, EXIT_FAILED, "the response is not JSON: %s", error.text);
+        (void)client_error_set(failure, EXIT_FAILED, "the response is not JSON: %s", error.text);
     return value;
 }
 
@@ -56,9 +56,9 @@ static void print_event_line(const json_t *event)
 
 /* A list, or one object. */
 static bool print_each(const struct sl_buffer *body, const char *heading,
-                       void (*print)(const json_t *), struct fault *fault)
+                       void (*print)(const json_t *), struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
     if (!response)
         return false;
@@ -71,23 +71,23 @@ static bool print_each(const struct sl_buffer *body, const char *heading,
     return true;
 }
 
-bool print_files(const struct sl_buffer *body, struct fault *fault)
+bool print_files(const struct sl_buffer *body, struct client_error *failure)
 {
     return print_each(body, "ID                            BYTES  CREATED              NAME",
-                      print_file, fault);
+                      print_file, failure);
 }
 
-bool print_jobs(const struct sl_buffer *body, struct fault *fault)
+bool print_jobs(const struct sl_buffer *body, struct client_error *failure)
 {
     return print_each(body,
                       "ID                       STATUS            MODEL                 PUBLISHED"
                       "             CREATED              ERROR",
-                      print_job, fault);
+                      print_job, failure);
 }
 
-bool print_events(const struct sl_buffer *body, struct fault *fault)
+bool print_events(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, fault);
+    json_t *response = parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
     for (size_t i = json_array_size(list); i > 0; i--)
         print_event_line(json_array_get(list, i - 1));
@@ -95,9 +95,10 @@ bool print_events(const struct sl_buffer *body, struct fault *fault)
     return response;
 }
 
-bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX], struct fault *fault)
+bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],
+              struct client_error *failure)
 {
-    json_t *object = parse(body->data, body->bytes, fault);
+    json_t *object = parse(body->data, body->bytes, failure);
     if (!object)
         return false;
     (void)snprintf(id, PRINT_ID_MAX, "%s", text_of(object, "id"));
@@ -105,9 +106,10 @@ bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX], struct
     return true;
 }
 
-bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome, struct fault *fault)
+bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome,
+                   struct client_error *failure)
 {
-    json_t *job = parse(body->data, body->bytes, fault);
+    json_t *job = parse(body->data, body->bytes, failure);
     const char *status = text_of(job, "status"), *why;
     if (!job)
         return false;
@@ -187,9 +189,10 @@ static void draw(struct print_follower *f)
     f->drawn = PLOT_HEIGHT + 1;
 }
 
-bool print_followed(struct print_follower *f, const char *event, size_t bytes, struct fault *fault)
+bool print_followed(struct print_follower *f, const char *event, size_t bytes,
+                    struct client_error *failure)
 {
-    json_t *object = parse(event, bytes, fault);
+    json_t *object = parse(event, bytes, failure);
     if (!object)
         return false;
     const json_t *data = json_object_get(object, "data");

@@ -6,14 +6,14 @@
 enum { PRINT_ID_MAX = 64, PRINT_LOSSES_MAX = 2048 };
 
 /* Each fails when the response is malformed. */
-bool print_files(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
-bool print_jobs(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_files(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+bool print_jobs(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
 /* Newest first in the list; printed oldest first. */
-bool print_events(const struct sl_buffer *body, struct fault *fault) SL_MUST_CHECK;
+bool print_events(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
 
 /* Copies the id of an object. */
-bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX], struct fault *fault)
-    SL_MUST_CHECK;
+bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],
+              struct client_error *failure) SL_MUST_CHECK;
 
 /* How a job ended. */
 struct print_outcome {
@@ -21,8 +21,8 @@ struct print_outcome {
     char text[512]; /* the model, or why there is none */
 };
 
-bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome, struct fault *fault)
-    SL_MUST_CHECK;
+bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome,
+                   struct client_error *failure) SL_MUST_CHECK;
 
 /* Events as they arrive: JSON lines, or on a terminal messages above a plot that is drawn anew. */
 struct print_follower {
@@ -35,4 +35,4 @@ struct print_follower {
 };
 
 bool print_followed(struct print_follower *follower, const char *event, size_t bytes,
-                    struct fault *fault) SL_MUST_CHECK;
+                    struct client_error *failure) SL_MUST_CHECK;

@@ -27,11 +27,12 @@ static json_t *sample_of(const char *line)
                      value_of(&sample));
 }
 
-static bool add_sample(json_t *list, const char *line, struct fault *fault)
+static bool add_sample(json_t *list, const char *line, struct client_error *failure)
 {
     json_t *sample = sample_of(line);
     if (!sample || json_array_append_new(list, sample) != 0)
-        return fault_set(fault, EXIT_FAILED, "malformed response: not a metric: %.200s", line);
+        return client_error_set(failure, EXIT_FAILED, "malformed response: not a metric: %.200s",
+                                line);
     return true;
 }
 
@@ -41,7 +42,8 @@ static const char *subject_of(const char *line)
     return line[0] == '#' && strlen(line) > 7 ? line + 7 : line;
 }
 
-bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json, struct fault *fault)
+bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json,
+                   struct client_error *failure)
 {
     bool good = true;
     json_t *list = json ? json_array() : NULL;
@@ -55,7 +57,7 @@ bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json, 
         if (!json)
             (void)puts(line);
         else if (line[0] != '#' && line[0] != '\0')
-            good = add_sample(list, line, fault);
+            good = add_sample(list, line, failure);
     }
     if (json && good)
         (void)json_dumpf(list, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));

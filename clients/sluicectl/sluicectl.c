@@ -1,7 +1,7 @@
 /* sluicectl.c - the command-line client of the daemon's HTTP API. */
 #include "base/buffer.h"
 #include "base/comma_list.h"
-#include "sluicectl/ctl.h"
+#include "sluicectl/ctl_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +18,17 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static const struct sl_option common[] = {
     {"url", "URL",
      "address of the daemon: http://, https:// or unix:PATH [SLUICE_URL, or http://127.0.0.1:8080]",
-     SL_OPTION_STRING, offsetof(struct ctl, url), 0, 0},
+     SL_OPTION_STRING, offsetof(struct ctl_options, url), 0, 0},
     {"admin-url", "URL",
      "address of its admin listener [SLUICE_ADMIN_URL, or http://127.0.0.1:8081]", SL_OPTION_STRING,
-     offsetof(struct ctl, admin_url), 0, 0},
+     offsetof(struct ctl_options, admin_url), 0, 0},
     {"api-key-file", "FILE", "file whose first line is the API key [the key in SLUICE_API_KEY]",
-     SL_OPTION_STRING, offsetof(struct ctl, api_key_file), 0, 0},
+     SL_OPTION_STRING, offsetof(struct ctl_options, api_key_file), 0, 0},
     {"ca-file", "FILE", "certificates to trust for https [the system's]", SL_OPTION_STRING,
-     offsetof(struct ctl, ca_file), 0, 0},
+     offsetof(struct ctl_options, ca_file), 0, 0},
     {"timeout", "SECONDS", "time limit for a request and its retries [600]", SL_OPTION_GIVEN_REAL,
-     offsetof(struct ctl, timeout), 0.001, 86400},
-    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl, json), 0, 0},
+     offsetof(struct ctl_options, timeout), 0.001, 86400},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl_options, json), 0, 0},
     {0}};
 
 static const char *operand_of(const struct ctl_command *command)
@@ -101,7 +101,7 @@ static const char *hint_of(const struct ctl_command *command, const char *code)
     return NULL;
 }
 
-static bool fail_unknown(const char *name, struct fault *fault)
+static bool fail_unknown(const char *name, struct client_error *failure)
 {
     const char *names[COMMANDS + 1] = {NULL};
     char list[512] = "";
@@ -109,32 +109,35 @@ static bool fail_unknown(const char *name, struct fault *fault)
         names[i] = commands[i]->name;
     (void)sl_list_join(list, sizeof list, names);
     if (!name)
-        return fault_set(fault, EXIT_USAGE, "missing command; choose one of: %s", list);
+        return client_error_set(failure, EXIT_USAGE, "missing command; choose one of: %s", list);
     const char *meant = sl_option_suggest(name, names);
     if (meant)
-        return fault_set(fault, EXIT_USAGE, "unknown command '%s'; did you mean %s?", name, meant);
-    return fault_set(fault, EXIT_USAGE, "unknown command '%s'; choose one of: %s", name, list);
+        return client_error_set(failure, EXIT_USAGE, "unknown command '%s'; did you mean %s?", name,
+                                meant);
+    return client_error_set(failure, EXIT_USAGE, "unknown command '%s'; choose one of: %s", name,
+                            list);
 }
 
 static bool read_options(struct sl_option_parser *parser, int count, char **words,
-                         struct fault *fault)
+                         struct client_error *failure)
 {
     struct sl_err err;
-    return sl_options_parse(parser, count, words, &err) || fault_wrap(fault, EXIT_USAGE, &err);
+    return sl_options_parse(parser, count, words, &err) ||
+           client_error_wrap(failure, EXIT_USAGE, &err);
 }
 
-static const struct ctl_command *find(const char *name, struct fault *fault)
+static const struct ctl_command *find(const char *name, struct client_error *failure)
 {
     for (int i = 0; name && i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    (void)fail_unknown(name, fault);
+    (void)fail_unknown(name, failure);
     return NULL;
 }
 
 /* Runs a command with the words that follow its name. */
-static bool run(const struct ctl_command *command, struct ctl *ctl, int count, char **words,
-                struct fault *fault)
+static bool run(const struct ctl_command *command, struct ctl_options *ctl, int count, char **words,
+                struct client_error *failure)
 {
     const char *operands[CTL_OPERANDS_MAX] = {NULL};
     void *values = calloc(1, command->values_bytes + 1);
@@ -145,8 +148,8 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
                         : command->operand  ? 1
                                             : 0};
     if (!values)
-        return fault_no_memory(fault);
-    bool good = read_options(&parser, count, words, fault);
+        return client_error_no_memory(failure);
+    bool good = read_options(&parser, count, words, failure);
     bool explains = ctl->help || parser.wants_help || parser.wants_version;
     if (good && explains && !ctl->help && !parser.wants_help)
         (void)puts("sluicectl " SL_VERSION);
@@ -155,16 +158,16 @@ static bool run(const struct ctl_command *command, struct ctl *ctl, int count, c
     ctl->operands = operands;
     ctl->operand_count = parser.operand_count;
     if (good && !explains)
-        good = ctl_read_key(ctl, fault) && command->run(ctl, values, operands[0], fault);
-    if (!good && !fault->hint)
-        fault->hint = hint_of(command, fault->code);
+        good = ctl_read_key(ctl, failure) && command->run(ctl, values, operands[0], failure);
+    if (!good && !failure->hint)
+        failure->hint = hint_of(command, failure->code);
     ctl->operands = NULL;
     free(values);
     return good;
 }
 
 /* --help and --version without a command. */
-static bool print_own(const struct ctl *ctl)
+static bool print_own(const struct ctl_options *ctl)
 {
     if (ctl->help)
         help_all();
@@ -173,18 +176,19 @@ static bool print_own(const struct ctl *ctl)
     return true;
 }
 
-static bool read_line(struct ctl *ctl, int count, char **words, struct fault *fault)
+static bool read_line(struct ctl_options *ctl, int count, char **words,
+                      struct client_error *failure)
 {
     struct sl_option_parser parser = {.tables = {{.rows = common, .values = ctl}},
                                       .stops_at_operand = true};
-    if (!read_options(&parser, count, words, fault))
+    if (!read_options(&parser, count, words, failure))
         return false;
     int read = parser.read;
     ctl->help = parser.wants_help;
     if (read == count && (ctl->help || parser.wants_version))
         return print_own(ctl);
-    const struct ctl_command *command = find(read < count ? words[read] : NULL, fault);
-    return command && run(command, ctl, count - read - 1, words + read + 1, fault);
+    const struct ctl_command *command = find(read < count ? words[read] : NULL, failure);
+    return command && run(command, ctl, count - read - 1, words + read + 1, failure);
 }
 
 static const char *setting(const char *name, const char *fallback)
@@ -195,18 +199,18 @@ static const char *setting(const char *name, const char *fallback)
 
 int main(int argc, char **argv)
 {
-    struct fault fault = {0};
-    struct ctl ctl = {.url = setting("SLUICE_URL", "http://127.0.0.1:8080"),
-                      .admin_url = setting("SLUICE_ADMIN_URL", "http://127.0.0.1:8081")};
-    bool good = read_line(&ctl, argc - 1, argv + 1, &fault);
+    struct client_error failure = {0};
+    struct ctl_options ctl = {.url = setting("SLUICE_URL", "http://127.0.0.1:8080"),
+                              .admin_url = setting("SLUICE_ADMIN_URL", "http://127.0.0.1:8081")};
+    bool good = read_line(&ctl, argc - 1, argv + 1, &failure);
     if (good && fflush(stdout) != 0)
-        good = fault_set(&fault, EXIT_FAILED, "cannot write to standard output");
+        good = client_error_set(&failure, EXIT_FAILED, "cannot write to standard output");
     if (good)
         return EXIT_DONE;
     (void)fflush(stdout);
-    if (fault.err.text[0])
-        (void)fprintf(stderr, "sluicectl: %s\n", fault.err.text);
-    if (fault.hint)
-        (void)fprintf(stderr, "sluicectl: %s\n", fault.hint);
-    return fault.exit_code;
+    if (failure.err.text[0])
+        (void)fprintf(stderr, "sluicectl: %s\n", failure.err.text);
+    if (failure.hint)
+        (void)fprintf(stderr, "sluicectl: %s\n", failure.hint);
+    return failure.exit_code;
 }

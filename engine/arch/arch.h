@@ -78,8 +78,9 @@ enum {
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training")
 
 /* A row that is for classifiers only. */
-#define SL_CLASSIFIER_ROW(member, sort, low, high, usual, says, names)                             \
-    SL_PARAM_ROW_AT(0, sl_config, member, sort, low, high, usual, says, names, SL_CLASSIFIES)
+#define SL_CLASSIFIER_ROW(member, kind_, min_, max_, default_, help_, choices_)                    \
+    SL_PARAM_ROW_AT(0, sl_config, member, kind_, min_, max_, default_, help_, choices_,            \
+                    SL_CLASSIFIES)
 
 /* N-gram tables, for classifiers only. */
 #define SL_HYPERS_TABLES                                                                           \
@@ -101,9 +102,9 @@ enum {
                       sl_pooling_names)
 
 /* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
-#define SL_OWN_ROW(of, member, sort, low, high, usual, says, names)                                \
-    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), of, member, sort, low, high, usual, says,     \
-                    names, 0)
+#define SL_OWN_ROW(of, member, kind_, min_, max_, default_, help_, choices_)                       \
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), of, member, kind_, min_, max_, default_,      \
+                    help_, choices_, 0)
 #define SL_OWN_INTEGER_ROW(of, member, min, max, default_value, help)                              \
     SL_OWN_ROW(of, member, SL_INTEGER, min, max, default_value, help, NULL)
 #define SL_OWN_REAL_ROW(of, member, min, max, default_value, help)                                 \

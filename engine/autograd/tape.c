@@ -9,7 +9,7 @@
  * give it. Untouched pages cost nothing. */
 enum { STRUCT_BYTES = 1 << 22, NODES_MAX = 16384 };
 
-bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
+bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_thread_pool *pool,
                   size_t arena_bytes, struct sl_err *err)
 {
     *t = (struct sl_tape){.kernels = kernels, .pool = pool};
@@ -113,7 +113,7 @@ void sl_node_parallel(const struct sl_node *n, int count, int grain,
                       void (*f)(void *ctx, int first, int last, int worker))
 {
     struct sl_node copy = *n;
-    sl_parallel(n->tape->pool, count, grain, f, &copy);
+    sl_parallel_for(n->tape->pool, count, grain, f, &copy);
 }
 
 /* Runs one direction with scratch memory around it; a dry run only counts the scratch. */

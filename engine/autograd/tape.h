@@ -120,7 +120,7 @@ struct sl_tape {
     struct sl_arena arena;   /* values, gradients, scratch: counted only in a dry run */
     struct sl_arena structs; /* tensors, nodes, arguments, lists of rows: always real */
     const struct sl_kernels *kernels;
-    struct sl_pool *pool;
+    struct sl_thread_pool *pool;
     const struct sl_batch *batch;
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_forward_stats stats;
@@ -145,7 +145,7 @@ struct sl_tape {
 
 /* Makes a tape over kernels and pool. arena_bytes 0: a dry run, whose arena.peak is then the
  * arena_bytes of a real one for the same passes. */
-bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_pool *pool,
+bool sl_tape_init(struct sl_tape *t, const struct sl_kernels *kernels, struct sl_thread_pool *pool,
                   size_t arena_bytes, struct sl_err *err) SL_MUST_CHECK;
 void sl_tape_release(struct sl_tape *t);
 
@@ -164,7 +164,7 @@ void *sl_tape_struct(struct sl_tape *t, size_t count, size_t size);
 /* Runs a node whose out, in, parameter and args are set, and remembers it while training. */
 struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node);
 
-/* sl_parallel on a node's tape; ctx is the struct sl_node. */
+/* sl_parallel_for on a node's tape; ctx is the struct sl_node. */
 void sl_node_parallel(const struct sl_node *n, int count, int grain,
                       void (*f)(void *ctx, int first, int last, int worker));
 

@@ -1,7 +1,7 @@
 /* arena.c - bump memory over one anonymous mapping; under ASan, memory that is not handed out is
  * poisoned. */
 #include "base/arena.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <assert.h>
 #include <sanitizer/asan_interface.h>

@@ -21,18 +21,18 @@ static void pointer_put(void *array, void *pointer)
     memcpy(array, &pointer, sizeof pointer);
 }
 
-bool sl_dynarray_reserve(void *array, size_t *capacity, size_t want, size_t item_bytes,
+bool sl_dynarray_reserve(void *array, size_t *capacity, size_t min_items, size_t item_bytes,
                          struct sl_err *err)
 {
     assert(item_bytes > 0);
-    if (want <= *capacity)
+    if (min_items <= *capacity)
         return true;
     size_t max = PTRDIFF_MAX / item_bytes;
     size_t wanted = *capacity > max / 2 ? max : 2 * *capacity;
     if (wanted < CAPACITY_MIN)
         wanted = CAPACITY_MIN;
-    if (wanted < want)
-        wanted = want;
+    if (wanted < min_items)
+        wanted = min_items;
     void *grown = wanted <= max ? realloc(pointer_get(array), wanted * item_bytes) : NULL;
     if (!grown)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items of %zu bytes", wanted,

@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-/* Makes room for at least `want` items. `array` is the address of the pointer, *capacity what the
- * array has room for. Its contents stay. The capacity at least doubles, so that appending one by
- * one is cheap. On failure nothing changes. */
-bool sl_dynarray_reserve(void *array, size_t *capacity, size_t want, size_t item_bytes,
+/* Makes room for at least `min_items` items. `array` is the address of the pointer, *capacity what
+ * the array has room for. Its contents stay. The capacity at least doubles, so that appending one
+ * by one is cheap. On failure nothing changes. */
+bool sl_dynarray_reserve(void *array, size_t *capacity, size_t min_items, size_t item_bytes,
                          struct sl_err *err) SL_MUST_CHECK;
 
 /* Frees the memory beyond `count` items. */

@@ -1,7 +1,7 @@
 /* option_parser.c - translates tables of options for argp, and writes the errors. */
 #include "base/option_parser.h"
 #include "base/buffer.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/option_help.h"
 
 #include <argp.h>

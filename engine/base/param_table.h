@@ -24,8 +24,8 @@ struct sl_param {
 
 /* Rows of a table, named like the member of `of` they stand for; a table ends with a row of
  * zeros. */
-#define SL_PARAM_ROW(of, member, sort, low, high, usual, says, names)                              \
-    SL_PARAM_ROW_AT(0, of, member, sort, low, high, usual, says, names, 0)
+#define SL_PARAM_ROW(of, member, kind_, min_, max_, default_, help_, choices_)                     \
+    SL_PARAM_ROW_AT(0, of, member, kind_, min_, max_, default_, help_, choices_, 0)
 #define SL_INTEGER_ROW(of, member, min, max, default_value, help)                                  \
     SL_PARAM_ROW(of, member, SL_INTEGER, min, max, default_value, help, NULL)
 #define SL_REAL_ROW(of, member, min, max, default_value, help)                                     \
@@ -37,11 +37,11 @@ struct sl_param {
     SL_PARAM_ROW(of, member, SL_FLAG, 0, 1, default_value, help, NULL)
 
 /* For a struct that starts `start` bytes into the object; bits: see `cases`. */
-#define SL_PARAM_ROW_AT(start, of, member, sort, low, high, usual, says, names, bits)              \
+#define SL_PARAM_ROW_AT(start, of, member, kind_, min_, max_, default_, help_, choices_, bits)     \
     {                                                                                              \
-        .name = #member, .help = (says), .kind = (sort), .min = (low), .max = (high),              \
-        .default_value = (usual), .offset = (start) + offsetof(struct of, member),                 \
-        .choices = (names), .cases = (bits)                                                        \
+        .name = #member, .help = (help_), .kind = (kind_), .min = (min_), .max = (max_),           \
+        .default_value = (default_), .offset = (start) + offsetof(struct of, member),              \
+        .choices = (choices_), .cases = (bits)                                                     \
     }
 
 /* Sets every member to its default. */

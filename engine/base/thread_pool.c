@@ -32,7 +32,7 @@ enum {
 /* A thread and its range of the batch. The first one is the caller. */
 struct worker {
     _Alignas(LINE) _Atomic uint64_t ticket; /* batch number << 32 | pieces not yet taken */
-    struct sl_pool *pool;
+    struct sl_thread_pool *pool;
     pthread_t thread;
     int index;
 };
@@ -40,7 +40,7 @@ struct worker {
 /* One cache line for what changes once per batch, one for the counter. The batch is atomic because
  * a late thread may read it while the next one is written; the claim of that thread then fails. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
-struct sl_pool {
+struct sl_thread_pool {
     _Alignas(LINE) atomic_int count, grain;
     void (*_Atomic f)(void *ctx, int first, int last, int worker);
     void *_Atomic ctx;
@@ -105,7 +105,7 @@ static int share_begin(int pieces, int thread, int threads)
 /* Runs pieces of one range until none is left and returns how many. The batch is read before a
  * claim; it is valid if the claim succeeds, because the next batch is not written before all pieces
  * of this one are finished. */
-static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worker)
+static int take_share(struct sl_thread_pool *pool, uint32_t batch, int share, int worker)
 {
     void (*f)(void *, int, int, int) = atomic_load_explicit(&pool->f, memory_order_relaxed);
     void *ctx = atomic_load_explicit(&pool->ctx, memory_order_relaxed);
@@ -120,7 +120,7 @@ static int take_share(struct sl_pool *pool, uint32_t batch, int share, int worke
 }
 
 /* Its own range, then the others'. */
-static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
+static int take_part(struct sl_thread_pool *pool, uint32_t batch, int worker)
 {
     int done = 0;
     for (int i = 0; i < pool->threads; i++)
@@ -129,7 +129,7 @@ static int take_part(struct sl_pool *pool, uint32_t batch, int worker)
 }
 
 /* Counts finished pieces. The thread that finishes the last one wakes the caller if it sleeps. */
-static void report(struct sl_pool *pool, int done)
+static void report(struct sl_thread_pool *pool, int done)
 {
     if (done == 0 || atomic_fetch_sub(&pool->left, done) != done)
         return;
@@ -175,7 +175,7 @@ static bool spin(struct worker *self, bool (*event)(struct worker *, uint32_t), 
  * the two sees the other. The same holds for the caller's sleep, with caller_sleeps and left. */
 static void sleep_until_work(struct worker *self, uint32_t seen)
 {
-    struct sl_pool *pool = self->pool;
+    struct sl_thread_pool *pool = self->pool;
     (void)pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
     while (batch_of(atomic_load(&self->ticket)) == seen && !atomic_load(&pool->stopping))
@@ -184,7 +184,7 @@ static void sleep_until_work(struct worker *self, uint32_t seen)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static void sleep_until_done(struct sl_pool *pool)
+static void sleep_until_done(struct sl_thread_pool *pool)
 {
     (void)pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->caller_sleeps, true);
@@ -195,7 +195,7 @@ static void sleep_until_done(struct sl_pool *pool)
 }
 
 /* Wakes as many sleepers as there are pieces for them. */
-static void wake(struct sl_pool *pool, int wanted)
+static void wake(struct sl_thread_pool *pool, int wanted)
 {
     int sleepers = atomic_load(&pool->sleepers);
     if (sleepers == 0)
@@ -212,7 +212,7 @@ static void wake(struct sl_pool *pool, int wanted)
 static void *work(void *ctx)
 {
     struct worker *self = ctx;
-    struct sl_pool *pool = self->pool;
+    struct sl_thread_pool *pool = self->pool;
     uint32_t seen = 0;
     for (;;) {
         if (!spin(self, has_news, seen))
@@ -235,7 +235,7 @@ static int start(struct worker *w)
     return failure;
 }
 
-static bool start_workers(struct sl_pool *pool, struct sl_err *err)
+static bool start_workers(struct sl_thread_pool *pool, struct sl_err *err)
 {
     for (int i = 1; i < pool->threads; i++, pool->started++) {
         int failure = start(&pool->workers[i]);
@@ -249,10 +249,10 @@ static bool start_workers(struct sl_pool *pool, struct sl_err *err)
     return true;
 }
 
-struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
+struct sl_thread_pool *sl_thread_pool_create(int threads, struct sl_err *err)
 {
     assert(threads >= 1);
-    struct sl_pool *pool = aligned_alloc(LINE, sizeof *pool);
+    struct sl_thread_pool *pool = aligned_alloc(LINE, sizeof *pool);
     struct worker *workers = aligned_alloc(LINE, (size_t)threads * sizeof *workers);
     if (!pool || !workers) {
         free(pool);
@@ -260,7 +260,7 @@ struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
         (void)sl_fail(err, SL_NO_MEMORY, "no memory for a pool of %d threads", threads);
         return NULL;
     }
-    *pool = (struct sl_pool){.threads = threads, .workers = workers};
+    *pool = (struct sl_thread_pool){.threads = threads, .workers = workers};
     for (int i = 0; i < threads; i++)
         workers[i] = (struct worker){.pool = pool, .index = i};
     pool->spin_ns = threads <= sl_cpu_budget() ? SPIN_NS : 0;
@@ -268,13 +268,13 @@ struct sl_pool *sl_pool_create(int threads, struct sl_err *err)
     (void)pthread_cond_init(&pool->work, NULL);
     (void)pthread_cond_init(&pool->done, NULL);
     if (!start_workers(pool, err)) {
-        sl_pool_destroy(pool);
+        sl_thread_pool_destroy(pool);
         return NULL;
     }
     return pool;
 }
 
-void sl_pool_destroy(struct sl_pool *pool)
+void sl_thread_pool_destroy(struct sl_thread_pool *pool)
 {
     if (!pool)
         return;
@@ -292,14 +292,14 @@ void sl_pool_destroy(struct sl_pool *pool)
     free(pool);
 }
 
-int sl_pool_threads(const struct sl_pool *pool)
+int sl_thread_pool_size(const struct sl_thread_pool *pool)
 {
     assert(pool);
     return pool->threads;
 }
 
 /* Makes the batch visible and returns its number. */
-static uint32_t publish(struct sl_pool *pool, int pieces)
+static uint32_t publish(struct sl_thread_pool *pool, int pieces)
 {
     uint32_t batch =
         batch_of(atomic_load_explicit(&pool->workers->ticket, memory_order_relaxed)) + 1;
@@ -313,8 +313,8 @@ static uint32_t publish(struct sl_pool *pool, int pieces)
     return batch;
 }
 
-void sl_parallel(struct sl_pool *pool, int count, int grain,
-                 void (*f)(void *ctx, int first, int last, int worker), void *ctx)
+void sl_parallel_for(struct sl_thread_pool *pool, int count, int grain,
+                     void (*f)(void *ctx, int first, int last, int worker), void *ctx)
 {
     assert(pool);
     assert(f);

@@ -2,7 +2,7 @@
 #include "checkpoint/manifest.h"
 
 #include "base/sha256.h"
-#include "checkpoint/json.h"
+#include "checkpoint/json_io.h"
 
 #include <dirent.h>
 #include <errno.h>

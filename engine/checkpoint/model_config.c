@@ -3,7 +3,7 @@
 #include "base/comma_list.h"
 
 #include "base/byte_string.h"
-#include "checkpoint/json.h"
+#include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* safetensors.c - reads and checks a header, and writes files. */
 #include "checkpoint/safetensors.h"
 
-#include "base/int_util.h"
-#include "checkpoint/json.h"
+#include "base/int_math.h"
+#include "checkpoint/json_io.h"
 
 #include <assert.h>
 #include <endian.h>

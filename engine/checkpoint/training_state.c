@@ -1,7 +1,7 @@
 /* training_state.c - a trainer's state, written and read. */
 #include "checkpoint/training_state.h"
 
-#include "checkpoint/json.h"
+#include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/tensor_io.h"
 

@@ -2,7 +2,7 @@
 #include "checkpoint/vocabulary.h"
 
 #include "base/file.h"
-#include "checkpoint/json.h"
+#include "checkpoint/json_io.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>
@@ -42,18 +42,18 @@ bool sl_vocabulary_splits(const char *kind)
 
 /* -- lines ------------------------------------------------------------------------------------ */
 
-static char *lines_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+static char *lines_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
     size_t room = 1, bytes;
-    for (int id = 0; id < tokens->count; id++)
-        room += tokens->pieces[id].bytes + 1;
+    for (int id = 0; id < tokenizer->count; id++)
+        room += tokenizer->pieces[id].bytes + 1;
     char *text = malloc(room), *out = text;
     if (!text) {
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
         return NULL;
     }
-    for (int id = 0; id < tokens->count; id++) {
-        const char *piece = sl_tokenizer_piece(tokens, id, &bytes);
+    for (int id = 0; id < tokenizer->count; id++) {
+        const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
         memcpy(out, piece, bytes);
         out[bytes] = '\n';
         out += bytes + 1;
@@ -84,7 +84,7 @@ static struct sl_tokenizer *lines_read(const char *kind, bool lower, const char 
 {
     size_t room = bytes < SL_VOCAB_MAX ? bytes : SL_VOCAB_MAX;
     struct sl_piece *lines = calloc(room + 1, sizeof *lines);
-    struct sl_tokenizer *tokens = NULL;
+    struct sl_tokenizer *tokenizer = NULL;
     int count = lines ? lines_cut(text, bytes, lines, (int)room) : 0;
     if (!lines)
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu bytes", bytes);
@@ -92,19 +92,19 @@ static struct sl_tokenizer *lines_read(const char *kind, bool lower, const char 
         sl_fail(err, SL_CORRUPT, "%s lines: expected 1 to %d, one piece per line",
                 count == 0 ? "no" : "too many", SL_VOCAB_MAX);
     else
-        tokens = sl_tokenizer_create(kind, lower, lines, count, err);
+        tokenizer = sl_tokenizer_create(kind, lower, lines, count, err);
     free(lines);
-    return tokens;
+    return tokenizer;
 }
 
 /* -- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *pieces_print(const struct sl_tokenizer *tokens)
+static json_t *pieces_print(const struct sl_tokenizer *tokenizer)
 {
     json_t *pieces = json_array();
-    for (int id = 0; id < sl_tokenizer_size(tokens); id++) {
+    for (int id = 0; id < sl_tokenizer_size(tokenizer); id++) {
         size_t bytes;
-        const char *text = sl_tokenizer_piece(tokens, id, &bytes);
+        const char *text = sl_tokenizer_piece(tokenizer, id, &bytes);
         if (json_array_append_new(pieces, json_stringn(text, bytes)) != 0) {
             json_decref(pieces);
             return NULL;
@@ -113,11 +113,11 @@ static json_t *pieces_print(const struct sl_tokenizer *tokens)
     return pieces;
 }
 
-static char *json_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+static char *json_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    json_auto_t *root = json_pack("{s:s}", "kind", tokens->kind->name);
-    if (root &&
-        (tokens->kind->fixed || json_object_set_new(root, "pieces", pieces_print(tokens)) == 0))
+    json_auto_t *root = json_pack("{s:s}", "kind", tokenizer->kind->name);
+    if (root && (tokenizer->kind->fixed ||
+                 json_object_set_new(root, "pieces", pieces_print(tokenizer)) == 0))
         return sl_json_print(root, 15, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     return NULL;
@@ -151,11 +151,11 @@ static struct sl_tokenizer *tokens_make(const char *kind, const json_t *array, s
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu pieces", count);
         return NULL;
     }
-    struct sl_tokenizer *tokens = NULL;
+    struct sl_tokenizer *tokenizer = NULL;
     if (pieces_read(pieces, array, err))
-        tokens = sl_tokenizer_create(kind, /* lower= */ false, pieces, (int)count, err);
+        tokenizer = sl_tokenizer_create(kind, /* lower= */ false, pieces, (int)count, err);
     free(pieces);
-    return tokens;
+    return tokenizer;
 }
 
 static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, const char *text,
@@ -179,9 +179,9 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
 
 /* -- either ----------------------------------------------------------------------------------- */
 
-char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err)
+char *sl_vocabulary_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    return tokens->kind->split_words ? lines_print(tokens, err) : json_print(tokens, err);
+    return tokenizer->kind->split_words ? lines_print(tokenizer, err) : json_print(tokenizer, err);
 }
 
 struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char *text,
@@ -202,10 +202,10 @@ struct sl_tokenizer *sl_vocabulary_open(const char *kind, bool lower, const char
         return NULL;
     }
     bool ok = sl_map_open(&map, path, err);
-    struct sl_tokenizer *tokens =
+    struct sl_tokenizer *tokenizer =
         ok ? sl_vocabulary_read(kind, lower, map.data, map.size, err) : NULL;
-    if (!tokens)
+    if (!tokenizer)
         sl_wrap(err, "vocabulary '%s'", path);
     sl_map_close(&map);
-    return tokens;
+    return tokenizer;
 }

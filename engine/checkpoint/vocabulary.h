@@ -18,7 +18,7 @@ const char *sl_vocabulary_file_in(const char *directory);
 bool sl_vocabulary_splits(const char *kind);
 
 /* free() it. */
-char *sl_vocabulary_print(const struct sl_tokenizer *tokens, struct sl_err *err) SL_MUST_CHECK;
+char *sl_vocabulary_print(const struct sl_tokenizer *tokenizer, struct sl_err *err) SL_MUST_CHECK;
 
 /* A vocabulary of that kind. `lower` is for kinds that split. */
 struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char *text,

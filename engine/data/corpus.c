@@ -1,20 +1,20 @@
 /* corpus.c - encodes a file as one array of token ids, and splits it. */
 #include "data/corpus.h"
 
-#include "data/compressed.h"
+#include "data/compressed_file.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-static bool text_open(struct sl_unpacked *file, const char *path, struct sl_err *err)
+static bool text_open(struct sl_decompressed_file *file, const char *path, struct sl_err *err)
 {
-    if (!sl_unpacked_open(file, path, err))
+    if (!sl_decompressed_file_open(file, path, err))
         return false;
     if (file->size > 0)
         return true;
-    sl_unpacked_close(file);
+    sl_decompressed_file_close(file);
     return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
 }
 
@@ -22,7 +22,7 @@ struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
                                                const struct sl_tokenizer_options *how,
                                                struct sl_err *err)
 {
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     if (!text_open(&file, path, err)) {
         sl_wrap(err, "corpus");
         return NULL;
@@ -30,12 +30,12 @@ struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
     struct sl_tokenizer *tokens = sl_tokenizer_train(how, file.data, file.size, err);
     if (!tokens)
         sl_wrap(err, "corpus '%s'", path);
-    sl_unpacked_close(&file);
+    sl_decompressed_file_close(&file);
     return tokens;
 }
 
 /* Two passes: the first counts the tokens. */
-static bool corpus_encode(struct sl_corpus *corpus, const struct sl_unpacked *file,
+static bool corpus_encode(struct sl_corpus *corpus, const struct sl_decompressed_file *file,
                           const struct sl_tokenizer *tokens, struct sl_err *err)
 {
     long count = sl_tokenizer_encode(tokens, file->data, file->size, SL_UNKNOWN_FAIL, NULL, 0, err);
@@ -57,11 +57,11 @@ static bool corpus_encode(struct sl_corpus *corpus, const struct sl_unpacked *fi
 bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_tokenizer *tokens,
                     struct sl_err *err)
 {
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     if (!text_open(&file, path, err))
         return sl_wrap(err, "corpus");
     bool ok = corpus_encode(corpus, &file, tokens, err);
-    sl_unpacked_close(&file);
+    sl_decompressed_file_close(&file);
     return ok || sl_wrap(err, "corpus '%s'", path);
 }
 
@@ -72,12 +72,12 @@ void sl_corpus_close(struct sl_corpus *corpus)
 }
 
 /* floor(fraction n), where 0.29 of 100 must give 29 although 0.29 * 100 < 29 in binary. */
-static int64_t share_of(double share, int64_t n)
+static int64_t fraction_of(double share, int64_t n)
 {
     return (int64_t)floor(share * (double)n + 1e-6);
 }
 
-static bool shares_check(struct sl_split_fractions s, struct sl_err *err)
+static bool fractions_check(struct sl_split_fractions s, struct sl_err *err)
 {
     /* Written so that NaN fails. */
     bool fine = s.train > 0 && s.validation >= 0 && s.train + s.validation <= 1 + 1e-6; /* floats */
@@ -87,14 +87,14 @@ static bool shares_check(struct sl_split_fractions s, struct sl_err *err)
                            s.train, s.validation);
 }
 
-bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions shares, int context,
-                     struct sl_span parts[SL_SPLITS], struct sl_err *err)
+bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions fractions,
+                     int context, struct sl_span splits[SL_SPLITS], struct sl_err *err)
 {
     assert(context > 0);
-    if (!shares_check(shares, err))
+    if (!fractions_check(fractions, err))
         return false;
-    int64_t train = share_of(shares.train, corpus->count);
-    int64_t validation = share_of(shares.validation, corpus->count);
+    int64_t train = fraction_of(fractions.train, corpus->count);
+    int64_t validation = fraction_of(fractions.validation, corpus->count);
     if (validation > corpus->count - train)
         validation = corpus->count - train;
 
@@ -103,14 +103,15 @@ bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions s
                        "the training part has %lld tokens, too few for a context of %d: "
                        "expected at least %lld; give a longer text or a smaller context-length",
                        (long long)train, context, (long long)context + 2);
-    if (shares.validation > 0 && validation < 2)
+    if (fractions.validation > 0 && validation < 2)
         return sl_fail(err, SL_BAD_INPUT,
                        "the validation part has %lld tokens: expected at least 2",
                        (long long)validation);
 
     const int32_t *ids = corpus->ids;
-    parts[SL_TRAIN] = (struct sl_span){ids, train};
-    parts[SL_VALIDATION] = (struct sl_span){ids + train, validation};
-    parts[SL_TEST] = (struct sl_span){ids + train + validation, corpus->count - train - validation};
+    splits[SL_TRAIN] = (struct sl_span){ids, train};
+    splits[SL_VALIDATION] = (struct sl_span){ids + train, validation};
+    splits[SL_TEST] =
+        (struct sl_span){ids + train + validation, corpus->count - train - validation};
     return true;
 }

@@ -38,5 +38,6 @@ void sl_corpus_close(struct sl_corpus *corpus); /* a zeroed corpus is fine */
 
 /* Splits a corpus: the first floor(train N) tokens, the next floor(validation N), the rest.
  * Fails when train is too short for windows of `context` tokens, or validation to predict any. */
-bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions shares, int context,
-                     struct sl_span parts[SL_SPLITS], struct sl_err *err) SL_MUST_CHECK;
+bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions fractions,
+                     int context, struct sl_span splits[SL_SPLITS], struct sl_err *err)
+    SL_MUST_CHECK;

@@ -1,6 +1,6 @@
 /* dataset_split.c - splits off validation examples, and shuffles the others. */
 #include "base/dynarray.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "data/dataset.h"
 

@@ -14,7 +14,7 @@ enum { STANDARD_RECORD_BYTES = 16 << 20, PIECE_BYTES = 1 << 16 };
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
 struct sl_line_reader {
-    struct sl_source *source;
+    struct sl_compressed_reader *source;
     char *name; /* what errors call the file */
     bool is_path;
     size_t record_bytes;
@@ -26,22 +26,22 @@ struct sl_line_reader {
     bool can_go_on;
 };
 
-struct sl_line_reader *sl_line_reader_open(const char *path, const char *called,
+struct sl_line_reader *sl_line_reader_open(const char *path, const char *display_name,
                                            const struct sl_data_limits *limits, struct sl_err *err)
 {
     assert(path);
     struct sl_line_reader *l = calloc(1, sizeof *l);
-    char *copy = strdup(called ? called : path);
+    char *copy = strdup(display_name ? display_name : path);
     if (!l || !copy) {
-        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", called ? called : path);
+        sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", display_name ? display_name : path);
         free(copy);
         free(l);
         return NULL;
     }
     l->name = copy;
-    l->is_path = !called;
+    l->is_path = !display_name;
     l->record_bytes = limits->record_bytes > 0 ? limits->record_bytes : STANDARD_RECORD_BYTES;
-    l->source = sl_source_open(path, called, limits->file_bytes, err);
+    l->source = sl_compressed_reader_open(path, display_name, limits->file_bytes, err);
     if (l->source)
         return l;
     sl_line_reader_close(l);
@@ -52,7 +52,7 @@ void sl_line_reader_close(struct sl_line_reader *lines)
 {
     if (!lines)
         return;
-    sl_source_close(lines->source);
+    sl_compressed_reader_close(lines->source);
     free(lines->text);
     free(lines->name);
     free(lines);
@@ -90,7 +90,7 @@ static bool refill(struct sl_line_reader *l, struct sl_err *err)
     l->end -= l->start;
     l->start = 0;
     if (!sl_dynarray_reserve(&l->text, &l->room, l->end + PIECE_BYTES, 1, err) ||
-        !sl_source_read(l->source, l->text + l->end, l->room - l->end, &got, err))
+        !sl_compressed_reader_read(l->source, l->text + l->end, l->room - l->end, &got, err))
         return false;
     l->finished = got < l->room - l->end;
     l->end += got;

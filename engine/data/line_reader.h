@@ -1,7 +1,7 @@
 /* line_reader.h - the lines of a text file, plain or compressed: numbered, bounded, valid UTF-8. */
 #pragma once
 
-#include "data/compressed.h"
+#include "data/compressed_file.h"
 
 /* Limits; 0 for the default. */
 struct sl_data_limits {
@@ -19,8 +19,8 @@ struct sl_line {
 
 struct sl_line_reader;
 
-/* called: the file's name in errors; NULL: its path. */
-struct sl_line_reader *sl_line_reader_open(const char *path, const char *called,
+/* display_name: the file's name in errors; NULL: its path. */
+struct sl_line_reader *sl_line_reader_open(const char *path, const char *display_name,
                                            const struct sl_data_limits *limits, struct sl_err *err)
     SL_MUST_CHECK;
 void sl_line_reader_close(struct sl_line_reader *lines); /* NULL is fine */

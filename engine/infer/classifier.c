@@ -1,7 +1,7 @@
 /* classifier.c - one ragged batch of texts after another: the serving state of one classifier. */
 #include "infer/classifier.h"
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "infer/logits.h"
 #include "model/model.h"
 

@@ -3,7 +3,7 @@
 #include "sluice/generation.h"
 
 #include "base/dynarray.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "model/model.h"

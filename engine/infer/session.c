@@ -1,7 +1,7 @@
 /* session.c - runs batches over slots with KV caches: the serving state of one model. */
 #include "sluice/session.h"
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "infer/logits.h"
 #include "model/model.h"
 

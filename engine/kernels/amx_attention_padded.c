@@ -3,7 +3,7 @@
  * Copies of the operands have rows of whole tiles, padded with zeros: these add nothing to a score,
  * and the extra result columns are dropped. A head of 6 columns takes as long as one of 32, a tenth
  * of the time that its rows would take one by one. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 

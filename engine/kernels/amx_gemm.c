@@ -4,7 +4,7 @@
  * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
  * TDPBF16PS takes 16 cycles to issue and 52 to finish). Both add products in the order of k. Tiles
  * are configured to the rows that exist, so no others are computed. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 

@@ -4,7 +4,7 @@
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
  *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
  * Rows past k and columns past n are zero. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "kernels/amx.h"
 #include "kernels/amx_tiles.h"
 

@@ -4,7 +4,7 @@
  * so any thread may call it at any time. */
 #pragma once
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "kernels/simd/vec_math.h"
 
 #include <immintrin.h>

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "base/cpu.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <stdbool.h>
 #include <stddef.h>

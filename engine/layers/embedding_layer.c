@@ -7,10 +7,10 @@ static const float deviation = 0.02f;
 static struct sl_parameter *positions_build(struct sl_builder *b,
                                             const struct sl_embedding_shape *s)
 {
-    if (s->positions == SL_POSITIONS_LEARNT)
+    if (s->positions == SL_POSITIONS_LEARNED)
         return sl_parameter_add(b, "position_embedding.weight", SL_ROLE_TABLE, s->context_length,
                                 s->width, sl_normal(deviation));
-    bool halves = s->positions == SL_POSITIONS_HALVES;
+    bool halves = s->positions == SL_POSITIONS_SINUSOIDAL_HALVES;
     return sl_buffer_add(b, "position_embedding.weight",
                          (struct sl_buffer_shape){.kind = SL_BUFFER_FIXED,
                                                   .rows = s->context_length,
@@ -44,7 +44,7 @@ struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embeddin
                                              .padding_token = e->padding_token});
 }
 
-struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,
+struct sl_tensor *sl_embedding_logits(struct sl_tape *t, const struct sl_embedding *e,
                                       struct sl_tensor *h)
 {
     return sl_linear(t, h, (struct sl_linear_args){.weight = e->tokens});

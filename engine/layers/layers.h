@@ -44,9 +44,9 @@ struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
 
 /* dropout(scale E[tokens] + P[positions]); positions are trained, or sines and cosines. */
 enum sl_positions {
-    SL_POSITIONS_LEARNT, /* N(0, 0.02^2) at first */
-    SL_POSITIONS_SINES,  /* Vaswani et al. 2017, section 3.5: sine and cosine side by side */
-    SL_POSITIONS_HALVES  /* the same numbers, all sines first */
+    SL_POSITIONS_LEARNED,    /* N(0, 0.02^2) at first */
+    SL_POSITIONS_SINUSOIDAL, /* Vaswani et al. 2017, section 3.5: sine and cosine side by side */
+    SL_POSITIONS_SINUSOIDAL_HALVES /* the same numbers, all sines first */
 };
 
 struct sl_embedding_shape {
@@ -67,7 +67,7 @@ struct sl_embedding {
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape);
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e);
 /* Logits by the tied table: h E^T. */
-struct sl_tensor *sl_embedding_invert(struct sl_tape *t, const struct sl_embedding *e,
+struct sl_tensor *sl_embedding_logits(struct sl_tape *t, const struct sl_embedding *e,
                                       struct sl_tensor *h);
 
 /* A linear model beside a deep one (Cheng et al. 2016, "Wide & Deep Learning"): logits of the set
@@ -82,7 +82,7 @@ struct sl_wide_ngrams_shape {
     int padding_token; /* as in struct sl_config */
 };
 struct sl_wide_ngrams sl_wide_ngrams_build(struct sl_builder *b, struct sl_wide_ngrams_shape shape);
-struct sl_tensor *sl_wide_ngrams_apply(struct sl_tape *t, const struct sl_wide_ngrams *bag,
+struct sl_tensor *sl_wide_ngrams_apply(struct sl_tape *t, const struct sl_wide_ngrams *ngrams,
                                        struct sl_tensor *logits);
 
 /* How a sequence becomes one row. */
@@ -95,7 +95,7 @@ extern const char *const sl_pooling_names[]; /* ends with NULL */
  * a GELU layer; from it the token of masked rows (Devlin et al. 2019, section 3.1), times the tied
  * table, and of every other row whether its token was replaced (Clark et al. 2020, section 2). It
  * adds both losses itself and gives NULL. */
-struct sl_head {
+struct sl_output_head {
     struct sl_norm norm; /* without weight: no norm */
     struct sl_embedding embedding;
     struct sl_linear_layer classify;          /* without weight: another task */
@@ -103,21 +103,23 @@ struct sl_head {
     enum sl_pooling pooling;
 };
 
-struct sl_head_shape {
+struct sl_output_head_shape {
     struct sl_embedding embedding;
     int classes; /* 0 unless it classifies */
     bool pretrains;
     enum sl_pooling pooling;
     bool without_norm; /* classification only */
 };
-struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape);
-struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h);
+struct sl_output_head sl_output_head_build(struct sl_builder *b, struct sl_output_head_shape shape);
+struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output_head *head,
+                                       struct sl_tensor *h);
 /* The rows that the head needs, one per sequence; for other rows the last block computes keys and
  * values only. NULL: all rows. */
-const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head);
+const struct sl_rows *sl_output_head_rows(struct sl_tape *t, const struct sl_output_head *head);
 
 /* One row per sequence; x is fp32 or an operand. Result: fp32, or x's type when it chooses rows. */
-struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling);
+struct sl_tensor *sl_pool_sequences(struct sl_tape *t, struct sl_tensor *x,
+                                    enum sl_pooling pooling);
 
 /* A gate: NULL value means 1, NULL rows means all rows. */
 struct sl_gate {

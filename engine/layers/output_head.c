@@ -8,10 +8,10 @@ const char *const sl_pooling_names[] = {
     NULL,
 };
 
-struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape)
+struct sl_output_head sl_output_head_build(struct sl_builder *b, struct sl_output_head_shape shape)
 {
     int width = shape.embedding.tokens->cols;
-    struct sl_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
+    struct sl_output_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
     if (!shape.without_norm)
         head.norm = sl_norm_build(b, "final_norm", width);
     if (shape.pretrains) {
@@ -29,7 +29,8 @@ struct sl_head sl_head_build(struct sl_builder *b, struct sl_head_shape shape)
     return head;
 }
 
-static struct sl_tensor *normed(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
+static struct sl_tensor *normed(struct sl_tape *t, const struct sl_output_head *head,
+                                struct sl_tensor *h)
 {
     return head->norm.weight ? sl_norm_apply(t, &head->norm, h) : h;
 }
@@ -47,14 +48,14 @@ static const struct sl_rows *end_rows(struct sl_tape *t, bool last)
     return rows;
 }
 
-struct sl_tensor *sl_pool(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling)
+struct sl_tensor *sl_pool_sequences(struct sl_tape *t, struct sl_tensor *x, enum sl_pooling pooling)
 {
     if (pooling == SL_POOLING_MEAN)
         return sl_segment_mean(t, x, NULL);
-    return sl_take_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
+    return sl_gather_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
 }
 
-const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *head)
+const struct sl_rows *sl_output_head_rows(struct sl_tape *t, const struct sl_output_head *head)
 {
     bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
     if (!head->classify.weight || all)
@@ -62,18 +63,18 @@ const struct sl_rows *sl_head_reads(struct sl_tape *t, const struct sl_head *hea
     return end_rows(t, head->pooling == SL_POOLING_LAST);
 }
 
-static struct sl_tensor *classify(struct sl_tape *t, const struct sl_head *head,
+static struct sl_tensor *classify(struct sl_tape *t, const struct sl_output_head *head,
                                   struct sl_tensor *h)
 {
     /* Rows are independent up to here, so only the needed ones are computed. */
     if (head->pooling != SL_POOLING_MEAN)
-        h = normed(t, head, sl_pool(t, h, head->pooling));
+        h = normed(t, head, sl_pool_sequences(t, h, head->pooling));
     else
-        h = sl_pool(t, normed(t, head, h), head->pooling);
+        h = sl_pool_sequences(t, normed(t, head, h), head->pooling);
     return sl_linear_apply(t, &head->classify, h, (struct sl_linear_args){0});
 }
 
-static void add_pretraining_losses(struct sl_tape *t, const struct sl_head *head,
+static void add_pretraining_losses(struct sl_tape *t, const struct sl_output_head *head,
                                    struct sl_tensor *h)
 {
     const struct sl_corruption *c = t->batch->corruption;
@@ -82,7 +83,7 @@ static void add_pretraining_losses(struct sl_tape *t, const struct sl_head *head
                         (struct sl_linear_args){.activation = SL_GELU, .operand = true});
     if (c->masked->count > 0)
         sl_cross_entropy(
-            t, sl_embedding_invert(t, &head->embedding, sl_take_rows(t, h, c->masked)),
+            t, sl_embedding_logits(t, &head->embedding, sl_gather_rows(t, h, c->masked)),
             (struct sl_cross_entropy_args){.targets = c->targets, .weight = c->masked_weight});
     if (c->replaced_weight > 0.0f)
         sl_cross_entropy(
@@ -90,7 +91,8 @@ static void add_pretraining_losses(struct sl_tape *t, const struct sl_head *head
             (struct sl_cross_entropy_args){.targets = c->replaced, .weight = c->replaced_weight});
 }
 
-struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, struct sl_tensor *h)
+struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output_head *head,
+                                       struct sl_tensor *h)
 {
     if (head->transform.weight) {
         add_pretraining_losses(t, head, h);
@@ -98,6 +100,6 @@ struct sl_tensor *sl_head_apply(struct sl_tape *t, const struct sl_head *head, s
     }
     if (head->classify.weight)
         return classify(t, head, h);
-    h = sl_take_rows(t, h, t->batch->wanted);
-    return sl_embedding_invert(t, &head->embedding, sl_norm_apply(t, &head->norm, h));
+    h = sl_gather_rows(t, h, t->batch->wanted);
+    return sl_embedding_logits(t, &head->embedding, sl_norm_apply(t, &head->norm, h));
 }

@@ -54,7 +54,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
 {
     struct sl_tensor *key_value =
         sl_linear_apply(t, &k->key_value, x, (struct sl_linear_args){.operand = true});
-    struct sl_tensor *query = sl_linear_apply(t, &k->query, sl_take_rows(t, x, rows),
+    struct sl_tensor *query = sl_linear_apply(t, &k->query, sl_gather_rows(t, x, rows),
                                               (struct sl_linear_args){.operand = true});
     struct sl_tensor *context =
         sl_attention(t, query, key_value,
@@ -74,7 +74,7 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
     h = sl_residual(t, h, a,
                     (struct sl_residual_args){
                         .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout});
-    struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_take_rows(t, h, gate.rows));
+    struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_gather_rows(t, h, gate.rows));
     x = sl_mlp_apply(t, &k->up, &k->down, x,
                      (struct sl_linear_args){.activation = k->activation, .dropout = k->dropout});
     h = sl_residual(

@@ -7,20 +7,20 @@ static const float scale = 0.4f;
 
 struct sl_wide_ngrams sl_wide_ngrams_build(struct sl_builder *b, struct sl_wide_ngrams_shape shape)
 {
-    struct sl_wide_ngrams bag = {.padding_token = shape.padding_token};
+    struct sl_wide_ngrams ngrams = {.padding_token = shape.padding_token};
     if (shape.rows > 0)
-        bag.table = sl_parameter_add(b, "wide_ngrams.weight", SL_ROLE_TABLE, shape.rows,
-                                     shape.classes - 1, sl_constant(0.0f));
-    return bag;
+        ngrams.table = sl_parameter_add(b, "wide_ngrams.weight", SL_ROLE_TABLE, shape.rows,
+                                        shape.classes - 1, sl_constant(0.0f));
+    return ngrams;
 }
 
-struct sl_tensor *sl_wide_ngrams_apply(struct sl_tape *t, const struct sl_wide_ngrams *bag,
+struct sl_tensor *sl_wide_ngrams_apply(struct sl_tape *t, const struct sl_wide_ngrams *ngrams,
                                        struct sl_tensor *logits)
 {
-    if (!bag->table)
+    if (!ngrams->table)
         return logits;
-    return sl_add_ngram_logits(t, logits,
-                               (struct sl_ngram_logits_args){.table = bag->table,
-                                                             .scale = scale,
-                                                             .padding_token = bag->padding_token});
+    return sl_add_ngram_logits(
+        t, logits,
+        (struct sl_ngram_logits_args){
+            .table = ngrams->table, .scale = scale, .padding_token = ngrams->padding_token});
 }

@@ -56,7 +56,8 @@ struct sl_engine *sl_engine_create(const struct sl_engine_options *options, stru
     }
     engine->kernels = kernels;
     pthread_mutex_init(&engine->lock, NULL);
-    engine->pool = sl_pool_create(options->threads ? options->threads : sl_cpu_budget(), err);
+    engine->pool =
+        sl_thread_pool_create(options->threads ? options->threads : sl_cpu_budget(), err);
     if (engine->pool)
         return engine;
     sl_engine_destroy(engine);
@@ -67,14 +68,14 @@ void sl_engine_destroy(struct sl_engine *engine)
 {
     if (!engine)
         return;
-    sl_pool_destroy(engine->pool);
+    sl_thread_pool_destroy(engine->pool);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
 
 int sl_engine_threads(const struct sl_engine *engine)
 {
-    return sl_pool_threads(engine->pool);
+    return sl_thread_pool_size(engine->pool);
 }
 
 const char *sl_engine_isa(const struct sl_engine *engine)

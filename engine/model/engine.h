@@ -8,6 +8,6 @@
 
 struct sl_engine {
     const struct sl_kernels *kernels;
-    struct sl_pool *pool;
+    struct sl_thread_pool *pool;
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
 };

@@ -1,7 +1,7 @@
 /* model.c - a model in memory: allocates, initializes, packs and runs it. */
 #include "model/model.h"
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "tokenizer/tokenizer.h"
 
@@ -198,7 +198,7 @@ static void clear_gradients(void *ctx, int first, int last, int worker)
 void sl_model_zero_gradients(struct sl_model *m)
 {
     int count = m->builder.count + m->builder.buffer_count;
-    sl_parallel(m->engine->pool, count, 1, clear_gradients, m);
+    sl_parallel_for(m->engine->pool, count, 1, clear_gradients, m);
 }
 
 void sl_model_backprop_buffers(struct sl_model *m)
@@ -264,7 +264,7 @@ void sl_model_pack(struct sl_model *m)
     }
     for (int i = 0; (p = parameter_at(m, i)); i++)
         total += panels_of(p);
-    sl_parallel(m->engine->pool, total, 8, pack_panels, m);
+    sl_parallel_for(m->engine->pool, total, 8, pack_panels, m);
 }
 
 /* -- description ------------------------------------------------------------------------------ */

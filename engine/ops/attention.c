@@ -1,6 +1,6 @@
 /* attention.c - multi-head attention within each sequence, with or without a cache.
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "ops/attention_heads.h"
 #include "ops/kv_cache.h"
@@ -112,7 +112,7 @@ static struct attention_ctx pass_of(const struct sl_node *n)
 static size_t attend_scratch(const struct sl_node *n, bool backward)
 {
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * pass_of(n).worker_bytes;
+    return (size_t)sl_thread_pool_size(n->tape->pool) * pass_of(n).worker_bytes;
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -159,8 +159,8 @@ static void attend_forward(const struct sl_node *n)
     sl_clear_padding(n->out);
     /* With many sequences, all heads of one go to the same thread, because they share its cache
      * rows. */
-    int grain = a->count >= 4 * sl_pool_threads(n->tape->pool) ? a->args.heads : 1;
-    sl_parallel(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);
+    int grain = a->count >= 4 * sl_thread_pool_size(n->tape->pool) ? a->args.heads : 1;
+    sl_parallel_for(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static void attend_backward(const struct sl_node *n)
     assert(n->overwrite[KEY_VALUE]);
     struct attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, attend_scratch(n, true));
-    sl_parallel(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
+    sl_parallel_for(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
 }
 
 static const struct sl_op attend = {.name = "attention",

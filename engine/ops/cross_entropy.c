@@ -43,7 +43,7 @@ static void cross_entropy_forward_rows(void *ctx, int first, int last, int worke
 static size_t cross_entropy_scratch(const struct sl_node *n, bool backward)
 {
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->in[X]->cols * sizeof(float);
+    return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->in[X]->cols * sizeof(float);
 }
 
 static void cross_entropy_forward(const struct sl_node *n)
@@ -51,7 +51,7 @@ static void cross_entropy_forward(const struct sl_node *n)
     const struct loss *a = n->args;
     struct cross_entropy_ctx p = {.n = n,
                                   .workers = sl_tape_scratch(n, cross_entropy_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_forward_rows, &p);
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++) {
         int target = a->targets[r];
@@ -89,7 +89,7 @@ static void cross_entropy_backward(const struct sl_node *n)
 {
     struct cross_entropy_ctx p = {.n = n,
                                   .workers = sl_tape_scratch(n, cross_entropy_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_backward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_backward_rows, &p);
 }
 
 static const struct sl_op cross_entropy = {.name = "cross_entropy",

@@ -59,7 +59,7 @@ static const struct sl_op drop = {.name = "dropout",
                                   .forward = drop_forward,
                                   .backward = drop_backward};
 
-struct sl_tensor *sl_drop(struct sl_tape *t, struct sl_tensor *x, float probability)
+struct sl_tensor *sl_dropout_apply(struct sl_tape *t, struct sl_tensor *x, float probability)
 {
     if (!t->training || probability <= 0.0f)
         return x;

@@ -45,7 +45,7 @@ static const struct sl_op gather = {.name = "take_rows",
                                     .forward = take_rows_forward,
                                     .backward = take_rows_backward};
 
-struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows)
+struct sl_tensor *sl_gather_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows)
 {
     if (!rows)
         return x;

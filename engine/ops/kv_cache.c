@@ -56,5 +56,5 @@ void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
                      struct sl_cache_layer layer)
 {
     struct append a = {t, key_value, layer};
-    sl_parallel(t->pool, key_value->rows, APPEND_ROWS, append_rows, &a);
+    sl_parallel_for(t->pool, key_value->rows, APPEND_ROWS, append_rows, &a);
 }

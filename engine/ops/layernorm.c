@@ -1,5 +1,5 @@
 /* layernorm.c - y = (x - mean) / sqrt(var + epsilon) * weight + bias.  Ba et al. 2016, eq. 4. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -76,13 +76,13 @@ static int blocks_of(const struct sl_node *n)
 static size_t layernorm_scratch(const struct sl_node *n, bool backward)
 {
     size_t row = (size_t)n->out->cols * sizeof(float);
-    return row * (backward ? 2 * (size_t)blocks_of(n) : (size_t)sl_pool_threads(n->tape->pool));
+    return row * (backward ? 2 * (size_t)blocks_of(n) : (size_t)sl_thread_pool_size(n->tape->pool));
 }
 
 static void layernorm_forward(const struct sl_node *n)
 {
     struct forward_pass p = {.n = n, .workers = sl_tape_scratch(n, layernorm_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, layernorm_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, layernorm_forward_rows, &p);
 }
 
 /* Blocks are summed in order, independent of the thread that computed them. */
@@ -91,7 +91,7 @@ static void layernorm_backward(const struct sl_node *n)
     struct backward_pass p = {.n = n, .partial = sl_tape_scratch(n, layernorm_scratch(n, true))};
     const struct sl_kernels *k = n->tape->kernels;
     int cols = n->out->cols;
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++) {
         const float *partial = p.partial + (size_t)b * 2 * (size_t)cols;
         k->axpy(n->parameter[GAIN]->grad, 1.0f, partial, cols);

@@ -5,7 +5,7 @@
  * once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz^T and B is x,
  * both packed here. Row blocks are small enough that block, packed panel and result stay in the L2
  * cache while bias, activation and rounding are applied. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "ops/ops.h"
 
@@ -140,9 +140,9 @@ static void linear_forward(const struct sl_node *n)
 {
     const struct linear *a = n->args;
     struct forward_pass pass = {.n = n, .scratch = forward_layout(n)};
-    size_t workers = (size_t)sl_pool_threads(n->tape->pool);
+    size_t workers = (size_t)sl_thread_pool_size(n->tape->pool);
     pass.scratch.base = sl_tape_scratch(n, workers * pass.scratch.stride);
-    sl_parallel(n->tape->pool, a->blocks * a->column_pieces, 1, forward_pieces, &pass);
+    sl_parallel_for(n->tape->pool, a->blocks * a->column_pieces, 1, forward_pieces, &pass);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static struct backward_pass backward_layout(const struct sl_node *n)
 {
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
-    int m = n->out->rows, outs = n->out->cols, threads = sl_pool_threads(n->tape->pool);
+    int m = n->out->rows, outs = n->out->cols, threads = sl_thread_pool_size(n->tape->pool);
     struct backward_pass p = {.n = n,
                               .dz_stride = sl_operand_stride(k, outs),
                               .dz_t_stride = sl_operand_stride(k, m),
@@ -314,15 +314,15 @@ static void linear_backward(const struct sl_node *n)
     p.base = sl_tape_scratch(n, p.bytes);
     if (n->out->rows == 0)
         return;
-    sl_parallel(n->tape->pool, sl_ceil_div(n->out->rows, BLOCK), 1, backward_dz, &p);
-    sl_parallel(n->tape->pool, p.dw_pieces + p.db_pieces + p.dx_pieces, 1, backward_pieces, &p);
+    sl_parallel_for(n->tape->pool, sl_ceil_div(n->out->rows, BLOCK), 1, backward_dz, &p);
+    sl_parallel_for(n->tape->pool, p.dw_pieces + p.db_pieces + p.dx_pieces, 1, backward_pieces, &p);
 }
 
 static size_t linear_scratch(const struct sl_node *n, bool backward)
 {
     if (backward)
         return backward_layout(n).bytes;
-    return (size_t)sl_pool_threads(n->tape->pool) * forward_layout(n).stride;
+    return (size_t)sl_thread_pool_size(n->tape->pool) * forward_layout(n).stride;
 }
 
 static const struct sl_op linear = {.name = "linear",
@@ -359,7 +359,7 @@ static struct linear linear_of(struct sl_tape *t, const struct sl_tensor *x,
     }
     if (t->training && (args.activation != SL_LINEAR || a.dropout.threshold))
         a.slope = sl_operand_take(t, x->rows, args.weight->rows);
-    divide(&a, x->rows, args.weight->rows, sl_pool_threads(t->pool));
+    divide(&a, x->rows, args.weight->rows, sl_thread_pool_size(t->pool));
     return a;
 }
 
@@ -418,7 +418,7 @@ static void part_init(struct part *p, const struct sl_node *n, int group)
         p->slope = part_of_rows(a->all.slope, first, rows);
         p->args.slope = &p->slope;
     }
-    divide(&p->args, rows, n->out->cols, sl_pool_threads(n->tape->pool));
+    divide(&p->args, rows, n->out->cols, sl_thread_pool_size(n->tape->pool));
 }
 
 static void each_group(const struct sl_node *n, void (*run)(const struct sl_node *n))

@@ -104,7 +104,7 @@ static size_t ngram_logits_scratch(const struct sl_node *n, bool backward)
 static void ngram_logits_forward(const struct sl_node *n)
 {
     struct ngram_logits_ctx p = {n, sl_tape_scratch(n, ngram_logits_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, 1, forward_sequences, &p);
 }
 
 /* Several texts may have the same feature, so threads divide the columns: each sums all texts in

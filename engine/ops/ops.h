@@ -35,7 +35,7 @@ struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struc
                                    struct sl_linear_args args);
 
 /* y = dropout(x) while training, else x itself; fp32. */
-struct sl_tensor *sl_drop(struct sl_tape *t, struct sl_tensor *x, float probability);
+struct sl_tensor *sl_dropout_apply(struct sl_tape *t, struct sl_tensor *x, float probability);
 
 /* y_i = (x_i - mean) / sqrt(var + epsilon) * weight + bias, as an operand. Ba et al. 2016, eq.
  * 4. */
@@ -73,7 +73,8 @@ struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
                                       struct sl_ngram_logits_args args);
 
 /* y_i = x_{rows_i}; rows NULL: x itself, without a copy. */
-struct sl_tensor *sl_take_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
+struct sl_tensor *sl_gather_rows(struct sl_tape *t, struct sl_tensor *x,
+                                 const struct sl_rows *rows);
 
 /* h with rows h_{rows_i} + scale gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows:
  * NULL for all. Serving: h itself is updated and returned, so other rows cost nothing. */

@@ -65,7 +65,7 @@ static void residual_forward_rows(void *ctx, int first, int last, int worker)
 static size_t residual_scratch(const struct sl_node *n, bool backward)
 {
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
+    return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
 }
 
 static void copy_rows(void *ctx, int first, int last, int worker)
@@ -82,7 +82,7 @@ static void residual_forward(const struct sl_node *n)
     const struct residual *a = n->args;
     if (n->out != n->in[H] && a->rows)
         sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
-    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, residual_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_forward_rows, &p);
 }
 
 /* With u = dropout'(dy):  df = scale gate u,  dgate = scale <u, f>. */
@@ -128,7 +128,7 @@ static void add_rows(void *ctx, int first, int last, int worker)
 static void residual_backward(const struct sl_node *n)
 {
     struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->in[F]->rows, ROWS, residual_backward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_backward_rows, &p);
     if (n->in[H]->grad != n->out->grad)
         sl_node_parallel(n, n->out->rows, ROWS, add_rows);
 }

@@ -16,29 +16,29 @@ static struct sl_tokenizer *bytes_learn(const char *text, size_t bytes, struct s
     return sl_tokenizer_create("bytes", /* lower= */ false, pieces, BYTES + 1, err);
 }
 
-static bool bytes_open(struct sl_tokenizer *tokens, struct sl_err *err)
+static bool bytes_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    if (tokens->count != BYTES + 1)
+    if (tokenizer->count != BYTES + 1)
         return sl_fail(err, SL_BAD_INPUT, "%d pieces: expected %d, an empty one and every byte",
-                       tokens->count, BYTES + 1);
+                       tokenizer->count, BYTES + 1);
     for (int id = 0; id <= BYTES; id++) {
-        const struct sl_piece *piece = &tokens->pieces[id];
+        const struct sl_piece *piece = &tokenizer->pieces[id];
         if (piece->bytes != (id > 0) || (id > 0 && (unsigned char)piece->text[0] != id - 1))
             return sl_fail(err, SL_BAD_INPUT, "piece %d is not byte %d", id, id - 1);
     }
-    tokens->special[SL_SPECIAL_PAD] = 0;
+    tokenizer->special[SL_SPECIAL_PAD] = 0;
     return true;
 }
 
-static void bytes_close(struct sl_tokenizer *tokens)
+static void bytes_close(struct sl_tokenizer *tokenizer)
 {
-    (void)tokens;
+    (void)tokenizer;
 }
 
-static bool bytes_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+static bool bytes_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                          struct sl_err *err)
 {
-    (void)tokens;
+    (void)tokenizer;
     (void)err;
     const struct sl_encoding *job = sink->job;
     for (size_t at = 0; at < job->bytes; at++)

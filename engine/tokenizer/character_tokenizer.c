@@ -15,7 +15,7 @@ enum {
 };
 
 struct characters {
-    struct sl_tokenizer tokens;
+    struct sl_tokenizer tokenizer;
     uint32_t *points;       /* by id, ascending */
     int32_t direct[DIRECT]; /* id by code point, -1 for none */
     int32_t replacement;    /* -1 for none */
@@ -65,15 +65,15 @@ static struct sl_tokenizer *tokens_of(const bool *seen, struct sl_err *err)
         count += seen[point];
     struct sl_piece *pieces = calloc(count + 1, sizeof *pieces);
     char *text = malloc((count + 1) * SL_UTF8_MAX);
-    struct sl_tokenizer *tokens = NULL;
+    struct sl_tokenizer *tokenizer = NULL;
     if (pieces && text)
-        tokens = sl_tokenizer_create("characters", /* lower= */ false, pieces,
-                                     pieces_fill(seen, pieces, text), err);
+        tokenizer = sl_tokenizer_create("characters", /* lower= */ false, pieces,
+                                        pieces_fill(seen, pieces, text), err);
     else
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu characters", count);
     free(text);
     free(pieces);
-    return tokens;
+    return tokenizer;
 }
 
 static struct sl_tokenizer *characters_learn(const char *text, size_t bytes, struct sl_err *err)
@@ -87,10 +87,10 @@ static struct sl_tokenizer *characters_learn(const char *text, size_t bytes, str
         sl_fail(err, SL_NO_MEMORY, "no memory for the characters of a text");
         return NULL;
     }
-    struct sl_tokenizer *tokens =
+    struct sl_tokenizer *tokenizer =
         points_collect(seen, text, bytes, err) ? tokens_of(seen, err) : NULL;
     free(seen);
-    return tokens;
+    return tokenizer;
 }
 
 /* -- the vocabulary -------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static int32_t id_find(const struct characters *c, uint32_t point)
     if (point < DIRECT)
         return c->direct[point];
     const uint32_t *found =
-        bsearch(&point, c->points, (size_t)c->tokens.count, sizeof point, points_compare);
+        bsearch(&point, c->points, (size_t)c->tokenizer.count, sizeof point, points_compare);
     return found ? (int32_t)(found - c->points) : -1;
 }
 
@@ -124,13 +124,13 @@ static int32_t replacement_find(const struct characters *c)
 
 static bool piece_check(const struct characters *c, int id, struct sl_err *err)
 {
-    const struct sl_piece *piece = &c->tokens.pieces[id];
+    const struct sl_piece *piece = &c->tokenizer.pieces[id];
     size_t at = 0;
     if (piece->bytes == 0 || !sl_utf8_next(piece->text, piece->bytes, &at, &c->points[id]) ||
         at != piece->bytes)
         return sl_fail(err, SL_BAD_INPUT,
                        "piece %d of %d is %zu bytes: expected one UTF-8 character", id,
-                       c->tokens.count, piece->bytes);
+                       c->tokenizer.count, piece->bytes);
     if (id > 0 && c->points[id] <= c->points[id - 1])
         return sl_fail(
             err, SL_BAD_INPUT,
@@ -139,15 +139,15 @@ static bool piece_check(const struct characters *c, int id, struct sl_err *err)
     return true;
 }
 
-static bool characters_open(struct sl_tokenizer *tokens, struct sl_err *err)
+static bool characters_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    struct characters *c = (struct characters *)tokens;
-    c->points = calloc((size_t)tokens->count, sizeof *c->points);
+    struct characters *c = (struct characters *)tokenizer;
+    c->points = calloc((size_t)tokenizer->count, sizeof *c->points);
     if (!c->points)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %d characters", tokens->count);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d characters", tokenizer->count);
     for (int i = 0; i < DIRECT; i++)
         c->direct[i] = -1;
-    for (int id = 0; id < tokens->count; id++) {
+    for (int id = 0; id < tokenizer->count; id++) {
         if (!piece_check(c, id, err))
             return false;
         if (c->points[id] < DIRECT)
@@ -157,9 +157,9 @@ static bool characters_open(struct sl_tokenizer *tokens, struct sl_err *err)
     return true;
 }
 
-static void characters_close(struct sl_tokenizer *tokens)
+static void characters_close(struct sl_tokenizer *tokenizer)
 {
-    free(((struct characters *)tokens)->points);
+    free(((struct characters *)tokenizer)->points);
 }
 
 /* -- encoding -------------------------------------------------------------------------- */
@@ -203,10 +203,10 @@ static bool fail_unknown(const struct unknown_characters *s, struct sl_err *err)
                    s->more ? ", and others" : "");
 }
 
-static bool characters_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+static bool characters_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                               struct sl_err *err)
 {
-    const struct characters *c = (const struct characters *)tokens;
+    const struct characters *c = (const struct characters *)tokenizer;
     const struct sl_encoding *job = sink->job;
     const int32_t otherwise = job->unknown == SL_UNKNOWN_REPLACE ? c->replacement : -1;
     struct unknown_characters unknown = {0};

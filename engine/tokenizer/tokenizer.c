@@ -34,37 +34,37 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
     return NULL;
 }
 
-static bool pieces_copy(struct sl_tokenizer *tokens, const struct sl_piece *pieces, int count)
+static bool pieces_copy(struct sl_tokenizer *tokenizer, const struct sl_piece *pieces, int count)
 {
     size_t total = 0;
     for (int i = 0; i < count; i++)
         total += pieces[i].bytes + 1;
-    tokens->pieces = calloc((size_t)count, sizeof *tokens->pieces);
-    tokens->text = malloc(total);
-    if (!tokens->pieces || !tokens->text)
+    tokenizer->pieces = calloc((size_t)count, sizeof *tokenizer->pieces);
+    tokenizer->text = malloc(total);
+    if (!tokenizer->pieces || !tokenizer->text)
         return false;
 
-    char *out = tokens->text;
+    char *out = tokenizer->text;
     for (int i = 0; i < count; i++) {
         memcpy(out, pieces[i].text, pieces[i].bytes);
         out[pieces[i].bytes] = '\0';
-        tokens->pieces[i] = (struct sl_piece){.text = out, .bytes = pieces[i].bytes};
+        tokenizer->pieces[i] = (struct sl_piece){.text = out, .bytes = pieces[i].bytes};
         out += pieces[i].bytes + 1;
     }
-    tokens->count = count;
+    tokenizer->count = count;
     return true;
 }
 
 static struct sl_tokenizer *tokens_allocate(const struct sl_tokenizer_kind *kind, bool lower)
 {
-    struct sl_tokenizer *tokens = calloc(1, kind->size);
-    if (!tokens)
+    struct sl_tokenizer *tokenizer = calloc(1, kind->size);
+    if (!tokenizer)
         return NULL;
-    tokens->kind = kind;
-    tokens->lower = lower && kind->split_words;
+    tokenizer->kind = kind;
+    tokenizer->lower = lower && kind->split_words;
     for (int i = 0; i < SL_SPECIALS; i++)
-        tokens->special[i] = -1;
-    return tokens;
+        tokenizer->special[i] = -1;
+    return tokenizer;
 }
 
 struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
@@ -79,48 +79,48 @@ struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                 SL_VOCAB_MAX);
         return NULL;
     }
-    struct sl_tokenizer *tokens = tokens_allocate(k, lower);
-    if (!tokens || !pieces_copy(tokens, pieces, count)) {
+    struct sl_tokenizer *tokenizer = tokens_allocate(k, lower);
+    if (!tokenizer || !pieces_copy(tokenizer, pieces, count)) {
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %d pieces", count);
-        sl_tokenizer_destroy(tokens);
+        sl_tokenizer_destroy(tokenizer);
         return NULL;
     }
-    if (!k->open(tokens, err)) {
-        sl_tokenizer_destroy(tokens);
+    if (!k->open(tokenizer, err)) {
+        sl_tokenizer_destroy(tokenizer);
         return NULL;
     }
-    return tokens;
+    return tokenizer;
 }
 
-void sl_tokenizer_destroy(struct sl_tokenizer *tokens)
+void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer)
 {
-    if (!tokens)
+    if (!tokenizer)
         return;
-    tokens->kind->close(tokens);
-    free(tokens->pieces);
-    free(tokens->text);
-    free(tokens);
+    tokenizer->kind->close(tokenizer);
+    free(tokenizer->pieces);
+    free(tokenizer->text);
+    free(tokenizer);
 }
 
-int sl_tokenizer_size(const struct sl_tokenizer *tokens)
+int sl_tokenizer_size(const struct sl_tokenizer *tokenizer)
 {
-    return tokens->count;
+    return tokenizer->count;
 }
 
-const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens)
+const char *sl_tokenizer_kind(const struct sl_tokenizer *tokenizer)
 {
-    return tokens->kind->name;
+    return tokenizer->kind->name;
 }
 
-int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which)
+int32_t sl_tokenizer_special(const struct sl_tokenizer *tokenizer, enum sl_special which)
 {
     assert(which < SL_SPECIALS);
-    return tokens->special[which];
+    return tokenizer->special[which];
 }
 
-bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids, long count)
+bool sl_tokenizer_has_text(const struct sl_tokenizer *tokenizer, const int32_t *ids, long count)
 {
-    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    int32_t begin = tokenizer->special[SL_SPECIAL_BEGIN], end = tokenizer->special[SL_SPECIAL_END];
     for (long i = 0; i < count; i++)
         if (ids[i] != begin && ids[i] != end)
             return true;
@@ -140,24 +140,24 @@ void sl_encoder_emit(struct sl_encoder_output *sink, int32_t id, struct sl_token
     sink->count++;
 }
 
-static void special_put(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+static void special_put(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                         enum sl_special which)
 {
-    int32_t id = tokens->special[which];
+    int32_t id = tokenizer->special[which];
     if (sink->job->special && id >= 0)
         sl_encoder_emit(sink, id, (struct sl_token_offset){.special = true});
 }
 
-long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens, const struct sl_encoding *encoding,
+long sl_tokenizer_tokenize(const struct sl_tokenizer *tokenizer, const struct sl_encoding *encoding,
                            struct sl_err *err)
 {
     assert(encoding->capacity >= 0);
     assert(encoding->ids || encoding->capacity == 0);
     struct sl_encoder_output sink = {.job = encoding};
-    special_put(tokens, &sink, SL_SPECIAL_BEGIN);
-    if (!tokens->kind->encode(tokens, &sink, err))
+    special_put(tokenizer, &sink, SL_SPECIAL_BEGIN);
+    if (!tokenizer->kind->encode(tokenizer, &sink, err))
         return -1;
-    special_put(tokens, &sink, SL_SPECIAL_END);
+    special_put(tokenizer, &sink, SL_SPECIAL_END);
     return sink.count;
 }
 
@@ -168,22 +168,22 @@ size_t sl_tokenizer_max_tokens(size_t bytes)
     return bytes + 2;
 }
 
-long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text, size_t bytes,
+long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const char *text, size_t bytes,
                          enum sl_unknown unknown, int32_t *ids, long max, struct sl_err *err)
 {
     const struct sl_encoding job = {
         .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .capacity = max};
-    return sl_tokenizer_tokenize(tokens, &job, err);
+    return sl_tokenizer_tokenize(tokenizer, &job, err);
 }
 
 /* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 /* -- decoding --------------------------------------------------------------------------------- */
 
-static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
+static bool is_special(const struct sl_tokenizer *tokenizer, int32_t id)
 {
     for (int i = 0; i < SL_SPECIALS; i++)
-        if (tokens->special[i] == id)
+        if (tokenizer->special[i] == id)
             return true;
     return false;
 }
@@ -213,21 +213,21 @@ static bool attaches(const struct sl_tokenizer_kind *kind, const struct sl_piece
 }
 
 /* Appends a piece to `used` bytes of text, with a space before it where the kind has one. */
-static size_t piece_put(const struct sl_tokenizer *tokens, const struct sl_decoding *job,
+static size_t piece_put(const struct sl_tokenizer *tokenizer, const struct sl_decoding *job,
                         size_t used, const struct sl_piece *piece)
 {
-    const char *continuation_prefix = tokens->kind->continuation_prefix;
+    const char *continuation_prefix = tokenizer->kind->continuation_prefix;
     size_t length = continuation_prefix ? strlen(continuation_prefix) : 0;
-    if (used == 0 || !tokens->kind->join_with_space)
+    if (used == 0 || !tokenizer->kind->join_with_space)
         return text_put(job, used, piece->text, piece->bytes);
     if (continuation_prefix && piece->bytes > length && begins(piece, continuation_prefix))
         return text_put(job, used, piece->text + length, piece->bytes - length);
-    if (!attaches(tokens->kind, piece))
+    if (!attaches(tokenizer->kind, piece))
         used = text_put(job, used, " ", 1);
     return text_put(job, used, piece->text, piece->bytes);
 }
 
-long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_decoding *decoding,
+long sl_tokenizer_decode(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,
                          struct sl_err *err)
 {
     assert(decoding->count >= 0);
@@ -235,23 +235,23 @@ long sl_tokenizer_decode(const struct sl_tokenizer *tokens, const struct sl_deco
     size_t used = 0;
     for (long i = 0; i < decoding->count; i++) {
         int32_t id = decoding->ids[i];
-        if (id < 0 || id >= tokens->count) {
+        if (id < 0 || id >= tokenizer->count) {
             sl_fail(err, SL_BAD_INPUT, "token %ld: invalid id %d: expected 0 to %d", i, id,
-                    tokens->count - 1);
+                    tokenizer->count - 1);
             return -1;
         }
-        if (!decoding->skip_special || !is_special(tokens, id))
-            used = piece_put(tokens, decoding, used, &tokens->pieces[id]);
+        if (!decoding->skip_special || !is_special(tokenizer, id))
+            used = piece_put(tokenizer, decoding, used, &tokenizer->pieces[id]);
     }
     return (long)used;
 }
 
-const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id, size_t *bytes)
+const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id, size_t *bytes)
 {
-    if (id < 0 || id >= tokens->count)
+    if (id < 0 || id >= tokenizer->count)
         return NULL;
-    *bytes = tokens->pieces[id].bytes;
-    return tokens->pieces[id].text;
+    *bytes = tokenizer->pieces[id].bytes;
+    return tokenizer->pieces[id].text;
 }
 
 /* Moves `count` ids, and their offsets, within the arrays. */
@@ -262,21 +262,21 @@ static void shift(int32_t *ids, struct sl_token_offset *places, long from, long 
         memmove(places + to, places + from, (size_t)count * sizeof *places);
 }
 
-enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokens)
+enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokenizer)
 {
-    return tokens->truncation_side == SL_TRUNCATE_LEFT ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
+    return tokenizer->truncation_side == SL_TRUNCATE_LEFT ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
 }
 
-long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation side, long max,
+long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncation side, long max,
                            int32_t *ids, struct sl_token_offset *places, long count)
 {
     assert(max >= 2);
     if (count <= max)
         return count;
-    int32_t begin = tokens->special[SL_SPECIAL_BEGIN], end = tokens->special[SL_SPECIAL_END];
+    int32_t begin = tokenizer->special[SL_SPECIAL_BEGIN], end = tokenizer->special[SL_SPECIAL_END];
     long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
     if (side == SL_TRUNCATE_DEFAULT)
-        side = sl_tokenizer_truncation_side(tokens);
+        side = sl_tokenizer_truncation_side(tokenizer);
     if (side == SL_TRUNCATE_LEFT)
         shift(ids, places, count - (max - head), head, max - head);
     else

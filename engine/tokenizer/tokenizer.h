@@ -23,4 +23,4 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
 struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                                          const struct sl_piece *pieces, int count,
                                          struct sl_err *err) SL_MUST_CHECK;
-void sl_tokenizer_destroy(struct sl_tokenizer *tokens); /* NULL is fine */
+void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer); /* NULL is fine */

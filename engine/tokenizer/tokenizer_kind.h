@@ -63,9 +63,9 @@ struct sl_tokenizer_kind {
                    struct sl_string_counter *pieces, struct sl_err *err);
 
     /* Pieces are set: checks them, finds the special tokens, builds the lookup tables. */
-    bool (*open)(struct sl_tokenizer *tokens, struct sl_err *err);
-    void (*close)(struct sl_tokenizer *tokens); /* undoes open, also after it failed */
-    bool (*encode)(const struct sl_tokenizer *tokens, struct sl_encoder_output *output,
+    bool (*open)(struct sl_tokenizer *tokenizer, struct sl_err *err);
+    void (*close)(struct sl_tokenizer *tokenizer); /* undoes open, also after it failed */
+    bool (*encode)(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *output,
                    struct sl_err *err);
 };
 

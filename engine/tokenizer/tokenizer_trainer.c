@@ -93,8 +93,8 @@ static bool words_forget(struct sl_tokenizer_trainer *trainer, struct sl_err *er
     int64_t times = 1;
     while (room_after(&trainer->words, times) > 0.5)
         times *= 2;
-    if (times > trainer->facts.forgotten)
-        trainer->facts.forgotten = times;
+    if (times > trainer->facts.pruned_max_count)
+        trainer->facts.pruned_max_count = times;
     return sl_string_counter_prune(&trainer->words, times, err);
 }
 
@@ -140,10 +140,10 @@ static struct sl_tokenizer *tokens_make(const struct sl_tokenizer_trainer *train
     }
     for (int id = 0; id < chosen->count; id++)
         pieces[id] = sl_string_counter_text(chosen, id);
-    struct sl_tokenizer *tokens = sl_tokenizer_create(trainer->kind->name, trainer->options.lower,
-                                                      pieces, chosen->count, err);
+    struct sl_tokenizer *tokenizer = sl_tokenizer_create(
+        trainer->kind->name, trainer->options.lower, pieces, chosen->count, err);
     free(pieces);
-    return tokens;
+    return tokenizer;
 }
 
 struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *trainer,
@@ -155,9 +155,9 @@ struct sl_tokenizer *sl_tokenizer_trainer_finish(struct sl_tokenizer_trainer *tr
     }
     struct sl_string_counter pieces = {0};
     bool ok = trainer->kind->choose(&trainer->words, &trainer->options, &pieces, err);
-    struct sl_tokenizer *tokens = ok ? tokens_make(trainer, &pieces, err) : NULL;
+    struct sl_tokenizer *tokenizer = ok ? tokens_make(trainer, &pieces, err) : NULL;
     sl_string_counter_release(&pieces);
-    return tokens;
+    return tokenizer;
 }
 
 struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *options,
@@ -170,9 +170,9 @@ struct sl_tokenizer *sl_tokenizer_train(const struct sl_tokenizer_options *optio
         return kind->learn(text, bytes, err);
     struct sl_tokenizer_trainer *trainer = sl_tokenizer_trainer_create(options, err);
     bool ok = trainer && sl_tokenizer_trainer_add(trainer, text, bytes, err);
-    struct sl_tokenizer *tokens = ok ? sl_tokenizer_trainer_finish(trainer, err) : NULL;
+    struct sl_tokenizer *tokenizer = ok ? sl_tokenizer_trainer_finish(trainer, err) : NULL;
     sl_tokenizer_trainer_destroy(trainer);
-    return tokens;
+    return tokenizer;
 }
 
 struct sl_tokenizer *sl_tokenizer_train_default(const char *kind, const char *text, size_t bytes,

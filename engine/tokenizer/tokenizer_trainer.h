@@ -24,9 +24,9 @@ bool sl_tokenizer_trainer_add(struct sl_tokenizer_trainer *trainer, const char *
                               struct sl_err *err) SL_MUST_CHECK;
 
 struct sl_tokenizer_trainer_stats {
-    int64_t words;     /* with repetitions */
-    int distinct;      /* words that are kept */
-    int64_t forgotten; /* words with at most this many occurrences were dropped; 0: none */
+    int64_t words;            /* with repetitions */
+    int distinct;             /* words that are kept */
+    int64_t pruned_max_count; /* words with at most this many occurrences were dropped; 0: none */
 };
 struct sl_tokenizer_trainer_stats sl_tokenizer_trainer_stats(
     const struct sl_tokenizer_trainer *trainer);

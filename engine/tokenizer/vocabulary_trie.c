@@ -111,14 +111,14 @@ static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *pref
     return true;
 }
 
-bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *prefix,
+bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokenizer, const char *prefix,
                   struct sl_err *err)
 {
     if (!trie_start(trie))
         return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
-    for (int32_t id = 0; id < tokens->count; id++)
-        if (!piece_check(&tokens->pieces[id], id + 1, err) ||
-            !piece_add(trie, tokens->pieces[id], prefix, id, err))
+    for (int32_t id = 0; id < tokenizer->count; id++)
+        if (!piece_check(&tokenizer->pieces[id], id + 1, err) ||
+            !piece_add(trie, tokenizer->pieces[id], prefix, id, err))
             return false;
     return true;
 }

@@ -24,7 +24,7 @@ struct sl_trie {
 /* Adds all pieces of a tokenizer to a zeroed trie, those that begin with `prefix` (may be NULL)
  * under SL_TRIE_CONTINUATION without it. Fails for pieces that no file of lines could hold, and for
  * two of the same text, by line: id + 1. */
-bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokens, const char *prefix,
+bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokenizer, const char *prefix,
                   struct sl_err *err) SL_MUST_CHECK;
 void sl_trie_release(struct sl_trie *trie); /* a zeroed one is fine */
 

@@ -18,7 +18,7 @@ static const char *const specials[SPECIALS] =
     {[PAD] = "[PAD]", [START] = "[START]", [UNKNOWN] = "[UNK]"};
 
 struct words {
-    struct sl_tokenizer tokens;
+    struct sl_tokenizer tokenizer;
     struct sl_normalizer normalizer;
     struct sl_trie trie;
 };
@@ -74,25 +74,25 @@ static bool words_choose(const struct sl_string_counter *words,
 
 /* -- the vocabulary --------------------------------------------------------------------------- */
 
-static bool words_open(struct sl_tokenizer *tokens, struct sl_err *err)
+static bool words_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    struct words *w = (struct words *)tokens;
-    sl_normalizer_init(&w->normalizer, tokens->lower);
-    if (!sl_trie_fill(&w->trie, tokens, NULL, err))
+    struct words *w = (struct words *)tokenizer;
+    sl_normalizer_init(&w->normalizer, tokenizer->lower);
+    if (!sl_trie_fill(&w->trie, tokenizer, NULL, err))
         return false;
     for (int32_t id = 0; id < SPECIALS; id++)
         if (sl_trie_find(&w->trie, specials[id]) != id)
             return sl_fail(err, SL_BAD_INPUT, "line %d is '%s': expected '%s'", id + 1,
-                           id < tokens->count ? tokens->pieces[id].text : "", specials[id]);
-    tokens->special[SL_SPECIAL_PAD] = PAD;
-    tokens->special[SL_SPECIAL_BEGIN] = START;
-    tokens->special[SL_SPECIAL_UNKNOWN] = UNKNOWN;
+                           id < tokenizer->count ? tokenizer->pieces[id].text : "", specials[id]);
+    tokenizer->special[SL_SPECIAL_PAD] = PAD;
+    tokenizer->special[SL_SPECIAL_BEGIN] = START;
+    tokenizer->special[SL_SPECIAL_UNKNOWN] = UNKNOWN;
     return true;
 }
 
-static void words_close(struct sl_tokenizer *tokens)
+static void words_close(struct sl_tokenizer *tokenizer)
 {
-    sl_trie_release(&((struct words *)tokens)->trie);
+    sl_trie_release(&((struct words *)tokenizer)->trie);
 }
 
 static int32_t word_id(const struct words *w, const struct sl_word *word)
@@ -103,10 +103,10 @@ static int32_t word_id(const struct words *w, const struct sl_word *word)
     return whole ? id : UNKNOWN;
 }
 
-static bool words_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+static bool words_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                          struct sl_err *err)
 {
-    const struct words *w = (const struct words *)tokens;
+    const struct words *w = (const struct words *)tokenizer;
     const struct sl_encoding *job = sink->job;
     struct sl_pre_tokenizer pre_tokenizer = {
         .normalizer = &w->normalizer, .text = job->text, .bytes = job->bytes};

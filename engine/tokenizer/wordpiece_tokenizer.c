@@ -27,7 +27,7 @@ static const struct {
 enum { NAMES = sizeof specials / sizeof *specials };
 
 struct wordpiece {
-    struct sl_tokenizer tokens;
+    struct sl_tokenizer tokenizer;
     struct sl_normalizer normalizer;
     struct sl_trie trie;
 };
@@ -44,26 +44,26 @@ static bool wordpiece_choose(const struct sl_string_counter *words,
            sl_bpe_merges_add(pieces, words, continuation_prefix, options, err);
 }
 
-static bool wordpiece_open(struct sl_tokenizer *tokens, struct sl_err *err)
+static bool wordpiece_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    struct wordpiece *w = (struct wordpiece *)tokens;
-    sl_normalizer_init(&w->normalizer, tokens->lower);
-    if (!sl_trie_fill(&w->trie, tokens, continuation_prefix, err))
+    struct wordpiece *w = (struct wordpiece *)tokenizer;
+    sl_normalizer_init(&w->normalizer, tokenizer->lower);
+    if (!sl_trie_fill(&w->trie, tokenizer, continuation_prefix, err))
         return false;
     for (int i = 0; i < NAMES; i++) {
         int32_t id = sl_trie_find(&w->trie, specials[i].name);
         if (id < 0 && !specials[i].optional)
             return sl_fail(err, SL_BAD_INPUT,
                            "none of the %d lines is '%s': expected [PAD], [UNK], [CLS] and [SEP]",
-                           tokens->count, specials[i].name);
-        tokens->special[specials[i].role] = id;
+                           tokenizer->count, specials[i].name);
+        tokenizer->special[specials[i].role] = id;
     }
     return true;
 }
 
-static void wordpiece_close(struct sl_tokenizer *tokens)
+static void wordpiece_close(struct sl_tokenizer *tokenizer)
 {
-    sl_trie_release(&((struct wordpiece *)tokens)->trie);
+    sl_trie_release(&((struct wordpiece *)tokenizer)->trie);
 }
 
 /* The byte span of some code points, of which sorted marks may be out of order. */
@@ -104,14 +104,14 @@ static void word_put(const struct wordpiece *w, const struct sl_word *word,
     for (int i = 0; i < count; at += lengths[i++])
         sl_encoder_emit(sink, ids[i], place_of(word, at, lengths[i]));
     if (count == 0)
-        sl_encoder_emit(sink, w->tokens.special[SL_SPECIAL_UNKNOWN],
+        sl_encoder_emit(sink, w->tokenizer.special[SL_SPECIAL_UNKNOWN],
                         (struct sl_token_offset){.start = word->start, .stop = word->stop});
 }
 
-static bool wordpiece_encode(const struct sl_tokenizer *tokens, struct sl_encoder_output *sink,
+static bool wordpiece_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                              struct sl_err *err)
 {
-    const struct wordpiece *w = (const struct wordpiece *)tokens;
+    const struct wordpiece *w = (const struct wordpiece *)tokenizer;
     const struct sl_encoding *job = sink->job;
     struct sl_pre_tokenizer pre_tokenizer = {
         .normalizer = &w->normalizer, .text = job->text, .bytes = job->bytes};

@@ -1,7 +1,7 @@
 /* dataloader.c - what is the same for every kind of dataloader: memory, limits, a batch's shape. */
 #include "train/dataloader.h"
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/sha256.h"
 #include "checkpoint/vocabulary.h"
 #include "tokenizer/tokenizer.h"
@@ -18,12 +18,12 @@ int64_t sl_fingerprint(const void *data, size_t bytes)
 }
 
 bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *s,
-                              const char *usual, struct sl_tokenizer_options *how,
+                              const char *default_kind, struct sl_tokenizer_options *how,
                               struct sl_err *err)
 {
     if (m->tokens)
         return true;
-    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : usual;
+    const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : default_kind;
     if (!sl_tokenizer_kind_find(kind, err))
         return false;
     if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
@@ -153,7 +153,7 @@ struct sl_batch sl_dataloader_batch(struct sl_dataloader *m, int step, int first
     return batch;
 }
 
-struct sl_batch sl_dataloader_largest(struct sl_dataloader *m)
+struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *m)
 {
     struct sl_batch batch = {.tokens = m->ids,
                              .targets = m->targets,
@@ -177,9 +177,9 @@ bool sl_dataloader_evaluate(const struct sl_dataloader *m, const struct sl_model
     return m->kind->evaluate(m, model, policy, out, err);
 }
 
-int64_t sl_dataloader_mark(const struct sl_dataloader *m)
+int64_t sl_dataloader_fingerprint(const struct sl_dataloader *m)
 {
-    return m->kind->mark(m);
+    return m->kind->fingerprint(m);
 }
 
 char **sl_dataloader_labels(const struct sl_dataloader *m)

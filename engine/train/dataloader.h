@@ -4,7 +4,7 @@
 
 #include "data/corpus.h"
 #include "data/dataset.h"
-#include "data/occurrences.h"
+#include "data/token_occurrences.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
 #include "train/evaluate.h"
@@ -76,7 +76,7 @@ int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
 struct sl_batch sl_dataloader_batch(struct sl_dataloader *dataloader, int step, int first,
                                     int last);
 /* A micro-batch of the maximum number of rows, in the sequences that take the most memory. */
-struct sl_batch sl_dataloader_largest(struct sl_dataloader *dataloader);
+struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *dataloader);
 
 /* Evaluates a model on the validation data. */
 bool sl_dataloader_evaluate(const struct sl_dataloader *dataloader, const struct sl_model *model,
@@ -84,7 +84,7 @@ bool sl_dataloader_evaluate(const struct sl_dataloader *dataloader, const struct
                             struct sl_err *err) SL_MUST_CHECK;
 
 /* A fingerprint of all training data, to recognise it when a run is resumed. */
-int64_t sl_dataloader_mark(const struct sl_dataloader *dataloader);
+int64_t sl_dataloader_fingerprint(const struct sl_dataloader *dataloader);
 
 /* The names of the classes, in order; NULL for a text. free() the list, not the names. */
 char **sl_dataloader_labels(const struct sl_dataloader *dataloader);
@@ -100,7 +100,7 @@ struct sl_dataloader_kind {
     void (*fill)(struct sl_dataloader *m, struct sl_batch *batch, int step, int first, int last);
     bool (*evaluate)(const struct sl_dataloader *m, const struct sl_model *model,
                      const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
-    int64_t (*mark)(const struct sl_dataloader *m);
+    int64_t (*fingerprint)(const struct sl_dataloader *m);
     /* Completes a batch of the maximum number of rows; NULL: it is complete. */
     void (*enlarge)(struct sl_dataloader *m, struct sl_batch *batch);
 };
@@ -109,9 +109,9 @@ extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelle
     sl_dataloader_pretraining;
 
 /* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
- * learn it with; the kind is `usual` unless the sources name one. */
+ * learn it with; the kind is `default_kind` unless the sources name one. */
 bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *sources,
-                              const char *usual, struct sl_tokenizer_options *how,
+                              const char *default_kind, struct sl_tokenizer_options *how,
                               struct sl_err *err) SL_MUST_CHECK;
 /* The first bits of a SHA-256. */
 int64_t sl_fingerprint(const void *data, size_t bytes);

@@ -1,5 +1,5 @@
 /* dataloader_labelled.c - labelled texts, each once per epoch, shuffled anew for every epoch. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "tokenizer/tokenizer.h"
 #include "train/dataloader.h"
@@ -242,4 +242,4 @@ const struct sl_dataloader_kind sl_dataloader_labelled = {.task = SL_TASK_CLASSI
                                                           .examples = labelled_examples,
                                                           .fill = labelled_fill,
                                                           .evaluate = labelled_evaluate,
-                                                          .mark = labelled_mark};
+                                                          .fingerprint = labelled_mark};

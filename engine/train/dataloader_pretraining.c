@@ -6,7 +6,7 @@
  * detects them. How many of a passage is a function of its length, so the losses of a batch are
  * means. */
 #include "base/dynarray.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "tokenizer/tokenizer.h"
 #include "train/dataloader.h"
@@ -321,7 +321,7 @@ static bool open_tape(struct sl_tape *tape, struct sl_dataloader *m, const struc
                       const struct sl_policy *policy, struct sl_err *err)
 {
     const struct sl_engine *engine = model->engine;
-    struct sl_batch batch = sl_dataloader_largest(m);
+    struct sl_batch batch = sl_dataloader_largest_batch(m);
     if (!sl_tape_init(tape, engine->kernels, engine->pool, 0, err))
         return false;
     tape->policy = policy;
@@ -360,5 +360,5 @@ const struct sl_dataloader_kind sl_dataloader_pretraining = {.task = SL_TASK_PRE
                                                              .examples = pretraining_examples,
                                                              .fill = pretraining_fill,
                                                              .evaluate = pretraining_evaluate,
-                                                             .mark = pretraining_mark,
+                                                             .fingerprint = pretraining_mark,
                                                              .enlarge = pretraining_enlarge};

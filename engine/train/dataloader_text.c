@@ -1,5 +1,5 @@
 /* dataloader_text.c - windows of a text: random ones to train on, all of a part to measure on. */
-#include "data/windows.h"
+#include "data/token_windows.h"
 #include "train/dataloader.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static bool text_evaluate(const struct sl_dataloader *m, const struct sl_model *
                           const struct sl_policy *policy, struct sl_evaluation *out,
                           struct sl_err *err)
 {
-    return sl_evaluate(model, m->parts[SL_VALIDATION], policy, out, err);
+    return sl_evaluate_corpus(model, m->parts[SL_VALIDATION], policy, out, err);
 }
 
 static int64_t text_mark(const struct sl_dataloader *m)
@@ -72,4 +72,4 @@ const struct sl_dataloader_kind sl_dataloader_text = {.task = SL_TASK_COMPLETION
                                                       .examples = text_examples,
                                                       .fill = text_fill,
                                                       .evaluate = text_evaluate,
-                                                      .mark = text_mark};
+                                                      .fingerprint = text_mark};

@@ -105,8 +105,9 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
     out->layers_mean = (double)layers / (double)out->tokens;
 }
 
-bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
-                 struct sl_evaluation *out, struct sl_err *err)
+bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
+                        const struct sl_policy *policy, struct sl_evaluation *out,
+                        struct sl_err *err)
 {
     struct evaluation e = {.model = model, .part = part};
     double begun = sl_now_seconds();

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "data/dataset.h"
-#include "data/windows.h"
+#include "data/token_windows.h"
 #include "model/model.h"
 
 struct sl_evaluation {
@@ -28,11 +28,12 @@ void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_st
 /* Both fail with SL_NOT_FINITE when the model produces NaN or infinity. */
 
 /* Evaluates a part of a corpus under `policy` (NULL: the model's own). */
-bool sl_evaluate(const struct sl_model *model, struct sl_span part, const struct sl_policy *policy,
-                 struct sl_evaluation *out, struct sl_err *err) SL_MUST_CHECK;
+bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
+                        const struct sl_policy *policy, struct sl_evaluation *out,
+                        struct sl_err *err) SL_MUST_CHECK;
 
-/* Evaluates an encoded data set with the model's labels. taken_for: receives the predicted label of
- * each text; may be NULL. */
+/* Evaluates an encoded data set with the model's labels. predicted_labels: receives the predicted
+ * label of each text; may be NULL. */
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          int32_t *taken_for, struct sl_err *err) SL_MUST_CHECK;
+                          int32_t *predicted_labels, struct sl_err *err) SL_MUST_CHECK;

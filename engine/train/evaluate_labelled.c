@@ -17,7 +17,7 @@ struct evaluation {
     double loss;
     struct sl_forward_stats stats;
     int64_t right, layers;
-    int32_t *taken_for;
+    int32_t *predicted_labels;
 };
 
 /* As many of the examples from `first` on as one run takes; returns how many. */
@@ -42,11 +42,11 @@ static bool judge(struct evaluation *e, const struct sl_classifier_item *item, i
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model produced NaN or infinity",
                        e->set->path, (long long)e->set->examples[example].line);
     const int label = e->set->examples[example].label;
-    const int taken_for = sl_argmax(item->logits, e->classes);
+    const int predicted_labels = sl_argmax(item->logits, e->classes);
     e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
-    e->right += taken_for == label;
-    if (e->taken_for)
-        e->taken_for[example] = taken_for;
+    e->right += predicted_labels == label;
+    if (e->predicted_labels)
+        e->predicted_labels[example] = predicted_labels;
     e->layers += item->layers_used;
     return true;
 }
@@ -67,7 +67,7 @@ static bool measure(struct evaluation *e, struct sl_err *err)
 
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          int32_t *taken_for, struct sl_err *err)
+                          int32_t *predicted_labels, struct sl_err *err)
 {
     struct sl_model under = *model; /* the same numbers under another policy */
     if (policy)
@@ -79,7 +79,7 @@ bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset 
     struct sl_classifier_options options = {.max_batch_size = ITEMS,
                                             .max_batch_tokens = e.batch_rows};
     double begun = sl_now_seconds();
-    e.taken_for = taken_for;
+    e.predicted_labels = predicted_labels;
     e.classifier = sl_classifier_create(&under, &options, err);
     bool ok = e.classifier && measure(&e, err);
     sl_classifier_destroy(e.classifier);

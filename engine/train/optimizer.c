@@ -194,6 +194,6 @@ void sl_optimizer_step(const struct sl_optimizer *o,
                   .rate = (float)(rate / correction(hyperparameters, hyperparameters->beta1, step)),
                   .correction2 = (float)correction(hyperparameters, hyperparameters->beta2, step),
                   .epsilon = hyperparameters->adam_eps}};
-    sl_parallel(o->model->engine->pool, pieces_in(o->model), 1, update_pieces, &u);
+    sl_parallel_for(o->model->engine->pool, pieces_in(o->model), 1, update_pieces, &u);
     sl_model_update_buffers(o->model);
 }

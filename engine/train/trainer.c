@@ -1,8 +1,8 @@
 /* trainer.c - one step at a time: a batch, forward, backward, clip, update; now and then measure
  * and save. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "base/random.h"
 #include "checkpoint/checkpoint.h"
 #include "sluice/logits.h"
@@ -150,7 +150,7 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
     const struct sl_kernels *kernels = tr->engine->kernels;
     if (!sl_tape_init(&tr->tape, kernels, tr->engine->pool, 0, err))
         return false;
-    struct sl_batch batch = sl_dataloader_largest(&tr->dataloader);
+    struct sl_batch batch = sl_dataloader_largest_batch(&tr->dataloader);
     sl_tape_begin(&tr->tape, &batch, true);
     (void)sl_model_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);

@@ -1,4 +1,4 @@
-/* trainer.h - the inside of sluice/trainer.h: options as structs, and what the tools read.
+/* trainer.h - the inside of sluice/trainer.h: options as structs, and what the commands read.
  *
  * A run keeps its latest complete state in <run_dir>/state. Windows, dropout and initial values are
  * functions of (seed, step), and no sum depends on which thread computed it. */

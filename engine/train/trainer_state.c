@@ -1,6 +1,6 @@
 /* trainer_state.c - the state of a run: written, compared with what was asked for, and read. */
 #include "checkpoint/training_state.h"
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list
     for (int i = 0; reading[i]; i++)
         list[count++] = hyperparameter_of(tr, sl_param_find(sl_hyperparameter_rows, reading[i]));
     assert(count == CORPUS_COUNTER);
-    list[count++] =
-        (struct sl_state_entry){.name = "corpus", .whole = sl_dataloader_mark(&tr->dataloader)};
+    list[count++] = (struct sl_state_entry){.name = "corpus",
+                                            .whole = sl_dataloader_fingerprint(&tr->dataloader)};
     assert(count == COMMON_COUNTERS);
     for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
         if (!is_reading(r->name))

@@ -38,10 +38,10 @@ enum sl_special {
     SL_SPECIALS
 };
 
-SL_PUBLIC int sl_tokenizer_size(const struct sl_tokenizer *tokens); /* of the vocabulary */
-SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokens);
+SL_PUBLIC int sl_tokenizer_size(const struct sl_tokenizer *tokenizer); /* of the vocabulary */
+SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokenizer);
 /* The id of a special token; -1 when the vocabulary has none such. */
-SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokens, enum sl_special which);
+SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokenizer, enum sl_special which);
 
 /* Where a token comes from: bytes [start, stop) of the original text, from the first to the last
  * character of the token. Both are 0 for a special token that was added. */
@@ -64,7 +64,7 @@ struct sl_encoding {
 /* Returns how many tokens the text has, which may be more than `capacity`: then only the first were
  * written, without a special token at the end. -1 with err: invalid UTF-8, with the offset of its
  * first byte, or unknown characters. */
-SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
+SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokenizer,
                                      const struct sl_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
@@ -72,13 +72,13 @@ SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokens,
 SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
 
 /* The same for ids alone, without special tokens. */
-SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokens, const char *text,
+SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const char *text,
                                    size_t bytes, enum sl_unknown unknown, int32_t *ids,
                                    long capacity, struct sl_err *err) SL_MUST_CHECK;
 
 /* Whether an encoded text has tokens other than the special ones added at its ends. A text without
  * any cannot be classified or trained on. */
-SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokens, const int32_t *ids,
+SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokenizer, const int32_t *ids,
                                      long count);
 
 /* The side that a text loses when it is too long. */
@@ -89,11 +89,11 @@ enum sl_truncation {
 };
 
 /* The side that the model was trained with: right or left. */
-SL_PUBLIC enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokens);
+SL_PUBLIC enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokenizer);
 
 /* Truncates an encoded text to max >= 2 ids; special tokens at its ends stay. Returns how many ids
  * are left. offsets may be NULL. */
-SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokens, enum sl_truncation side,
+SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncation side,
                                      long capacity, int32_t *ids, struct sl_token_offset *offsets,
                                      long count);
 
@@ -111,13 +111,13 @@ struct sl_decoding {
  * Accents, case and spacing that encoding removed are lost. Returns how many bytes the text has,
  * which may be more than `capacity`: then only the first were written. -1 with err: an id is out of
  * range. Adds no NUL. */
-SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokens,
+SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokenizer,
                                    const struct sl_decoding *decoding, struct sl_err *err)
     SL_MUST_CHECK;
 
 /* The text of one id, owned by the tokenizer; whole UTF-8 characters, except for `bytes`. NULL if
  * the id is out of range. */
-SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokens, int32_t id,
+SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id,
                                          size_t *bytes);
 
 #ifdef __cplusplus

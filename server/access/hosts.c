@@ -1,6 +1,6 @@
 /* hosts.c - which hosts a request may be for. */
 #include "access/hosts.h"
-#include "access/keys.h"
+#include "access/api_keys.h"
 #include "core/options.h"
 
 #include <arpa/inet.h>
@@ -44,7 +44,7 @@ static bool are_checked(const struct sv_server *server)
 {
     const char *list = server->options->allowed_hosts;
     if (strcmp(list, "auto") == 0)
-        return !sv_keys_are_set(server->keys) && !server->options->insecure;
+        return !sv_api_keys_are_required(server->keys) && !server->options->insecure;
     return strcmp(list, "*") != 0;
 }
 

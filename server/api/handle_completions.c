@@ -48,7 +48,7 @@ static void completion_destroy(void *state)
     free(c->task.sequences);
     release_prompts(c);
     free(c->truncations);
-    sv_stream_destroy(c->task.stream);
+    sv_sse_stream_destroy(c->task.stream);
     sv_model_ref_release(c->ref);
     free(c);
 }
@@ -119,7 +119,7 @@ static bool read_prompts(const struct sv_completion_params *params, struct compl
 /* ---- generations ----------------------------------------------------------------------------- */
 
 /* Expands the bias to one number per id of the vocabulary; NULL if there is none. */
-static bool expand_logit_bias(const struct sv_biases *biases, int vocab, float **out,
+static bool expand_logit_bias(const struct sv_logit_biases *biases, int vocab, float **out,
                               struct sv_error *error)
 {
     *out = NULL;
@@ -196,7 +196,7 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
                         struct sv_error *error)
 {
     struct sl_err err;
-    const struct sv_stream_options options = {
+    const struct sv_sse_stream_options options = {
         .head = {.id = c->id,
                  .model = sv_model_ref_id(c->ref),
                  .fingerprint = sv_model_ref_fingerprint(c->ref),
@@ -209,7 +209,7 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
     };
     if (!params->stream)
         return true;
-    c->task.stream = sv_stream_create(&options, &err);
+    c->task.stream = sv_sse_stream_create(&options, &err);
     return c->task.stream || sv_fail_no_memory(error);
 }
 
@@ -254,7 +254,7 @@ static void add_choice(struct sl_json_writer *json, const struct completion *c,
         piece.tokens = sl_model_tokenizer(sv_model_ref_model(c->ref));
         piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
     }
-    sv_completion_json_choice(json, &piece);
+    sv_completion_response_choice(json, &piece);
 }
 
 static enum sv_progress respond_complete(struct sv_request *request, const struct completion *c)
@@ -264,11 +264,11 @@ static enum sv_progress respond_complete(struct sv_request *request, const struc
                                             .model = sv_model_ref_id(c->ref),
                                             .fingerprint = sv_model_ref_fingerprint(c->ref),
                                             .created = c->created};
-    sv_completion_json_begin(&json, &head);
+    sv_completion_response_begin(&json, &head);
     for (int i = 0; i < c->task.count; i++)
         add_choice(&json, c, &c->task.sequences[i]);
     sl_json_end_array(&json);
-    sv_completion_json_usage(sl_json_key(&json, "usage"), &c->task.usage);
+    sv_completion_response_usage(sl_json_key(&json, "usage"), &c->task.usage);
     sl_json_end_object(&json);
     add_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
@@ -288,7 +288,7 @@ static enum sv_progress proceed(struct sv_request *request)
 {
     const struct completion *c = request->state;
     bool finished = atomic_load(&c->task.finished);
-    if (c->task.stream && sv_stream_has_begun(c->task.stream))
+    if (c->task.stream && sv_sse_stream_has_begun(c->task.stream))
         return respond_stream(request, c);
     if (!finished)
         return SV_PENDING;
@@ -301,7 +301,7 @@ static enum sv_progress proceed(struct sv_request *request)
 static ssize_t pull(struct sv_request *request, char *bytes, size_t max)
 {
     struct completion *c = request->state;
-    ssize_t taken = sv_stream_pull(c->task.stream, bytes, max);
+    ssize_t taken = sv_sse_stream_pull(c->task.stream, bytes, max);
     if (taken > 0)
         atomic_store(&c->last_sent_ns, sl_now_ns());
     return taken;
@@ -319,7 +319,7 @@ static bool tick(struct sv_request *request, int64_t now_ns)
     if (!c->task.stream || silent < request->server->options->sse_ping_seconds * ns_per_second)
         return false;
     atomic_store(&c->last_sent_ns, now_ns);
-    sv_stream_ping(c->task.stream);
+    sv_sse_stream_ping(c->task.stream);
     return true;
 }
 
@@ -328,7 +328,7 @@ static enum sv_error_kind outcome(struct sv_request *request, bool complete)
     const struct completion *c = request->state;
     if (atomic_load(&c->task.finished) && c->task.error.kind != SV_OK)
         return c->task.error.kind;
-    bool had_all = complete || (c->task.stream && sv_stream_is_delivered(c->task.stream));
+    bool had_all = complete || (c->task.stream && sv_sse_stream_is_delivered(c->task.stream));
     return had_all ? SV_OK : SV_CLIENT_DISCONNECTED;
 }
 
@@ -449,8 +449,8 @@ enum sv_progress sv_handle_completions(struct sv_request *request)
     struct sv_completion_params params;
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
-    struct sv_document *document = sv_completion_params_read(&request->body, &params, &error);
+    struct sv_json_document *document = sv_completion_params_read(&request->body, &params, &error);
     bool started = document && begin(request, &params, &error);
-    sv_document_release(document);
+    sv_json_document_release(document);
     return started ? SV_PENDING : sv_request_fail(request, &error);
 }

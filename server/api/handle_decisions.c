@@ -3,7 +3,7 @@
  * A classifier knows its labels and does not read instructions. So a choice must be among labels, a
  * score must have all labels as its levels, and the instructions of a predicate must be a label.
  * Anything else is rejected with the list of labels. */
-#include "api/classification.h"
+#include "api/classify_request.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
@@ -278,7 +278,7 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
                    sv_usage_layer_ops_skipped(&c->usage));
     if (c->truncated_count > 0) {
         sl_json_begin_object(sl_json_key(json, "truncated"));
-        sl_json_add_int(sl_json_key(json, "input_tokens_given"), c->given[0]);
+        sl_json_add_int(sl_json_key(json, "input_tokens_given"), c->tokens_before_truncation[0]);
         sl_json_add_int(sl_json_key(json, "input_tokens_used"), tokens);
         sl_json_end_object(json);
     }
@@ -312,11 +312,11 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
 /* ---- the request --------------------------------------------------------------------------------
  */
 
-static struct sv_document *read(struct sv_request *request, void *to,
-                                struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, void *to,
+                                     struct sv_classify_input *input, struct sv_error *error)
 {
     struct sv_decision_params *params = to;
-    struct sv_document *document = sv_decision_params_read(&request->body, params, error);
+    struct sv_json_document *document = sv_decision_params_read(&request->body, params, error);
     if (!document)
         return NULL;
     (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
@@ -327,12 +327,12 @@ static struct sv_document *read(struct sv_request *request, void *to,
 
 enum sv_progress sv_handle_decisions(struct sv_request *request)
 {
-    static const struct sv_classify_api decisions = {.request_bytes =
-                                                         sizeof(struct sv_decision_params),
-                                                     .body_names_model = true,
-                                                     .param = "input",
-                                                     .read = read,
-                                                     .prepare = prepare,
-                                                     .respond = respond};
+    static const struct sv_classify_format decisions = {.params_size =
+                                                            sizeof(struct sv_decision_params),
+                                                        .body_names_model = true,
+                                                        .texts_field = "input",
+                                                        .read = read,
+                                                        .prepare = prepare,
+                                                        .respond = respond};
     return sv_classify(request, &decisions);
 }

@@ -1,13 +1,13 @@
 /* handle_files.c - /v1/files: uploads, lists, contents, in OpenAI's format. */
+#include "api/async_defaults.h"
 #include "api/handlers.h"
-#include "api/page.h"
-#include "api/waiting.h"
+#include "api/pagination.h"
 #include "base/json_writer.h"
 #include "core/multipart.h"
 #include "core/options.h"
-#include "state/audit.h"
+#include "state/audit_log.h"
+#include "state/disk_thread.h"
 #include "state/file_store.h"
-#include "state/worker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,8 @@ bool sv_has_state(const struct sv_request *request, struct sv_error *error)
 
 enum { PURPOSE_MAX = 32 };
 
-/* An upload: first its connection's thread reads the form, then the worker finishes the file. */
+/* An upload: first its connection's thread reads the form, then the disk thread finishes the
+ * file. */
 struct upload {
     struct sv_form form;
     struct sv_upload *file; /* NULL until the part begins */
@@ -147,7 +148,7 @@ static bool check_form(const struct upload *u, struct sv_error *error)
                    "'purpose' must be \"fine-tune\", not \"%.32s\".", u->purpose);
 }
 
-/* On the worker's thread. */
+/* On the disk thread. */
 static void finish_upload(void *context)
 {
     struct upload *u = context;
@@ -165,8 +166,8 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
     struct upload *u = request->state;
     if (!check_form(u, &error))
         return sv_request_fail(request, &error);
-    (void)sv_request_acquire(request); /* the worker's */
-    if (sv_worker_submit(request->server->worker, finish_upload, u))
+    (void)sv_request_acquire(request); /* the disk thread's */
+    if (sv_disk_thread_submit(request->server->disk_thread, finish_upload, u))
         return SV_PENDING;
     sv_request_release(request);
     (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many files are being stored; retry later.");

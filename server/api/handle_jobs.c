@@ -1,14 +1,15 @@
 /* handle_jobs.c - /v1/fine_tuning/jobs: training jobs, in the format of OpenAI's API.
  *
- * What changes a job waits for the disk: the worker does it, and the connection is suspended. */
+ * What changes a job waits for the disk: the disk thread does it, and the connection is
+ * suspended. */
+#include "api/async_defaults.h"
 #include "api/handlers.h"
 #include "api/job_event_stream.h"
-#include "api/page.h"
-#include "api/waiting.h"
+#include "api/pagination.h"
 #include "base/sha256.h"
 #include "jobs/jobs.h"
-#include "state/audit.h"
-#include "state/worker.h"
+#include "state/audit_log.h"
+#include "state/disk_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,13 @@
 
 enum { SHA256_HEX_MAX = 65 };
 
-/* One request that the worker answers. */
+/* One request that the disk thread answers. */
 struct job_call {
     struct sv_request *request;
     const char *action; /* for the audit log */
     bool (*run)(struct job_call *call);
     struct sv_job_params params;
-    struct sv_document *document;         /* owns the params */
+    struct sv_json_document *document;    /* owns the params */
     char key[SV_IDEMPOTENCY_KEY_MAX + 1]; /* "": none */
     char body[SHA256_HEX_MAX];            /* the digest of the request's body */
     bool changes;                         /* whether it is worth an entry of the audit log */
@@ -34,7 +35,7 @@ struct job_call {
 static void call_destroy(void *state)
 {
     struct job_call *call = state;
-    sv_document_release(call->document);
+    sv_json_document_release(call->document);
     sl_buffer_release(&call->object);
     free(call);
 }
@@ -65,7 +66,7 @@ static void copy_id(const struct sl_buffer *object, char id[static SV_CALLER_NAM
     (void)snprintf(id, SV_CALLER_NAME_MAX, "%.*s", (int)strcspn(from, "\""), from);
 }
 
-/* On the worker's thread. */
+/* On the disk thread. */
 static void run_call(void *context)
 {
     struct job_call *call = context;
@@ -86,8 +87,8 @@ static enum sv_progress submit(struct job_call *call)
 {
     struct sv_error error = {0};
     struct sv_request *request = call->request;
-    (void)sv_request_acquire(request); /* the worker's */
-    if (sv_worker_submit(request->server->worker, run_call, call))
+    (void)sv_request_acquire(request); /* the disk thread's */
+    if (sv_disk_thread_submit(request->server->disk_thread, run_call, call))
         return SV_PENDING;
     sv_request_release(request);
     (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many requests wait for the disk; retry later.");

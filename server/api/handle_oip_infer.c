@@ -1,5 +1,5 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
-#include "api/classification.h"
+#include "api/classify_request.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"
 #include "json/binary_tensor.h"
@@ -92,7 +92,7 @@ static void add_depths(const struct writer *w)
 static void add_truncated(const struct writer *w)
 {
     for (int i = 0; i < w->c->task.count; i++) {
-        int count = w->c->given[i] - w->c->task.items[i].count;
+        int count = w->c->tokens_before_truncation[i] - w->c->task.items[i].count;
         if (w->is_binary)
             sv_binary_append_int(w->binary, count);
         else
@@ -179,7 +179,8 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_classifi
     sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
                    sv_usage_layer_ops_skipped(&c->usage));
     sl_json_add_int(sl_json_key(json, "truncated"), c->truncated_count);
-    sl_json_add_int(sl_json_key(json, "tokens_given"), sv_classification_tokens_given(c));
+    sl_json_add_int(sl_json_key(json, "tokens_given"),
+                    sv_classification_tokens_before_truncation(c));
     sl_json_add_int(sl_json_key(json, "tokens_used"), c->usage.prompt_tokens);
     sl_json_end_object(json);
 }
@@ -240,8 +241,8 @@ static void take_timeout(struct sv_request *request, int64_t timeout_us)
         request->timeout_ms = ms;
 }
 
-static struct sv_document *read(struct sv_request *request, void *to,
-                                struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, void *to,
+                                     struct sv_classify_input *input, struct sv_error *error)
 {
     struct sv_infer_params *params = to;
     const char *length =
@@ -249,7 +250,8 @@ static struct sv_document *read(struct sv_request *request, void *to,
     size_t json_bytes;
     if (!sv_infer_json_bytes(length, request->body.bytes, &json_bytes, error))
         return NULL;
-    struct sv_document *document = sv_infer_params_read(&request->body, json_bytes, params, error);
+    struct sv_json_document *document =
+        sv_infer_params_read(&request->body, json_bytes, params, error);
     if (!document)
         return NULL;
     const struct sv_tensor *tensor = params->inputs.items;
@@ -261,9 +263,9 @@ static struct sv_document *read(struct sv_request *request, void *to,
 
 enum sv_progress sv_handle_infer(struct sv_request *request)
 {
-    static const struct sv_classify_api oip = {.request_bytes = sizeof(struct sv_infer_params),
-                                               .param = sv_input_name,
-                                               .read = read,
-                                               .respond = respond};
+    static const struct sv_classify_format oip = {.params_size = sizeof(struct sv_infer_params),
+                                                  .texts_field = sv_input_name,
+                                                  .read = read,
+                                                  .respond = respond};
     return sv_classify(request, &oip);
 }

@@ -237,7 +237,7 @@ struct index_request {
 };
 
 static const struct sv_field index_fields[] = {
-    SV_FIELD("ready", BOOL, offsetof(struct index_request, ready), 0, 1, .fallback = "false",
+    SV_FIELD("ready", BOOL, offsetof(struct index_request, ready), 0, 1, .default_json = "false",
              .help = "only list models that are loaded"),
     {.kind = SV_FIELD_END},
 };
@@ -253,9 +253,10 @@ static bool read_index(const struct sv_request *request, struct index_request *p
                        "Inference-Header-Content-Length.");
     if (request->body.bytes == 0)
         return true;
-    struct sv_document *document = sv_json_read(&request->body, index_fields, NULL, params, error);
+    struct sv_json_document *document =
+        sv_json_read(&request->body, index_fields, NULL, params, error);
     bool ok = document != NULL;
-    sv_document_release(document);
+    sv_json_document_release(document);
     return ok;
 }
 

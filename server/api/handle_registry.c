@@ -2,12 +2,12 @@
  *
  * The registry's thread makes them while the request waits, or after its response if it asked for
  * ?async=true. Each is recorded in the audit log, also if it failed. */
+#include "api/async_defaults.h"
 #include "api/handlers.h"
-#include "api/waiting.h"
 #include "base/json_writer.h"
 #include "core/log.h"
 #include "registry/registry.h"
-#include "state/audit.h"
+#include "state/audit_log.h"
 #include "json/json_schema.h"
 
 #include "sluice/model.h"
@@ -170,8 +170,8 @@ static bool read_body(const struct sv_request *request, const struct sv_field *f
 {
     if (request->body.bytes == 0)
         return true;
-    struct sv_document *document = sv_json_read(&request->body, fields, NULL, to, error);
-    sv_document_release(document);
+    struct sv_json_document *document = sv_json_read(&request->body, fields, NULL, to, error);
+    sv_json_document_release(document);
     return document != NULL;
 }
 
@@ -192,7 +192,7 @@ struct repository_request {
 
 static const struct sv_field repository_parameters[] = {
     SV_FIELD("unload_dependents", BOOL, offsetof(struct repository_request, unloads_dependents), 0,
-             1, .fallback = "false", .help = "ignored: no model depends on another"),
+             1, .default_json = "false", .help = "ignored: no model depends on another"),
     SV_UNSUPPORTED_FIELD("config", "A version's config.json is part of the model; leave it out."),
     {.kind = SV_FIELD_END},
 };
@@ -287,7 +287,7 @@ static const struct sv_field label_fields[] = {
              .help = "version that the label moves to; it is loaded if it is not. If absent, the "
                      "label stays where it is"),
     SV_FIELD("weight", INT, offsetof(struct label_request, weight), 0, SV_WEIGHT_MAX,
-             .given = offsetof(struct label_request, has_weight),
+             .presence_offset = offsetof(struct label_request, has_weight),
              .help = "percent of the requests without a version that the canary gets"),
     {.kind = SV_FIELD_END},
 };

@@ -1,11 +1,11 @@
 /* job_event_stream.c - the events of a job as server-sent events. */
 #include "api/job_event_stream.h"
-#include "api/page.h"
-#include "api/waiting.h"
+#include "api/async_defaults.h"
+#include "api/pagination.h"
 #include "base/clock.h"
 #include "core/options.h"
 #include "jobs/jobs.h"
-#include "state/state.h"
+#include "state/state_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

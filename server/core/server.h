@@ -7,12 +7,12 @@
 struct sl_engine;
 struct sv_options;
 struct sv_metrics;
-struct sv_keys;
+struct sv_api_keys;
 struct sv_registry;
 struct sv_scheduler;
 struct sv_state;
 struct sv_audit_log;
-struct sv_worker;
+struct sv_disk_thread;
 struct sv_file_store;
 struct sv_jobs;
 struct sl_buffer;
@@ -26,13 +26,13 @@ enum sv_phase {
 struct sv_server {
     const struct sv_options *options;
     const struct sl_engine *engine;
-    struct sv_keys *keys;
+    struct sv_api_keys *keys;
     struct sv_metrics *metrics;
     struct sv_registry *registry;
     struct sv_scheduler *scheduler;
     struct sv_state *state; /* NULL, as are the next four: the option state is empty */
     struct sv_audit_log *audit;
-    struct sv_worker *worker;
+    struct sv_disk_thread *disk_thread;
     struct sv_file_store *files;
     struct sv_jobs *jobs;
     _Atomic enum sv_phase phase;

@@ -9,11 +9,11 @@
 #include "core/metrics.h"
 #include "core/options.h"
 #include "http/connection_watcher.h"
-#include "http/peer.h"
+#include "http/peer_credentials.h"
 #include "http/receiver.h"
 #include "http/request_body.h"
-#include "http/request_head.h"
-#include "http/request_record.h"
+#include "http/request_headers.h"
+#include "http/request_log.h"
 #include "http/request_router.h"
 #include "http/tls.h"
 
@@ -73,7 +73,7 @@ static const struct sv_transport transport = {.suspend = suspend,
  */
 
 static void add_headers(struct MHD_Response *mhd_response, const struct sv_request *request,
-                        bool closes)
+                        bool close_after_response)
 {
     const struct sv_response *response = &request->response;
     (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -86,7 +86,7 @@ static void add_headers(struct MHD_Response *mhd_response, const struct sv_reque
         if (!response->long_headers[i].value.failed)
             (void)MHD_add_response_header(mhd_response, response->long_headers[i].name,
                                           response->long_headers[i].value.data);
-    if (closes || atomic_load(&request->server->phase) != SV_PHASE_SERVING)
+    if (close_after_response || atomic_load(&request->server->phase) != SV_PHASE_SERVING)
         (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
@@ -100,9 +100,9 @@ static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *mhd_res
 {
     if (!mhd_response)
         return MHD_NO;
-    add_headers(mhd_response, x->request, x->closes);
+    add_headers(mhd_response, x->request, x->close_after_response);
     x->responded = true;
-    sv_body_uncount(x);
+    sv_body_release_quota(x);
     enum MHD_Result queued =
         MHD_queue_response(x->connection, (unsigned)x->request->response.status, mhd_response);
     MHD_destroy_response(mhd_response);
@@ -148,7 +148,7 @@ static enum MHD_Result response(struct sv_exchange *x)
     if (body->failed)
         return MHD_NO; /* out of memory: close rather than send half a response */
     int64_t by_length_ns = (int64_t)body->bytes / SV_RESPONSE_BYTES_PER_SECOND * 1000000000;
-    sv_watcher_set_deadline(x->http->watcher, x->watched, false,
+    sv_watcher_set_deadline(x->http->watcher, x->watched_connection, false,
                             (int64_t)SV_RESPONSE_SECONDS * 1000000000 + by_length_ns, by_length_ns);
     struct MHD_Response *mhd_response =
         MHD_create_response_from_buffer(body->bytes, body->data, MHD_RESPMEM_MUST_FREE);
@@ -206,7 +206,7 @@ static bool is_unacceptable(struct sv_exchange *x)
 {
     if (!sv_receiver_has_failed(context_of(x->connection)->receiver, x->index, &x->error))
         return false;
-    x->lingers = x->closes = true;
+    x->responded_early = x->close_after_response = true;
     return true;
 }
 
@@ -229,12 +229,13 @@ static void read_head(struct sv_exchange *x, const char *method, const char *pat
         sv_request_head_reject(x->request, router, path);
         return;
     }
-    (void)sv_request_head_read(x->request, router, method, path, &x->error);
+    (void)sv_request_headers_read(x->request, router, method, path, &x->error);
     sv_body_begin(x, header(x, MHD_HTTP_HEADER_CONTENT_TYPE));
 }
 
-static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Connection *connection,
-                                           const char *method, const char *path)
+static struct sv_exchange *exchange_create(struct sv_http_listener *http,
+                                           struct MHD_Connection *connection, const char *method,
+                                           const char *path)
 {
     struct connection *context = context_of(connection);
     struct sv_exchange *x = context ? calloc(1, sizeof *x) : NULL;
@@ -250,10 +251,10 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
     x->request = request;
     x->connection = connection;
     x->socket = socket_of(connection);
-    x->watched = &context->watched;
+    x->watched_connection = &context->watched;
     x->index = ++context->requests;
     x->method = method;
-    x->watch = SV_NOT_WATCHED;
+    x->watch_index = SV_NOT_WATCHED;
     sv_body_set_deadline(x);
     read_head(x, method, path);
     return x;
@@ -262,15 +263,16 @@ static struct sv_exchange *exchange_create(struct sv_http *http, struct MHD_Conn
 /* A request that waits is watched for its client's disconnection. */
 static void watch(struct sv_exchange *x)
 {
-    if (x->watch == SV_NOT_WATCHED)
-        x->watch = sv_watcher_add(x->http->watcher, x->socket, x->request);
+    if (x->watch_index == SV_NOT_WATCHED)
+        x->watch_index = sv_watcher_add(x->http->watcher, x->socket, x->request);
 }
 
 static enum sv_progress begin(struct sv_exchange *x)
 {
     x->dispatched = true;
-    sv_watcher_clear_deadline(x->http->watcher,
-                              x->watched); /* from here on the request has its own deadline */
+    sv_watcher_clear_deadline(
+        x->http->watcher,
+        x->watched_connection); /* from here on the request has its own deadline */
     atomic_fetch_add(&x->http->server->requests_in_flight, 1);
     atomic_fetch_add(&x->http->server->requests_started, 1);
     enum sv_progress next = x->request->route->handle(x->request);
@@ -303,8 +305,9 @@ static enum MHD_Result advance(struct sv_exchange *x)
 static bool rejects_body(const struct sv_exchange *x)
 {
     const char *length = header(x, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    return x->error.kind != SV_OK && (x->closes || header(x, MHD_HTTP_HEADER_EXPECT) ||
-                                      (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
+    return x->error.kind != SV_OK &&
+           (x->close_after_response || header(x, MHD_HTTP_HEADER_EXPECT) ||
+            (length && strtoll(length, NULL, 10) > SV_DISCARD_BYTES_MAX));
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters are libmicrohttpd's choice
@@ -318,8 +321,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *state = x = exchange_create(context, connection, method, path);
         if (!x)
             return MHD_NO;
-        x->lingers = x->closes = rejects_body(x);
-        return x->lingers ? fail_request(x) : MHD_YES;
+        x->responded_early = x->close_after_response = rejects_body(x);
+        return x->responded_early ? fail_request(x) : MHD_YES;
     }
     if (*upload_size > 0) {
         bool taken = sv_body_receive(x, upload, *upload_size);
@@ -337,7 +340,7 @@ static void end_request(struct sv_exchange *x, bool complete)
 {
     struct sv_request *request = x->request;
     if (request->route->scope == SV_SCOPE_INFER)
-        sv_record_request(x, complete);
+        sv_log_request(x, complete);
     if (!complete && request->async)
         sv_request_cancel(request);
     atomic_fetch_sub(&x->http->server->requests_in_flight, 1);
@@ -352,13 +355,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         return;
     *state = NULL;
     /* Before libmicrohttpd closes the socket and the descriptor is reused. */
-    sv_watcher_remove(x->http->watcher, x->watch);
-    if (x->lingers)
+    sv_watcher_remove(x->http->watcher, x->watch_index);
+    if (x->responded_early)
         sv_watcher_linger(x->http->watcher, socket_of(connection));
-    sv_watcher_set_deadline(x->http->watcher, x->watched, true,
+    sv_watcher_set_deadline(x->http->watcher, x->watched_connection, true,
                             (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
     /* Every other metric of a request is recorded before it leaves `requests_in_flight`. */
-    sv_record_response(x);
+    sv_log_response(x);
     if (x->dispatched)
         end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     sv_body_discard(x);
@@ -367,7 +370,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 }
 
 /* NULL without memory: then its requests get no response. */
-static struct connection *open_connection(struct sv_http *http, struct MHD_Connection *connection)
+static struct connection *open_connection(struct sv_http_listener *http,
+                                          struct MHD_Connection *connection)
 {
     int fd = socket_of(connection);
     struct connection *context = calloc(1, sizeof *context);
@@ -382,7 +386,7 @@ static struct connection *open_connection(struct sv_http *http, struct MHD_Conne
     return context;
 }
 
-static void close_connection(struct sv_http *http, struct connection *context)
+static void close_connection(struct sv_http_listener *http, struct connection *context)
 {
     sv_watcher_close_connection(http->watcher, &context->watched);
     sv_receiver_close(context->receiver);
@@ -392,7 +396,7 @@ static void close_connection(struct sv_http *http, struct connection *context)
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct sv_http *http = context;
+    struct sv_http_listener *http = context;
     atomic_fetch_add(&http->server->connections, code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
         *state = open_connection(http, connection);
@@ -419,9 +423,9 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
-struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
-                              struct sv_watcher *watcher, const struct sv_http_options *options,
-                              struct sl_err *err)
+struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv_router *router,
+                                       struct sv_watcher *watcher,
+                                       const struct sv_http_options *options, struct sl_err *err)
 {
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, options->tls ? options->tls->certificate : NULL},
@@ -429,11 +433,11 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
         {MHD_OPTION_END, 0, NULL}};
     if (!options->tls)
         tls[0] = tls[2];
-    struct sv_http *http = calloc(1, sizeof *http);
+    struct sv_http_listener *http = calloc(1, sizeof *http);
     if (http) {
         http->listener = options->listener;
         http->has_tls = options->tls;
-        http->bodies_bytes_max = options->bodies_bytes_max;
+        http->body_memory_limit = options->body_memory_limit;
         http->server = server;
         http->router = router;
         http->watcher = watcher;
@@ -464,14 +468,14 @@ struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *
     return http;
 }
 
-void sv_http_stop_accepting(struct sv_http *http)
+void sv_http_stop_accepting(struct sv_http_listener *http)
 {
     int socket = MHD_quiesce_daemon(http->daemon);
     if (socket >= 0)
         (void)close(socket);
 }
 
-void sv_http_stop(struct sv_http *http)
+void sv_http_stop(struct sv_http_listener *http)
 {
     if (!http)
         return;

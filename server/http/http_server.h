@@ -9,7 +9,7 @@
 
 #include "sluice/err.h"
 
-struct sv_http;
+struct sv_http_listener;
 struct sv_router;
 struct sv_tls;
 struct sv_watcher;
@@ -20,14 +20,15 @@ struct sv_http_options {
     int socket;
     const struct sv_tls *tls; /* NULL: none */
     int threads, connections_max;
-    int64_t bodies_bytes_max; /* of all listeners; this one takes no body beyond it */
+    int64_t body_memory_limit; /* of all listeners; this one takes no body beyond it */
 };
 
 /* Serves on the listening socket and owns it. Server, router and watcher must outlive it. */
-struct sv_http *sv_http_start(struct sv_server *server, const struct sv_router *router,
-                              struct sv_watcher *watcher, const struct sv_http_options *options,
-                              struct sl_err *err) SL_MUST_CHECK;
+struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv_router *router,
+                                       struct sv_watcher *watcher,
+                                       const struct sv_http_options *options, struct sl_err *err)
+    SL_MUST_CHECK;
 /* Leaves new connections to the kernel's backlog. Those that are open are served. */
-void sv_http_stop_accepting(struct sv_http *http);
+void sv_http_stop_accepting(struct sv_http_listener *http);
 /* Closes every connection. No request may be suspended any more. NULL is fine. */
-void sv_http_stop(struct sv_http *http);
+void sv_http_stop(struct sv_http_listener *http);

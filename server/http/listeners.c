@@ -4,7 +4,7 @@
 #include "http/connection_watcher.h"
 #include "http/http_server.h"
 #include "http/inherited_sockets.h"
-#include "http/listener.h"
+#include "http/listening_socket.h"
 #include "http/tls.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct listener {
     bool is_optional; /* auto: a failure is logged, and the daemon does without */
     struct sv_socket socket;
     struct sv_watcher *watcher;
-    struct sv_http *http;
+    struct sv_http_listener *http;
 };
 
 struct sv_listeners {
@@ -193,7 +193,7 @@ static bool start(const struct sv_listeners *l, struct listener *listener, struc
         .tls = listener->socket.port > 0 && l->tls.key ? &l->tls : NULL,
         .threads = is_admin ? 1 : SV_HTTP_THREADS,
         .connections_max = is_admin ? SV_ADMIN_CONNECTIONS_MAX : (int)l->options->max_connections,
-        .bodies_bytes_max = SV_BODIES_BYTES_MAX + (is_admin ? SV_ADMIN_BODIES_BYTES : 0)};
+        .body_memory_limit = SV_BODIES_BYTES_MAX + (is_admin ? SV_ADMIN_BODIES_BYTES : 0)};
     listener->watcher = sv_watcher_create(options.connections_max, err);
     if (!listener->watcher)
         return false;

@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-void sv_body_uncount(struct sv_exchange *x)
+void sv_body_release_quota(struct sv_exchange *x)
 {
     atomic_fetch_sub(&x->http->server->body_bytes, x->body_bytes);
     x->body_bytes = 0;
@@ -17,27 +17,29 @@ void sv_body_set_deadline(struct sv_exchange *x)
     const struct sv_options *o = x->http->server->options;
     int64_t rest = x->request->received_ns + o->request_timeout * 1000000000 - sl_now_ns();
     int64_t step = (int64_t)SV_BODY_CHUNK_SECONDS * 1000000000;
-    sv_watcher_set_deadline(x->http->watcher, x->watched, true, rest < step ? rest : step, 0);
+    sv_watcher_set_deadline(x->http->watcher, x->watched_connection, true,
+                            rest < step ? rest : step, 0);
 }
 
 void sv_body_discard(struct sv_exchange *x)
 {
-    sv_body_uncount(x);
+    sv_body_release_quota(x);
     sl_buffer_release(&x->request->body);
 }
 
 /* libmicrohttpd can respond before or after a body but not in the middle, so this response is sent
  * directly and the connection closed. It fits into the socket's buffer: nothing else was sent for
  * this request. */
-static void fail_amid_body(struct sv_exchange *x)
+static void reject_during_body(struct sv_exchange *x)
 {
     struct sl_buffer text = {0};
     (void)sv_request_fail(x->request, &x->error);
     sv_request_write_response(x->request, &text);
     if (!text.failed &&
         !x->http->has_tls) /* TLS is libmicrohttpd's: then the connection just ends */
-        x->responded = x->lingers = send(x->socket, text.data, text.bytes,
-                                         MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)text.bytes;
+        x->responded = x->responded_early =
+            send(x->socket, text.data, text.bytes, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+            (ssize_t)text.bytes;
     sl_buffer_release(&text);
 }
 
@@ -64,7 +66,7 @@ static void check_room(struct sv_exchange *x, size_t count)
                       "The body is larger than %lld bytes, the maximum.",
                       (long long)server->options->max_body_bytes);
     else if (x->error.kind == SV_OK &&
-             atomic_load(&server->body_bytes) + (int64_t)count > x->http->bodies_bytes_max) {
+             atomic_load(&server->body_bytes) + (int64_t)count > x->http->body_memory_limit) {
         (void)sv_fail(&x->error, SV_OVERLOADED, NULL,
                       "The memory for request bodies is full; retry later.");
         x->error.retry_ms = 1000;
@@ -87,7 +89,7 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
         sv_body_discard(x);
         x->discarded += count;
         if (x->discarded > SV_DISCARD_BYTES_MAX)
-            fail_amid_body(x);
+            reject_during_body(x);
         return x->discarded <= SV_DISCARD_BYTES_MAX;
     }
     sl_buffer_append(body, bytes, count);

@@ -9,10 +9,10 @@ struct sv_watched_connection;
 struct sv_router;
 
 /* A listener; shared by its exchanges. */
-struct sv_http {
+struct sv_http_listener {
     enum sv_listener listener;
     bool has_tls;
-    int64_t bodies_bytes_max;
+    int64_t body_memory_limit;
     struct sv_server *server;
     const struct sv_router *router;
     struct sv_watcher *watcher;
@@ -20,18 +20,18 @@ struct sv_http {
 };
 
 struct sv_exchange {
-    struct sv_http *http;
+    struct sv_http_listener *http;
     struct sv_request *request;
     struct MHD_Connection *connection;
     int socket;
-    struct sv_watched_connection *watched; /* this connection */
-    int index;                             /* of this request on its connection, from 1 */
-    const char *method;                    /* libmicrohttpd's */
-    bool dispatched;                       /* received in full and passed to its handler */
+    struct sv_watched_connection *watched_connection;
+    int index;          /* of this request on its connection, from 1 */
+    const char *method; /* libmicrohttpd's */
+    bool dispatched;    /* received in full and passed to its handler */
     bool responded;
-    bool lingers; /* responded before the body arrived */
-    bool closes;  /* the connection closes: the end of the body is unknown or not awaited */
-    int watch;
+    bool responded_early;      /* responded before the body arrived */
+    bool close_after_response; /* the end of the body is unknown or not awaited */
+    int watch_index;
     size_t received, discarded;         /* bytes of the body, and those discarded */
     int64_t body_bytes, response_bytes; /* as counted in struct sv_server */
     struct sv_error error;              /* found before the body was read */
@@ -45,5 +45,5 @@ bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count);
 /* Sets the deadline for the next part of the body, within the deadline of the whole request. */
 void sv_body_set_deadline(struct sv_exchange *x);
 /* Stops counting the body's memory. */
-void sv_body_uncount(struct sv_exchange *x);
+void sv_body_release_quota(struct sv_exchange *x);
 void sv_body_discard(struct sv_exchange *x); /* and frees its bytes */

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "core/server.h"
+#include "jobs/child_process.h"
 #include "jobs/job_phase.h"
-#include "jobs/process.h"
-#include "state/state.h"
+#include "state/state_directory.h"
 #include "json/job_params.h"
-#include "json/trainer_line.h"
+#include "json/trainer_log_line.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ struct sv_job_spec {
     double margin;
     int64_t weight; /* of the canary [percent] */
     struct sv_settings hyperparameters, metadata;
-    struct sv_document *document; /* owns both */
+    struct sv_json_document *document; /* owns both */
     /* SHA-256 of the key and of the body it came with; "": none. */
     char key[SV_JOB_HASH_MAX], body[SV_JOB_HASH_MAX];
 };
@@ -65,7 +65,7 @@ struct sv_job_progress {
 
 /* The present trainer or evaluation. */
 struct sv_job_run {
-    struct sv_process process;
+    struct sv_child_process process;
     bool is_stopping;     /* it was asked to save and end */
     int64_t log_offset;   /* of log.jsonl, up to which lines were read */
     int64_t event_offset; /* up to which they became events */
@@ -84,7 +84,7 @@ struct sv_job {
     struct sv_job *next; /* in the order of creation */
     struct sv_job_spec spec;
     enum sv_job_phase phase;
-    enum sv_job_wish wish;
+    enum sv_job_desired_state desired;
     int64_t finished_at;
     struct sv_job_error error;
     bool has_results; /* step_metrics.csv is among the files */
@@ -123,7 +123,7 @@ void sv_job_path(const struct sv_jobs *jobs, const struct sv_job *job, const cha
 void sv_job_data_path(const struct sv_jobs *jobs, const struct sv_job *job, const char *data,
                       char path[static PATH_MAX]);
 
-/* ---- job_file.c ------------------------------------------------------------------------------ */
+/* ---- job_json.c ------------------------------------------------------------------------------ */
 
 /* Writes job.json, synced, and the object in the index. */
 bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *err) SL_MUST_CHECK;
@@ -146,7 +146,8 @@ bool sv_job_events_load(struct sv_jobs *jobs, struct sv_job *job, struct sl_err 
 /* Records a checkpoint, the state saved last. */
 void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job);
 
-/* ---- job_log.c ------------------------------------------------------------------------------- */
+/* ---- job_log_reader.c
+ * ------------------------------------------------------------------------------- */
 
 /* Reads what the trainer's log has new; lines become progress, events and metrics. */
 void sv_job_read_log(struct sv_jobs *jobs, struct sv_job *job);
@@ -190,7 +191,8 @@ bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job);
 /* Whether the trainer has finished the model. */
 bool sv_trainer_has_model(const struct sv_jobs *jobs, const struct sv_job *job);
 
-/* ---- publish.c ------------------------------------------------------------------------------- */
+/* ---- publish_model.c
+ * ------------------------------------------------------------------------------- */
 
 /* Copies the model into the store as the spec's version, whole or not at all; again is fine. Slow;
  * without the lock. SL_BUSY: another model has this version. */
@@ -199,7 +201,8 @@ bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct
 /* The highest version of a model in the store; 0: there is none. */
 int64_t sv_store_highest(const char *store, const char *name);
 
-/* ---- promote.c ------------------------------------------------------------------------------- */
+/* ---- promote_model.c
+ * ------------------------------------------------------------------------------- */
 
 /* Asks the registry to pin `stable` of an older version, so that the new one is not served when the
  * daemon starts in between; to load the new version; to move a label to it. False: it could not be
@@ -213,7 +216,8 @@ bool sv_job_find_serving(struct sv_jobs *jobs, const struct sv_job *job,
 /* Records a promotion by the job's rule in the audit log. */
 void sv_job_audit_promotion(struct sv_jobs *jobs, const struct sv_job *job);
 
-/* ---- job_steps.c ----------------------------------------------------------------------------- */
+/* ---- job_state_machine.c
+ * ----------------------------------------------------------------------------- */
 
 /* Takes a job as far as it goes without waiting. With the lock, which it gives up during slow work.
  * True: call it again at once. */

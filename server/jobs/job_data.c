@@ -4,7 +4,7 @@
 #include "core/options.h"
 #include "jobs/job.h"
 #include "state/file_store.h"
-#include "json/chat_lines.h"
+#include "json/openai_training_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +120,7 @@ static bool convert(const char *path, const struct sl_map *map, const char *para
     if (!file)
         return sv_fail(error, SV_INTERNAL, param, "The file could not be converted: %s.",
                        strerrordesc_np(errno));
-    if (!sv_chat_lines_convert(map->data, map->size, write_line, file, error)) {
+    if (!sv_openai_training_file_convert(map->data, map->size, write_line, file, error)) {
         (void)snprintf(error->param, sizeof error->param, "%s", param);
         (void)fclose(file);
         (void)unlink(fresh);
@@ -142,7 +142,7 @@ static bool prepare_one(const struct sv_jobs *jobs, const struct sv_job_spec *sp
                    spec->id, data);
     if (!sl_map_open(&map, path, &err))
         return sv_fail(error, SV_INTERNAL, param, "%s.", err.text);
-    bool ok = map.size == 0 || !sv_chat_lines_found(map.data, map.size) ||
+    bool ok = map.size == 0 || !sv_openai_training_file_found(map.data, map.size) ||
               convert(path, &map, param, error);
     sl_map_close(&map);
     return ok;

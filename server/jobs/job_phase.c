@@ -33,9 +33,9 @@ bool sv_job_phase_find(const char *name, enum sv_job_phase *phase)
     return false;
 }
 
-const char *sv_job_status(enum sv_job_phase phase, enum sv_job_wish wish)
+const char *sv_job_status(enum sv_job_phase phase, enum sv_job_desired_state desired)
 {
-    bool pauses = wish == SV_WISH_PAUSE && phase == SV_JOB_TRAINING;
+    bool pauses = desired == SV_DESIRED_PAUSED && phase == SV_JOB_TRAINING;
     return phases[pauses ? SV_JOB_WAITING : phase].status;
 }
 
@@ -46,8 +46,8 @@ static bool fail_conflict(struct sv_error *error, const char *why, const char *d
     return false;
 }
 
-bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_wish *wish, enum sv_job_action action,
-                      struct sv_error *error)
+bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_desired_state *desired,
+                      enum sv_job_action action, struct sv_error *error)
 {
     if (sv_job_phase_has_ended(*phase))
         return fail_conflict(error, "has ended: it is ", phases[*phase].status);
@@ -56,14 +56,14 @@ bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_wish *wish, enum sv_
                              phases[*phase].name);
     switch (action) {
     case SV_JOB_PAUSE:
-        if (*wish == SV_WISH_PAUSE)
+        if (*desired == SV_DESIRED_PAUSED)
             return fail_conflict(error, "is paused already", "");
-        *wish = SV_WISH_PAUSE;
+        *desired = SV_DESIRED_PAUSED;
         break;
     case SV_JOB_RESUME:
-        if (*wish == SV_WISH_RUN)
+        if (*desired == SV_DESIRED_RUNNING)
             return fail_conflict(error, "is not paused: it is ", phases[*phase].status);
-        *wish = SV_WISH_RUN;
+        *desired = SV_DESIRED_RUNNING;
         break;
     case SV_JOB_CANCEL: *phase = SV_JOB_CANCELLED; break;
     }

@@ -19,7 +19,7 @@ enum sv_job_phase {
     SV_JOB_PHASES
 };
 
-enum sv_job_wish { SV_WISH_RUN, SV_WISH_PAUSE };
+enum sv_job_desired_state { SV_DESIRED_RUNNING, SV_DESIRED_PAUSED };
 
 const char *sv_job_phase_name(enum sv_job_phase phase); /* in job.json */
 /* The phase with this name; false: there is none. */
@@ -37,11 +37,11 @@ static inline bool sv_job_phase_is_running(enum sv_job_phase phase)
 }
 
 /* OpenAI's status. A job that pauses is "queued". */
-const char *sv_job_status(enum sv_job_phase phase, enum sv_job_wish wish);
+const char *sv_job_status(enum sv_job_phase phase, enum sv_job_desired_state desired);
 
 /* What an action makes of a job; fails with SV_CONFLICT and says why. */
-bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_wish *wish, enum sv_job_action action,
-                      struct sv_error *error) SL_MUST_CHECK;
+bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_desired_state *desired,
+                      enum sv_job_action action, struct sv_error *error) SL_MUST_CHECK;
 
 /* Where a job continues after the daemon was away. */
 enum sv_job_phase sv_job_phase_restart(enum sv_job_phase phase);

@@ -6,7 +6,7 @@
 #include "core/metrics.h"
 #include "core/options.h"
 #include "jobs/job.h"
-#include "jobs/jobs_impl.h"
+#include "jobs/jobs_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static void count_states(struct sv_jobs *jobs)
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         int count = 0;
         for (const struct sv_job *job = jobs->first; job; job = job->next)
-            count += strcmp(sv_job_status(job->phase, job->wish), states[i]) == 0;
+            count += strcmp(sv_job_status(job->phase, job->desired), states[i]) == 0;
         sv_metric_set(sv_metrics_series(jobs->server->metrics, SV_METRIC_TRAIN_JOBS, &states[i]),
                       count);
     }
@@ -76,7 +76,7 @@ static void remove_done(struct sv_jobs *jobs)
         sv_job_free(job);
         jobs->ended++;
     }
-    sv_jobs_forget_oldest(jobs);
+    sv_jobs_evict_oldest(jobs);
 }
 
 /* In the order of creation, while there are places. */
@@ -84,7 +84,7 @@ static void begin_next(struct sv_jobs *jobs)
 {
     int places = (int)jobs->server->options->jobs_running - count_jobs(jobs, true);
     for (struct sv_job *job = jobs->first; job && places > 0 && !jobs->stopping; job = job->next)
-        if (job->phase == SV_JOB_WAITING && job->wish == SV_WISH_RUN) {
+        if (job->phase == SV_JOB_WAITING && job->desired == SV_DESIRED_RUNNING) {
             sv_job_begin(jobs, job);
             places--;
         }
@@ -101,7 +101,7 @@ static void step_all(struct sv_jobs *jobs)
 static bool is_idle(const struct sv_jobs *jobs)
 {
     for (const struct sv_job *job = jobs->first; job; job = job->next)
-        if (job->phase != SV_JOB_WAITING || job->wish == SV_WISH_RUN)
+        if (job->phase != SV_JOB_WAITING || job->desired == SV_DESIRED_RUNNING)
             return false;
     return true;
 }
@@ -127,7 +127,7 @@ static void wait_for_news(struct sv_jobs *jobs)
 static void kill_all(struct sv_jobs *jobs)
 {
     for (struct sv_job *job = jobs->first; job; job = job->next)
-        sv_process_signal(&job->run.process, SIGKILL);
+        sv_child_process_signal(&job->run.process, SIGKILL);
 }
 
 static void *run(void *context)
@@ -285,11 +285,11 @@ static bool act(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_action act
                 struct sv_error *error)
 {
     struct sl_err err;
-    if (!sv_job_phase_act(&job->phase, &job->wish, action, error))
+    if (!sv_job_phase_act(&job->phase, &job->desired, action, error))
         return false;
     if (action == SV_JOB_CANCEL) {
         job->finished_at = sl_wall_ns() / 1000000000;
-        sv_process_signal(&job->run.process, SIGKILL);
+        sv_child_process_signal(&job->run.process, SIGKILL);
         sv_job_drop_metrics(jobs, job);
     }
     sv_job_event(jobs, job, "info", NULL, "%s the job", past[action]);

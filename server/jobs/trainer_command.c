@@ -102,11 +102,11 @@ static bool start(struct sv_jobs *jobs, struct sv_job *job, const struct sv_comm
     sv_job_path(jobs, job, "trainer.err", errors);
     if (out)
         sv_job_path(jobs, job, out, output);
-    const struct sv_process_options options = {.out = out ? output : NULL,
-                                               .err = errors,
-                                               .nice = (int)jobs->server->options->job_nice,
-                                               .cgroup_fd = jobs->cgroup_fd};
-    return sv_process_start(&job->run.process, line, &options, err);
+    const struct sv_child_process_options options = {.out = out ? output : NULL,
+                                                     .err = errors,
+                                                     .nice = (int)jobs->server->options->job_nice,
+                                                     .cgroup_fd = jobs->cgroup_fd};
+    return sv_child_process_start(&job->run.process, line, &options, err);
 }
 
 bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err)

@@ -1,7 +1,7 @@
 /* binary_tensor.c - elements of binary tensors from and to bytes; the input is not trusted. */
 #include "json/binary_tensor.h"
 #include "base/utf8.h"
-#include "json/json_reader.h"
+#include "json/json_field_reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,8 +9,9 @@
 #define AT(member) offsetof(struct sv_completion_params, member)
 
 static const struct sv_field stream_options[] = {
-    SV_FIELD("include_usage", BOOL, AT(include_usage), 0, 1, .given = AT(include_usage_given),
-             .fallback = "false", .help = "send token counts in a last event of their own"),
+    SV_FIELD("include_usage", BOOL, AT(include_usage), 0, 1,
+             .presence_offset = AT(include_usage_given), .default_json = "false",
+             .help = "send token counts in a last event of their own"),
     {.kind = SV_FIELD_END},
 };
 
@@ -19,36 +20,38 @@ static const struct sv_field fields[] = {
              .help = "model that completes: a name or name@version"),
     SV_CUSTOM_FIELD("prompt", sv_read_prompts, AT(prompt), 1, SV_PROMPTS_MAX,
                     .help = "text, token ids, or an array of either; null is an empty text"),
-    SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX, .fallback = "16",
+    SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX, .default_json = "16",
              .help = "tokens to generate per completion"),
-    SV_FIELD("temperature", NUMBER, AT(temperature), 0, 2, .fallback = "1",
+    SV_FIELD("temperature", NUMBER, AT(temperature), 0, 2, .default_json = "1",
              .help = "0 picks the most likely token; higher is more random"),
-    SV_FIELD("top_p", NUMBER, AT(top_p), 0, 1, .fallback = "1",
+    SV_FIELD("top_p", NUMBER, AT(top_p), 0, 1, .default_json = "1",
              .help = "sample from the most likely tokens that reach this probability together"),
-    SV_FIELD("top_k", INT, AT(top_k), 0, SV_TOP_K_MAX, .fallback = "0",
+    SV_FIELD("top_k", INT, AT(top_k), 0, SV_TOP_K_MAX, .default_json = "0",
              .help = "sample from this many most likely tokens; 0 for all"),
-    SV_FIELD("n", INT, AT(n), 1, SV_N_MAX, .fallback = "1", .help = "completions per prompt"),
-    SV_FIELD("best_of", INT, AT(best_of), 1, SV_N_MAX, .given = AT(best_of_given),
+    SV_FIELD("n", INT, AT(n), 1, SV_N_MAX, .default_json = "1", .help = "completions per prompt"),
+    SV_FIELD("best_of", INT, AT(best_of), 1, SV_N_MAX, .presence_offset = AT(best_of_given),
              .help = "accepted if equal to n"),
     SV_FIELD("stop", STRINGS, AT(stop), 0, SL_STOPS_MAX,
              .help = "up to four strings that end the completion"),
-    SV_FIELD("seed", INT, AT(seed), (double)INT64_MIN, (double)INT64_MAX, .given = AT(seed_given),
+    SV_FIELD("seed", INT, AT(seed), (double)INT64_MIN, (double)INT64_MAX,
+             .presence_offset = AT(seed_given),
              .help = "seed of the random numbers; without one each request gets its own"),
-    SV_FIELD("logprobs", INT, AT(logprobs), 0, SL_LOGPROBS_MAX, .given = AT(logprobs_given),
+    SV_FIELD("logprobs", INT, AT(logprobs), 0, SL_LOGPROBS_MAX,
+             .presence_offset = AT(logprobs_given),
              .help = "log probabilities of the tokens and of this many alternatives"),
-    SV_FIELD("echo", BOOL, AT(echo), 0, 1, .fallback = "false",
+    SV_FIELD("echo", BOOL, AT(echo), 0, 1, .default_json = "false",
              .help = "repeat the prompt before the completion"),
-    SV_FIELD("stream", BOOL, AT(stream), 0, 1, .fallback = "false",
+    SV_FIELD("stream", BOOL, AT(stream), 0, 1, .default_json = "false",
              .help = "send the completion as server-sent events"),
     SV_OBJECT_FIELD("stream_options", stream_options, .help = "options of a stream"),
-    SV_FIELD("presence_penalty", NUMBER, AT(presence_penalty), -2, 2, .fallback = "0",
+    SV_FIELD("presence_penalty", NUMBER, AT(presence_penalty), -2, 2, .default_json = "0",
              .help = "subtracted from the logits of tokens that occurred"),
-    SV_FIELD("frequency_penalty", NUMBER, AT(frequency_penalty), -2, 2, .fallback = "0",
+    SV_FIELD("frequency_penalty", NUMBER, AT(frequency_penalty), -2, 2, .default_json = "0",
              .help = "subtracted from the logits of tokens, once per occurrence"),
-    SV_CUSTOM_FIELD("logit_bias", sv_read_bias, AT(bias), -100, 100,
+    SV_CUSTOM_FIELD("logit_bias", sv_read_logit_bias, AT(bias), -100, 100,
                     .help = "numbers to add to logits, by token id"),
     SV_IGNORED_FIELD("user", 1024),
-    SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .fallback = "false",
+    SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .default_json = "false",
              .help = "keep the end of a prompt that is longer than the context"),
     SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
     SV_UNSUPPORTED_FIELD("suffix", "Infilling is not supported."),
@@ -96,9 +99,9 @@ static bool check(void *to, struct sv_error *error)
            sv_unknown_characters_check(&params->unknown, &params->replaces_unknown, error);
 }
 
-struct sv_document *sv_completion_params_read(const struct sl_buffer *body,
-                                              struct sv_completion_params *params,
-                                              struct sv_error *error)
+struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,
+                                                   struct sv_completion_params *params,
+                                                   struct sv_error *error)
 {
     *params = (struct sv_completion_params){0};
     return sv_json_read(body, fields, check, params, error);

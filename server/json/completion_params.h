@@ -14,7 +14,7 @@ struct sv_completion_params {
     double temperature, top_p, presence_penalty, frequency_penalty;
     bool echo, stream, include_usage, include_usage_given;
     struct sv_strings stop;
-    struct sv_biases bias;
+    struct sv_logit_biases bias;
     bool truncate;            /* Sluice's own: keep the end of a prompt that is too long */
     struct sv_string unknown; /* Sluice's own: "error" or "replace" */
     bool replaces_unknown;
@@ -22,6 +22,6 @@ struct sv_completion_params {
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_completion_params_read(const struct sl_buffer *body,
-                                              struct sv_completion_params *params,
-                                              struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,
+                                                   struct sv_completion_params *params,
+                                                   struct sv_error *error) SL_MUST_CHECK;

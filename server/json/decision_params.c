@@ -89,9 +89,9 @@ static bool check(void *to, struct sv_error *error)
     return sv_tokenize_options_check(&params->tokenize, error);
 }
 
-struct sv_document *sv_decision_params_read(const struct sl_buffer *body,
-                                            struct sv_decision_params *params,
-                                            struct sv_error *error)
+struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,
+                                                 struct sv_decision_params *params,
+                                                 struct sv_error *error)
 {
     *params = (struct sv_decision_params){0};
     return sv_json_read(body, fields, check, params, error);

@@ -36,6 +36,6 @@ struct sv_decision_params {
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */
-struct sv_document *sv_decision_params_read(const struct sl_buffer *body,
-                                            struct sv_decision_params *params,
-                                            struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,
+                                                 struct sv_decision_params *params,
+                                                 struct sv_error *error) SL_MUST_CHECK;

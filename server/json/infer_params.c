@@ -2,7 +2,7 @@
 #include "json/infer_params.h"
 #include "base/comma_list.h"
 #include "json/binary_tensor.h"
-#include "json/json_reader.h"
+#include "json/json_field_reader.h"
 
 #include "sluice/model.h"
 
@@ -38,7 +38,8 @@ static const char *const plain_types[] = {"str", "np", NULL};
 static const struct sv_field tensor_parameters[] = {
     MLSERVER_FIELDS,
     SV_FIELD("binary_data_size", INT, offsetof(struct sv_tensor, binary_bytes), 0,
-             SV_TEXT_BYTES_MAX, .fallback = "0", .given = offsetof(struct sv_tensor, is_binary),
+             SV_TEXT_BYTES_MAX, .default_json = "0",
+             .presence_offset = offsetof(struct sv_tensor, is_binary),
              .help = "size in bytes of the input after the JSON, instead of data"),
     {.kind = SV_FIELD_END},
 };
@@ -52,20 +53,21 @@ static const struct sv_field tensor_fields[] = {
                     .required = true, .help = "[n] or [n, 1] for n texts"),
     SV_OBJECT_FIELD("parameters", tensor_parameters,
                     .help = "parameters of the protocol and its extensions"),
-    SV_CUSTOM_FIELD("data", sv_read_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
-                    .given = offsetof(struct sv_tensor, is_data_given),
+    SV_CUSTOM_FIELD("data", sv_read_tensor_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
+                    .presence_offset = offsetof(struct sv_tensor, is_data_given),
                     .help = "texts, in one array or in rows"),
     {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field output_parameters[] = {
     SV_FIELD("classification", INT, offsetof(struct sv_output, classification), 1, SL_CLASSES_MAX,
-             .fallback = "0",
+             .default_json = "0",
              .help =
                  "return this many classes of the highest values, as strings; 0 for all values"),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data", BOOL, offsetof(struct sv_output, wants_binary), 0, 1,
-             .fallback = "false", .given = offsetof(struct sv_output, is_binary_given),
+             .default_json = "false",
+             .presence_offset = offsetof(struct sv_output, is_binary_given),
              .help = "return the output as a binary tensor"),
     {.kind = SV_FIELD_END},
 };
@@ -81,13 +83,13 @@ static const struct sv_field output_fields[] = {
 #define AT(member) offsetof(struct sv_infer_params, member)
 
 static const struct sv_field parameters[] = {
-    SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .fallback = "0",
+    SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .default_json = "0",
              .help = "deadline of the request in microseconds; 0 for none"),
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
     MLSERVER_FIELDS,
-    SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .fallback = "false",
+    SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .default_json = "false",
              .help = "return outputs as binary tensors, unless an output has binary_data"),
-    SV_FIELD("priority", INT, AT(priority), 0, INT32_MAX, .fallback = "0",
+    SV_FIELD("priority", INT, AT(priority), 0, INT32_MAX, .default_json = "0",
              .help = "ignored: requests are served in order of arrival"),
     SV_UNSUPPORTED_FIELD("sequence_id", "Sequences of requests are not supported."),
     {.kind = SV_FIELD_END},
@@ -257,7 +259,7 @@ static bool check_source(const struct sv_tensor *input, size_t binary_bytes, str
 }
 
 /* Reads the texts after the JSON; the shape says how many. */
-static bool read_binary(struct sv_infer_params *params, struct sv_document *document,
+static bool read_binary(struct sv_infer_params *params, struct sv_json_document *document,
                         const char *bytes, size_t size, struct sv_error *error)
 {
     const struct sv_reader reader = {.document = document, .to = params, .error = error};
@@ -269,12 +271,13 @@ static bool read_binary(struct sv_infer_params *params, struct sv_document *docu
            sv_binary_read_texts(&reader, "inputs[0].data", bytes, size, count, &input->data);
 }
 
-struct sv_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
-                                         struct sv_infer_params *params, struct sv_error *error)
+struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
+                                              struct sv_infer_params *params,
+                                              struct sv_error *error)
 {
     const struct sl_buffer json = {.data = body->data, .bytes = json_bytes};
     *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}};
-    struct sv_document *document = sv_json_read(&json, fields, NULL, params, error);
+    struct sv_json_document *document = sv_json_read(&json, fields, NULL, params, error);
     if (!document)
         return NULL;
     const char *rest = body->data ? body->data + json_bytes : "";
@@ -283,6 +286,6 @@ struct sv_document *sv_infer_params_read(const struct sl_buffer *body, size_t js
         read_binary(params, document, rest, body->bytes - json_bytes, error) &&
         check_data(params->inputs.items, error))
         return document;
-    sv_document_release(document);
+    sv_json_document_release(document);
     return NULL;
 }

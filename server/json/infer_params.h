@@ -60,6 +60,6 @@ bool sv_infer_json_bytes(const char *header, size_t bytes, size_t *json_bytes,
 
 /* Reads, fills in defaults and checks. The first json_bytes of the body are JSON, the rest binary
  * tensors. NULL: see error. The request's strings belong to the document. */
-struct sv_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
-                                         struct sv_infer_params *params, struct sv_error *error)
-    SL_MUST_CHECK;
+struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
+                                              struct sv_infer_params *params,
+                                              struct sv_error *error) SL_MUST_CHECK;

@@ -1,6 +1,6 @@
 /* job_params.c - what POST /v1/fine_tuning/jobs can be asked: OpenAI's fields, and ours. */
 #include "json/job_params.h"
-#include "json/json_reader.h"
+#include "json/json_field_reader.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool read_value(const struct sv_reader *r, const struct sv_field *field, 
 
 /* inner: how each member is checked. */
 static bool read_object(const struct sv_reader *r, const struct sv_field *field, json_t *value,
-                        struct sv_field inner)
+                        struct sv_field subfields)
 {
     struct sv_settings *settings = sv_reader_target(r, field->offset);
     char prefix[SV_PARAM_MAX];
@@ -74,14 +74,14 @@ static bool read_object(const struct sv_reader *r, const struct sv_field *field,
         return false;
     json_object_foreach (value, name, member) {
         struct sv_setting *item = &settings->items[settings->count];
-        inner.name = name;
+        subfields.name = name;
         if (json_is_null(member))
             continue;
         if (strlen(name) > SV_METADATA_KEY_BYTES_MAX)
             return sv_reader_invalid(r, field, value, "an object with names of at most 64 bytes");
-        if (inner.kind == SV_FIELD_STRING && !json_is_string(member))
-            return sv_reader_invalid(&below, &inner, member, "a string");
-        if (!read_value(&below, &inner, member, item))
+        if (subfields.kind == SV_FIELD_STRING && !json_is_string(member))
+            return sv_reader_invalid(&below, &subfields, member, "a string");
+        if (!read_value(&below, &subfields, member, item))
             return false;
         settings->count++;
     }
@@ -90,14 +90,14 @@ static bool read_object(const struct sv_reader *r, const struct sv_field *field,
 
 bool sv_read_settings(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    const struct sv_field inner = {.kind = SV_FIELD_CUSTOM, .max = SV_NAME_BYTES_MAX};
-    return read_object(r, field, value, inner);
+    const struct sv_field subfields = {.kind = SV_FIELD_CUSTOM, .max = SV_NAME_BYTES_MAX};
+    return read_object(r, field, value, subfields);
 }
 
 bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    const struct sv_field inner = {.kind = SV_FIELD_STRING, .max = SV_METADATA_VALUE_BYTES_MAX};
-    return read_object(r, field, value, inner);
+    const struct sv_field subfields = {.kind = SV_FIELD_STRING, .max = SV_METADATA_VALUE_BYTES_MAX};
+    return read_object(r, field, value, subfields);
 }
 
 const char *sv_setting_find(const struct sv_settings *settings, const char *name)
@@ -139,7 +139,7 @@ static const struct sv_field fields[] = {
                  "the same, to validate on; without it a part of the training file is held out"),
     SV_FIELD("suffix", STRING, AT(suffix), 0, SV_SUFFIX_BYTES_MAX,
              .help = "name of the model to publish"),
-    SV_FIELD("seed", INT, AT(seed), 0, INT32_MAX, .given = AT(seed_given),
+    SV_FIELD("seed", INT, AT(seed), 0, INT32_MAX, .presence_offset = AT(seed_given),
              .help = "seed of the training; without one the job gets one of its own"),
     SV_OBJECT_FIELD("method", method, .help = "how to train"),
     HYPERPARAMETERS("the same as method.supervised.hyperparameters"),
@@ -162,8 +162,8 @@ static bool check(void *to, struct sv_error *error)
                    suffix);
 }
 
-struct sv_document *sv_job_params_read(const struct sl_buffer *body, struct sv_job_params *params,
-                                       struct sv_error *error)
+struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
+                                            struct sv_job_params *params, struct sv_error *error)
 {
     *params = (struct sv_job_params){0};
     return sv_json_read(body, fields, check, params, error);

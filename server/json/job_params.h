@@ -41,8 +41,9 @@ bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
 
 /* NULL: see error. Strings belong to the document. */
-struct sv_document *sv_job_params_read(const struct sl_buffer *body, struct sv_job_params *params,
-                                       struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
+                                            struct sv_job_params *params, struct sv_error *error)
+    SL_MUST_CHECK;
 
 /* The value of a setting, or NULL. */
 const char *sv_setting_find(const struct sv_settings *settings, const char *name);

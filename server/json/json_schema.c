@@ -1,7 +1,7 @@
 /* json_schema.c - JSON from clients into structs, by tables of fields. */
 #include "json/json_schema.h"
 #include "base/comma_list.h"
-#include "json/json_reader.h"
+#include "json/json_field_reader.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -15,12 +15,12 @@ struct block {
     max_align_t memory[];
 };
 
-struct sv_document {
+struct sv_json_document {
     json_t *root;
     struct block *blocks;
 };
 
-void sv_document_release(struct sv_document *document)
+void sv_json_document_release(struct sv_json_document *document)
 {
     if (!document)
         return;
@@ -60,7 +60,7 @@ void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
 }
 
 const struct sv_field *sv_reader_element(const struct sv_field *field, size_t index,
-                                         struct sv_element *element)
+                                         struct sv_indexed_field *element)
 {
     element->field = *field;
     (void)snprintf(element->name, sizeof element->name, "%.40s[%zu]", field->name, index);
@@ -215,7 +215,7 @@ static bool read_strings(const struct sv_reader *r, const struct sv_field *field
                          const json_t *value)
 {
     struct sv_strings *strings = sv_reader_target(r, field->offset);
-    struct sv_element element;
+    struct sv_indexed_field element;
     bool is_array = json_is_array(value);
     size_t count = is_array ? json_array_size(value) : 1;
     assert(field->max <= SV_STRINGS_MAX);
@@ -262,8 +262,8 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
 {
     char param[SV_PARAM_MAX];
     struct sv_string ignored;
-    if (field->given)
-        *(bool *)sv_reader_target(r, field->given) = true;
+    if (field->presence_offset)
+        *(bool *)sv_reader_target(r, field->presence_offset) = true;
     switch (field->kind) {
     case SV_FIELD_BOOL: return read_bool(r, field, value);
     case SV_FIELD_INT: return read_int(r, field, value);
@@ -301,9 +301,9 @@ static bool is_complete(const struct sv_reader *r, const struct sv_field *fields
 static void set_default(const struct sv_field *field, char *place)
 {
     switch (field->kind) {
-    case SV_FIELD_BOOL: *(bool *)place = field->fallback[0] == 't'; break;
-    case SV_FIELD_INT: *(int64_t *)(void *)place = strtoll(field->fallback, NULL, 10); break;
-    case SV_FIELD_NUMBER: *(double *)(void *)place = strtod(field->fallback, NULL); break;
+    case SV_FIELD_BOOL: *(bool *)place = field->default_json[0] == 't'; break;
+    case SV_FIELD_INT: *(int64_t *)(void *)place = strtoll(field->default_json, NULL, 10); break;
+    case SV_FIELD_NUMBER: *(double *)(void *)place = strtod(field->default_json, NULL); break;
     case SV_FIELD_STRING:
     case SV_FIELD_STRINGS:
     case SV_FIELD_CUSTOM:
@@ -317,7 +317,7 @@ static void set_default(const struct sv_field *field, char *place)
 static void set_defaults(const struct sv_field *fields, char *to)
 {
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
-        if (f->fallback)
+        if (f->default_json)
             set_default(f, to + f->offset);
 }
 
@@ -343,9 +343,9 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
     if (!json_is_object(value))
         return sv_reader_invalid(r, field, value, "an object");
     (void)snprintf(prefix, sizeof prefix, "%s%s.", r->prefix, field->name);
-    struct sv_reader inner = *r;
-    inner.prefix = prefix;
-    return read_members(&inner, field->inner, value);
+    struct sv_reader subfields = *r;
+    subfields.prefix = prefix;
+    return read_members(&subfields, field->subfields, value);
 }
 
 /* Reads element `index` of an array into element `index` of the list. */
@@ -358,10 +358,10 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, s
     if (!json_is_object(value))
         return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' must be an object.", param);
     (void)snprintf(prefix, sizeof prefix, "%.62s.", param);
-    struct sv_reader inner = *r;
-    inner.to = (char *)list->items + index * field->size;
-    inner.prefix = prefix;
-    return read_members(&inner, field->inner, value);
+    struct sv_reader subfields = *r;
+    subfields.to = (char *)list->items + index * field->size;
+    subfields.prefix = prefix;
+    return read_members(&subfields, field->subfields, value);
 }
 
 bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_t *value)
@@ -405,7 +405,7 @@ static bool is_within(const struct complexity *o)
 }
 
 /* Rejects what exceeds all needs before the parser allocates for it. */
-static bool check_outline(const char *bytes, size_t count, struct sv_error *error)
+static bool check_complexity(const char *bytes, size_t count, struct sv_error *error)
 {
     struct complexity o = {0};
     bool quoted = false;
@@ -438,7 +438,7 @@ static enum sv_error_kind kind_of(enum json_error_code code)
 static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
 {
     json_error_t parse_error;
-    if (!check_outline(bytes, count, error))
+    if (!check_complexity(bytes, count, error))
         return NULL;
     json_t *root = json_loadb(
         bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse_error);
@@ -449,11 +449,11 @@ static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
     return root;
 }
 
-struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
-                                 bool (*check)(void *to, struct sv_error *error), void *to,
-                                 struct sv_error *error)
+struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
+                                      bool (*check)(void *to, struct sv_error *error), void *to,
+                                      struct sv_error *error)
 {
-    struct sv_document *document = calloc(1, sizeof *document);
+    struct sv_json_document *document = calloc(1, sizeof *document);
     struct sv_reader reader = {.document = document, .to = to, .prefix = "", .error = error};
     if (!document) {
         (void)sv_fail_no_memory(error);
@@ -465,7 +465,7 @@ struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_f
         ok = sv_fail(error, SV_INVALID_VALUE, NULL, "The body must be a JSON object.");
     ok = ok && read_members(&reader, fields, document->root);
     if (!ok || (check && !check(to, error))) {
-        sv_document_release(document);
+        sv_json_document_release(document);
         return NULL;
     }
     return document;

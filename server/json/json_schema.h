@@ -36,32 +36,32 @@ struct sv_field {
     size_t offset;
     double min, max;
     const char *help;
-    const char *fallback; /* default of a BOOL, INT or NUMBER, as JSON; NULL: none, false or 0 is
-                             stored. In an object that is absent nothing is stored */
+    const char
+        *default_json; /* of a BOOL, INT or NUMBER; NULL: false or 0. Not for an absent object */
     bool required;
-    size_t given; /* offset of a bool: whether the field was there; 0: not stored */
+    size_t presence_offset; /* of a bool: whether the field was there; 0: not stored */
     bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
                  struct json_t *value);
-    const struct sv_field *inner; /* the fields of an object, or of each object of an array */
-    size_t size;                  /* of the struct for each object of an array */
-    const char *const *keywords;  /* NULL at the end */
+    const struct sv_field *subfields; /* the fields of an object, or of each object of an array */
+    size_t size;                      /* of the struct for each object of an array */
+    const char *const *keywords;      /* NULL at the end */
 };
 
 /* Rows of a table. What follows the bounds are members by name, `.help` among them. */
-#define SV_FIELD(json_name, type, place, low, high, ...)                                           \
+#define SV_FIELD(json_name, type, offset_, min_, max_, ...)                                        \
     {                                                                                              \
-        .name = json_name, .kind = SV_FIELD_##type, .offset = place, .min = low, .max = high,      \
+        .name = json_name, .kind = SV_FIELD_##type, .offset = offset_, .min = min_, .max = max_,   \
         __VA_ARGS__                                                                                \
     }
-#define SV_CUSTOM_FIELD(json_name, reader, place, low, high, ...)                                  \
-    SV_FIELD(json_name, CUSTOM, place, low, high, .read = reader, __VA_ARGS__)
+#define SV_CUSTOM_FIELD(json_name, reader, offset_, min_, max_, ...)                               \
+    SV_FIELD(json_name, CUSTOM, offset_, min_, max_, .read = reader, __VA_ARGS__)
 #define SV_OBJECT_FIELD(json_name, fields, ...)                                                    \
-    SV_CUSTOM_FIELD(json_name, sv_read_object, 0, 0, 0, .inner = fields, __VA_ARGS__)
-#define SV_LIST_FIELD(json_name, place, low, high, fields, type, ...)                              \
-    SV_CUSTOM_FIELD(json_name, sv_read_list, place, low, high, .inner = fields,                    \
+    SV_CUSTOM_FIELD(json_name, sv_read_object, 0, 0, 0, .subfields = fields, __VA_ARGS__)
+#define SV_LIST_FIELD(json_name, offset_, min_, max_, fields, type, ...)                           \
+    SV_CUSTOM_FIELD(json_name, sv_read_list, offset_, min_, max_, .subfields = fields,             \
                     .size = sizeof(type), __VA_ARGS__)
-#define SV_IGNORED_FIELD(json_name, high)                                                          \
-    SV_FIELD(json_name, IGNORED, 0, 0, high, .help = "ignored")
+#define SV_IGNORED_FIELD(json_name, max_)                                                          \
+    SV_FIELD(json_name, IGNORED, 0, 0, max_, .help = "ignored")
 #define SV_UNSUPPORTED_FIELD(json_name, advice)                                                    \
     SV_FIELD(json_name, UNSUPPORTED, 0, 0, 0, .help = advice)
 
@@ -90,14 +90,14 @@ struct sv_prompts {
     struct sv_prompt *items; /* the document's, as are the ids */
 };
 
-struct sv_bias {
+struct sv_logit_bias {
     int32_t id;
     float value;
 };
 
-struct sv_biases {
+struct sv_logit_biases {
     int count;
-    struct sv_bias *items; /* the document's */
+    struct sv_logit_bias *items; /* the document's */
 };
 
 struct sv_texts {
@@ -128,20 +128,22 @@ struct sv_list {
 
 /* Readers for SV_FIELD_CUSTOM. Arrays hold `min` to `max` elements, which the document owns. */
 
-/* The fields of `inner`, in the same struct; or in the structs of a sv_list, one per object. */
+/* The fields of `subfields`, in the same struct; or in the structs of a sv_list, one per object. */
 bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 /* struct sv_prompts: texts or token ids; or token ids only. */
 bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_biases, each from `min` to `max`. */
-bool sv_read_bias(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+/* struct sv_logit_biases, each from `min` to `max`. */
+bool sv_read_logit_bias(const struct sv_reader *r, const struct sv_field *field,
+                        struct json_t *value);
 /* struct sv_texts. The first accepts "a" and ["a", "b"]; the second "a" and [["a"], ["b"]], while
  * ["a", "b"] is a pair and rejected; the third ["a", "b"] and [["a"], ["b"]]. */
 bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-bool sv_read_sequences(const struct sv_reader *r, const struct sv_field *field,
-                       struct json_t *value);
-bool sv_read_data(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
+bool sv_read_predict_inputs(const struct sv_reader *r, const struct sv_field *field,
+                            struct json_t *value);
+bool sv_read_tensor_data(const struct sv_reader *r, const struct sv_field *field,
+                         struct json_t *value);
 /* struct sv_shape */
 bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 /* struct sv_string: a text, or parts joined as its lines. */
@@ -153,14 +155,14 @@ bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
 bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field,
                             struct json_t *value);
 
-struct sv_document; /* a parsed body and the memory made for it */
+struct sv_json_document; /* a parsed body and the memory made for it */
 
 /* Reads a body into `to`, a zeroed struct, as the table says, defaults included. Then `check` looks
  * at what no table can say; it may be NULL. Returns NULL on failure, with the error. */
-struct sv_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
-                                 bool (*check)(void *to, struct sv_error *error), void *to,
-                                 struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
+                                      bool (*check)(void *to, struct sv_error *error), void *to,
+                                      struct sv_error *error) SL_MUST_CHECK;
 /* Joins texts, at least one, with a separator. The document owns the result. */
-bool sv_texts_join(struct sv_document *document, const struct sv_texts *texts, char separator,
+bool sv_texts_join(struct sv_json_document *document, const struct sv_texts *texts, char separator,
                    struct sv_string *whole, struct sv_error *error);
-void sv_document_release(struct sv_document *document); /* NULL is fine */
+void sv_json_document_release(struct sv_json_document *document); /* NULL is fine */

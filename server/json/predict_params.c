@@ -8,9 +8,9 @@
 #define AT(member) offsetof(struct sv_predict_params, member)
 
 static const struct sv_field predict_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_read_sequences, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", sv_read_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify"),
-    SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .fallback = "false",
+    SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
              .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
@@ -57,8 +57,8 @@ static bool check(void *to, struct sv_error *error)
     return sv_tokenize_options_check(&params->tokenize, error) && check_function(params, error);
 }
 
-static struct sv_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
-                                   struct sv_predict_params *params, struct sv_error *error)
+static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
+                                        struct sv_predict_params *params, struct sv_error *error)
 {
     *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == hf_fields},
 
@@ -66,17 +66,18 @@ static struct sv_document *read_by(const struct sv_field *fields, const struct s
     return sv_json_read(body, fields, check, params, error);
 }
 
-struct sv_document *sv_predict_params_read(const struct sl_buffer *body,
-                                           struct sv_predict_params *params, struct sv_error *error)
+struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
+                                                struct sv_predict_params *params,
+                                                struct sv_error *error)
 {
-    struct sv_document *document = read_by(predict_fields, body, params, error);
+    struct sv_json_document *document = read_by(predict_fields, body, params, error);
     if (params->raw_scores)
         params->score_function = SV_RAW_LOGITS;
     return document;
 }
 
-struct sv_document *sv_hf_params_read(const struct sl_buffer *body,
-                                      struct sv_predict_params *params, struct sv_error *error)
+struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
+                                           struct sv_predict_params *params, struct sv_error *error)
 {
     return read_by(hf_fields, body, params, error);
 }

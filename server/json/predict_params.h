@@ -18,9 +18,9 @@ struct sv_predict_params {
 
 /* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
  * document. */
-struct sv_document *sv_predict_params_read(const struct sl_buffer *body,
+struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
+                                                struct sv_predict_params *params,
+                                                struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
                                            struct sv_predict_params *params, struct sv_error *error)
-    SL_MUST_CHECK;
-struct sv_document *sv_hf_params_read(const struct sl_buffer *body,
-                                      struct sv_predict_params *params, struct sv_error *error)
     SL_MUST_CHECK;

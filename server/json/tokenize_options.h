@@ -20,8 +20,8 @@ struct sv_tokenize_options {
 
 /* Rows for a struct sv_tokenize_options that is `member` of `type`. */
 #define SV_TOKENIZE_FIELDS(type, member)                                                           \
-    SV_FIELD("truncate", BOOL, offsetof(struct type, member.truncate), 0, 1, .fallback = "false",  \
-             .help = "cut a text that is longer than the context"),                                \
+    SV_FIELD("truncate", BOOL, offsetof(struct type, member.truncate), 0, 1,                       \
+             .default_json = "false", .help = "cut a text that is longer than the context"),       \
         SV_FIELD("truncation_direction", STRING, offsetof(struct type, member.direction), 0,       \
                  SV_KEYWORD_BYTES_MAX,                                                             \
                  .help = "\"Right\" cuts the end, \"Left\" the beginning; if absent, the model's " \

@@ -6,7 +6,7 @@
  * `stable` is there if it is pinned. */
 #include "base/file.h"
 #include "base/json_writer.h"
-#include "registry/registry_state.h"
+#include "registry/registry_internal.h"
 #include "json/json_schema.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const struct sv_field entry_fields[] = {
              .required = true, .help = "label"),
     SV_FIELD("version", INT, offsetof(struct entry, version), 1, VERSION_HIGHEST, .required = true,
              .help = "version that it names"),
-    SV_FIELD("weight", INT, offsetof(struct entry, weight), 0, SV_WEIGHT_MAX, .fallback = "0",
+    SV_FIELD("weight", INT, offsetof(struct entry, weight), 0, SV_WEIGHT_MAX, .default_json = "0",
              .help = "share of the canary, in percent"),
     {.kind = SV_FIELD_END},
 };
@@ -38,7 +38,7 @@ static const struct sv_field content_fields[] = {
     SV_LIST_FIELD("labels", offsetof(struct content, entries), 0, SV_LABELS_MAX, entry_fields,
                   struct entry, .required = true, .help = "labels of the model"),
     SV_FIELD("previous", INT, offsetof(struct content, previous), 0, VERSION_HIGHEST,
-             .fallback = "0", .help = "version that stable left last"),
+             .default_json = "0", .help = "version that stable left last"),
     {.kind = SV_FIELD_END},
 };
 
@@ -74,7 +74,7 @@ static bool parse(const struct sl_map *map, struct sv_labels *labels, struct sl_
     struct content content = {0};
     struct sl_buffer text = {0};
     sl_buffer_append(&text, map->data ? map->data : "", map->size);
-    struct sv_document *document =
+    struct sv_json_document *document =
         sl_buffer_check(&text, err) ? sv_json_read(&text, content_fields, check, &content, &error)
                                     : NULL;
     if (!document && !text.failed)
@@ -83,7 +83,7 @@ static bool parse(const struct sl_map *map, struct sv_labels *labels, struct sl_
     for (int i = 0; document && i < content.entries.count; i++)
         take(labels, &entries[i]);
     labels->previous = (long)content.previous;
-    sv_document_release(document);
+    sv_json_document_release(document);
     sl_buffer_release(&text);
     return document != NULL;
 }

@@ -1,7 +1,7 @@
 /* registry.c - the tables of models and versions, and what requests look up in them. */
 #include "registry/registry.h"
 #include "base/clock.h"
-#include "registry/registry_state.h"
+#include "registry/registry_internal.h"
 
 #include <assert.h>
 #include <stdio.h>

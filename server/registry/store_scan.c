@@ -1,6 +1,6 @@
 /* store_scan.c - what the store's directories hold. */
 #include "core/log.h"
-#include "registry/registry_state.h"
+#include "registry/registry_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

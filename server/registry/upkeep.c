@@ -2,7 +2,7 @@
  * unloaded. */
 #include "base/clock.h"
 #include "core/log.h"
-#include "registry/registry_state.h"
+#include "registry/registry_internal.h"
 
 #include <dirent.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
-#include "core/usage.h"
+#include "core/token_usage.h"
 
 #include "sluice/classifier.h"
 

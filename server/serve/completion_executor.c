@@ -110,7 +110,7 @@ static void finish_task(struct executor *executor, struct sv_completion_task *ta
     task->finished_ns = sl_now_ns();
     sv_executor_record_end(&executor->base, request, task->started_ns, task->finished_ns);
     if (task->error.kind != SV_OK && task->stream)
-        sv_stream_fail(task->stream, &task->error);
+        sv_sse_stream_fail(task->stream, &task->error);
     atomic_store(&task->finished, true);
     sv_request_wake(request);
     sv_request_release(request);
@@ -159,10 +159,10 @@ static void complete(struct executor *executor, struct sv_sequence *sequence)
     if (task->remaining == 1)
         add_usage(task);
     if (task->stream && task->remaining == 1)
-        sv_stream_usage(task->stream, &task->usage);
+        sv_sse_stream_usage(task->stream, &task->usage);
     if (task->stream)
-        sv_stream_finish(task->stream, sequence->choice,
-                         sl_generation_finish(sequence->generation));
+        sv_sse_stream_finish(task->stream, sequence->choice,
+                             sl_generation_finish(sequence->generation));
     task->has_output = true;
     end_sequence(executor, sequence);
 }
@@ -219,7 +219,7 @@ static bool flush(struct sv_sequence *sequence, int64_t now)
     if (bytes == sequence->flushed && records == sequence->flushed_records &&
         sequence->blocked_ns == 0)
         return true;
-    bool whole = sv_stream_put(task->stream, sequence->choice, text, bytes, record, records);
+    bool whole = sv_sse_stream_put(task->stream, sequence->choice, text, bytes, record, records);
     task->has_output = true;
     sequence->flushed = bytes;
     sequence->flushed_records = records;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "serve/executor.h"
-#include "serve/stream.h"
+#include "serve/sse_stream.h"
 
 #include "sluice/generation.h"
 
@@ -35,7 +35,7 @@ struct sv_completion_task {
     struct sv_request *request; /* a reference from push to the end */
     struct sv_sequence *sequences;
     int count;
-    struct sv_stream *stream; /* NULL: the response is sent at once */
+    struct sv_sse_stream *stream; /* NULL: the response is sent at once */
     int64_t deadline_ns;
     struct sv_usage usage; /* the caller sets depth and truncations; the rest is filled in */
 

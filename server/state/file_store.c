@@ -1,7 +1,7 @@
 /* file_store.c - the files that clients uploaded. */
 #include "base/file.h"
 #include "core/log.h"
-#include "state/file_store_impl.h"
+#include "state/file_store_internal.h"
 #include "json/json_schema.h"
 
 #include <dirent.h>
@@ -135,7 +135,7 @@ bool sv_file_find(struct sv_file_store *store, const char *id, const char *param
 {
     struct sl_buffer text = {0};
     struct object object = {0};
-    struct sv_document *document = NULL;
+    struct sv_json_document *document = NULL;
     if (sv_file_describe(store, id, param, &text, error))
         document = sv_json_read(&text, object_fields, NULL, &object, error);
     if (document) {
@@ -143,7 +143,7 @@ bool sv_file_find(struct sv_file_store *store, const char *id, const char *param
         (void)snprintf(info->filename, sizeof info->filename, "%s", object.filename.data);
         (void)snprintf(info->purpose, sizeof info->purpose, "%s", object.purpose.data);
     }
-    sv_document_release(document);
+    sv_json_document_release(document);
     sl_buffer_release(&text);
     return document;
 }

@@ -9,7 +9,7 @@
 
 #include "core/limits.h"
 #include "core/request_error.h"
-#include "state/state.h"
+#include "state/state_directory.h"
 
 #include <stdint.h>
 

@@ -78,7 +78,7 @@ static double pass_ms(struct job *j)
     return 1e3 * (double)(to.tv_sec - from.tv_sec) + 1e-6 * (double)(to.tv_nsec - from.tv_nsec);
 }
 
-static double best_ms(struct job j, const struct sl_kernels *kernels, struct sl_pool *pool)
+static double best_ms(struct job j, const struct sl_kernels *kernels, struct sl_thread_pool *pool)
 {
     struct sl_err err;
     const struct sl_policy policy = {0};
@@ -112,7 +112,7 @@ int main(void)
 {
     struct sl_err err;
     const struct sl_kernels *kernels = sl_kernels_best();
-    struct sl_pool *pool = sl_pool_create(1, &err);
+    struct sl_thread_pool *pool = sl_thread_pool_create(1, &err);
     float *values = malloc((size_t)LONGEST * 3 * WIDTH * sizeof *values);
     need(kernels && pool && values, &(struct sl_err){.text = "no level, thread or memory"});
     for (size_t i = 0; i < (size_t)LONGEST * 3 * WIDTH; i++)
@@ -135,6 +135,6 @@ int main(void)
                      ms[0], ms[1], ms[1] / ms[0], ms[2], ms[3], ms[3] / ms[2]);
     }
     free(values);
-    sl_pool_destroy(pool);
+    sl_thread_pool_destroy(pool);
     return EXIT_SUCCESS;
 }

@@ -11,7 +11,7 @@
  * the flood lasted after it. */
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "bench/histogram.h"
+#include "bench/latency_histogram.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

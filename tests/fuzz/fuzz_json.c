@@ -7,7 +7,7 @@
 #include "json/decision_params.h"
 #include "json/infer_params.h"
 #include "json/predict_params.h"
-#include "json/token_params.h"
+#include "json/tokenize_params.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +46,11 @@ static void prompts_check(const struct sv_prompts *prompts)
     }
 }
 
-static struct sv_document *read_completion(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_completion(const struct sl_buffer *body,
+                                                struct sv_error *error)
 {
     struct sv_completion_params params;
-    struct sv_document *document = sv_completion_params_read(body, &params, error);
+    struct sv_json_document *document = sv_completion_params_read(body, &params, error);
     if (!document)
         return NULL;
     string_check(&params.model);
@@ -67,8 +68,8 @@ static struct sv_document *read_completion(const struct sl_buffer *body, struct 
     return document;
 }
 
-static struct sv_document *predict_check(struct sv_document *document,
-                                         const struct sv_predict_params *params)
+static struct sv_json_document *predict_check(struct sv_json_document *document,
+                                              const struct sv_predict_params *params)
 {
     if (!document)
         return NULL;
@@ -77,31 +78,31 @@ static struct sv_document *predict_check(struct sv_document *document,
     return document;
 }
 
-static struct sv_document *read_predict(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_predict(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_predict_params params;
     return predict_check(sv_predict_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_hf(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_hf(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_predict_params params;
     return predict_check(sv_hf_params_read(body, &params, error), &params);
 }
 
-static struct sv_document *read_tokenize(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_tokenize(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_tokenize_params params;
-    struct sv_document *document = sv_tokenize_params_read(body, &params, error);
+    struct sv_json_document *document = sv_tokenize_params_read(body, &params, error);
     if (document)
         texts_check(&params.inputs);
     return document;
 }
 
-static struct sv_document *read_decode(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_decode(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_decode_params params;
-    struct sv_document *document = sv_decode_params_read(body, &params, error);
+    struct sv_json_document *document = sv_decode_params_read(body, &params, error);
     if (!document)
         return NULL;
     prompts_check(&params.ids);
@@ -111,11 +112,11 @@ static struct sv_document *read_decode(const struct sl_buffer *body, struct sv_e
     return document;
 }
 
-static struct sv_document *check_infer(const struct sl_buffer *body, size_t json_bytes,
-                                       struct sv_error *error)
+static struct sv_json_document *check_infer(const struct sl_buffer *body, size_t json_bytes,
+                                            struct sv_error *error)
 {
     struct sv_infer_params params;
-    struct sv_document *document = sv_infer_params_read(body, json_bytes, &params, error);
+    struct sv_json_document *document = sv_infer_params_read(body, json_bytes, &params, error);
     if (!document)
         return NULL;
     const struct sv_tensor *input = params.inputs.items;
@@ -130,13 +131,13 @@ static struct sv_document *check_infer(const struct sl_buffer *body, size_t json
     return document;
 }
 
-static struct sv_document *read_infer(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_infer(const struct sl_buffer *body, struct sv_error *error)
 {
     return check_infer(body, body->bytes, error);
 }
 
 /* The first line is JSON, the rest a binary tensor. */
-static struct sv_document *read_binary(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_binary(const struct sl_buffer *body, struct sv_error *error)
 {
     const char *end = body->bytes > 0 ? memchr(body->data, '\n', body->bytes) : NULL;
     return check_infer(body, end ? (size_t)(end + 1 - body->data) : body->bytes, error);
@@ -156,10 +157,10 @@ static void question_check(const struct sv_question *question)
         string_check(&levels[i].label);
 }
 
-static struct sv_document *read_decision(const struct sl_buffer *body, struct sv_error *error)
+static struct sv_json_document *read_decision(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_decision_params params;
-    struct sv_document *document = sv_decision_params_read(body, &params, error);
+    struct sv_json_document *document = sv_decision_params_read(body, &params, error);
     if (!document)
         return NULL;
     const struct sv_question *questions = params.questions.items;
@@ -175,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct {
         char letter;
-        struct sv_document *(*read)(const struct sl_buffer *body, struct sv_error *error);
+        struct sv_json_document *(*read)(const struct sl_buffer *body, struct sv_error *error);
     } tables[] = {{'c', read_completion}, {'p', read_predict}, {'h', read_hf},
                   {'t', read_tokenize},   {'d', read_decode},  {'i', read_infer},
                   {'b', read_binary},     {'q', read_decision}};
@@ -187,9 +188,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (tables[i].letter != (char)data[0])
             continue;
-        struct sv_document *document = tables[i].read(&body, &error);
+        struct sv_json_document *document = tables[i].read(&body, &error);
         must(document ? error.kind == SV_OK : error.kind != SV_OK && error.message[0]);
-        sv_document_release(document);
+        sv_json_document_release(document);
     }
     return 0;
 }

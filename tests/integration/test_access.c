@@ -1,6 +1,6 @@
 /* test_access.c - the table of routes against every kind of key and every listener: only what a
  * scope allows is allowed. */
-#include "access/keys.h"
+#include "access/api_keys.h"
 #include "api/routes.h"
 #include "base/api_key.h"
 #include "support/http_client.h"
@@ -71,7 +71,7 @@ static void start(struct setup *s)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-enum door { INFERENCE, ADMIN_TCP, ADMIN_UNIX, DOORS };
+enum transport { INFERENCE, ADMIN_TCP, ADMIN_UNIX, TRANSPORTS };
 
 /* The route's path, with a name in the place of each {}. */
 static const char *path_of(const struct sv_route *route, char path[static SV_PATH_MAX])
@@ -88,26 +88,26 @@ static const char *path_of(const struct sv_route *route, char path[static SV_PAT
     return path;
 }
 
-static struct http_response send_to(const struct setup *s, enum door door, const char *header,
-                                    const char *method, const char *path)
+static struct http_response send_to(const struct setup *s, enum transport transport,
+                                    const char *header, const char *method, const char *path)
 {
     struct daemon at = s->daemon;
     struct curl_slist *headers = header ? curl_slist_append(NULL, header) : NULL;
     const char *body = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? NULL : "{}";
-    if (door == ADMIN_TCP)
+    if (transport == ADMIN_TCP)
         at.port = at.admin_port;
-    struct http_response response = door == ADMIN_UNIX
+    struct http_response response = transport == ADMIN_UNIX
                                         ? http_admin_with(&at, method, path, body, headers)
                                         : http_request_with(&at, method, path, body, headers);
     curl_slist_free_all(headers);
     return response;
 }
 
-static struct http_response send_with(const struct setup *s, enum door door, const char *header,
-                                      const struct sv_route *route)
+static struct http_response send_with(const struct setup *s, enum transport transport,
+                                      const char *header, const struct sv_route *route)
 {
     char path[SV_PATH_MAX];
-    return send_to(s, door, header, route->method, path_of(route, path));
+    return send_to(s, transport, header, route->method, path_of(route, path));
 }
 
 static const char *header_of(const struct setup *s, enum kind kind, char line[static 128])
@@ -122,16 +122,16 @@ static const char *header_of(const struct setup *s, enum kind kind, char line[st
 }
 
 /* The rules, said once more and in another way: 0 for anything that is not a refusal. */
-static long refusal(const struct sv_route *route, enum kind kind, enum door door)
+static long refusal(const struct sv_route *route, enum kind kind, enum transport transport)
 {
     static const enum sv_scope scopes[KINDS] = {[METRICS] = SV_SCOPE_METRICS,
                                                 [INFER] = SV_SCOPE_INFER,
                                                 [TRAIN] = SV_SCOPE_TRAIN,
                                                 [ADMIN] = SV_SCOPE_ADMIN};
 
-    if (!(route->listeners & (door == INFERENCE ? SV_ON_INFERENCE : SV_ON_ADMIN)))
+    if (!(route->listeners & (transport == INFERENCE ? SV_ON_INFERENCE : SV_ON_ADMIN)))
         return 403;
-    if (route->scope == SV_SCOPE_OPEN || (kind == NONE && door == ADMIN_UNIX) || kind == ALL)
+    if (route->scope == SV_SCOPE_OPEN || (kind == NONE && transport == ADMIN_UNIX) || kind == ALL)
         return 0;
     if (kind < METRICS)
         return 401;
@@ -139,14 +139,14 @@ static long refusal(const struct sv_route *route, enum kind kind, enum door door
 }
 
 static void expect_as_the_rules_say(const struct setup *s, const struct sv_route *route,
-                                    enum kind kind, enum door door)
+                                    enum kind kind, enum transport transport)
 {
     char line[128];
-    struct http_response response = send_with(s, door, header_of(s, kind, line), route);
-    long want = refusal(route, kind, door), status = response.status;
+    struct http_response response = send_with(s, transport, header_of(s, kind, line), route);
+    long want = refusal(route, kind, transport), status = response.status;
     bool is_refusal = status == 401 || status == 403;
     cr_assert_eq(is_refusal ? status : 0, want, "%s %s, key %d, listener %d: %ld, not %ld: %s",
-                 route->method, route->path, (int)kind, (int)door, status, want,
+                 route->method, route->path, (int)kind, (int)transport, status, want,
                  response.body.data);
     cr_assert_geq(status, 200, "%s %s", route->method, route->path);
     const char *challenge = http_response_header(&response, "WWW-Authenticate");
@@ -177,9 +177,9 @@ Test(access, every_route_every_key_every_listener)
     start(&s);
     for (int i = 0; i < sv_routes.count; i++)
         for (enum kind kind = 0; kind < KINDS; kind++)
-            for (enum door door = 0; door < DOORS; door++) {
-                expect_as_the_rules_say(&s, &sv_routes.routes[i], kind, door);
-                refusals += refusal(&sv_routes.routes[i], kind, door) > 0;
+            for (enum transport transport = 0; transport < TRANSPORTS; transport++) {
+                expect_as_the_rules_say(&s, &sv_routes.routes[i], kind, transport);
+                refusals += refusal(&sv_routes.routes[i], kind, transport) > 0;
             }
     cr_assert_eq(count_denied(&s), refusals, "%.0f, not %.0f", count_denied(&s), refusals);
     daemon_stop(&s.daemon);
@@ -195,11 +195,11 @@ static void expect_no_route(const struct setup *s, const char *method, const cha
 {
     char line[128];
     for (enum kind kind = 0; kind < KINDS; kind++)
-        for (enum door door = 0; door < DOORS; door++) {
+        for (enum transport transport = 0; transport < TRANSPORTS; transport++) {
             struct http_response response =
-                send_to(s, door, header_of(s, kind, line), method, path);
+                send_to(s, transport, header_of(s, kind, line), method, path);
             cr_assert_eq(response.status, want, "%s %s, key %d, listener %d: %ld", method, path,
-                         (int)kind, (int)door, response.status);
+                         (int)kind, (int)transport, response.status);
             http_response_release(&response);
         }
 }
@@ -232,15 +232,16 @@ Test(access, every_route_every_listener_without_keys)
     static struct setup s;
     DAEMON_START(&s.daemon, "--admin-listen", "auto 127.0.0.1:0");
     for (int i = 0; i < sv_routes.count; i++)
-        for (enum door door = 0; door < DOORS; door++) {
+        for (enum transport transport = 0; transport < TRANSPORTS; transport++) {
             const struct sv_route *route = &sv_routes.routes[i];
             bool changes = route->scope == SV_SCOPE_TRAIN || route->scope == SV_SCOPE_ADMIN;
-            bool is_here = route->listeners & (door == INFERENCE ? SV_ON_INFERENCE : SV_ON_ADMIN);
-            bool allowed = is_here && !(changes && door == INFERENCE);
+            bool is_here =
+                route->listeners & (transport == INFERENCE ? SV_ON_INFERENCE : SV_ON_ADMIN);
+            bool allowed = is_here && !(changes && transport == INFERENCE);
             struct http_response response =
-                send_with(&s, door, i % 2 ? "Authorization: Bearer anything" : NULL, route);
+                send_with(&s, transport, i % 2 ? "Authorization: Bearer anything" : NULL, route);
             cr_assert_eq(response.status == 403, !allowed, "%s %s, listener %d: %ld", route->method,
-                         route->path, (int)door, response.status);
+                         route->path, (int)transport, response.status);
             cr_assert_neq(response.status, 401);
             http_response_release(&response);
         }
@@ -467,27 +468,28 @@ Test(access, a_bad_file_keeps_the_old_keys)
     struct sl_api_key key;
     test_directory_create(directory);
     test_write_file(test_path(path, directory, "keys"), good);
-    struct sv_keys *keys = sv_keys_create(path, &err);
+    struct sv_api_keys *keys = sv_api_keys_create(path, &err);
     cr_assert(keys, "%s", err.text);
     for (size_t i = 0; i < COUNT(cases); i++) {
         (void)snprintf(text, sizeof text, "%s%s\n", good, cases[i].line);
         test_write_file(path, text);
-        EXPECT_FAIL(sv_keys_reload(keys, &err), err, SL_BAD_INPUT, cases[i].part);
-        cr_assert_eq(sv_keys_find(keys, "abc", 0, &key), SV_KEY_VALID);
+        EXPECT_FAIL(sv_api_keys_reload(keys, &err), err, SL_BAD_INPUT, cases[i].part);
+        cr_assert_eq(sv_api_keys_find(keys, "abc", 0, &key), SV_KEY_VALID);
     }
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
     test_write_file(path, text);
-    EXPECT_FAIL(sv_keys_reload(keys, &err), err, SL_BAD_INPUT, "line 1 is longer than 510 bytes");
+    EXPECT_FAIL(sv_api_keys_reload(keys, &err), err, SL_BAD_INPUT,
+                "line 1 is longer than 510 bytes");
     test_write_file(path, good);
     cr_assert_eq(chmod(path, 0602), 0);
-    EXPECT_FAIL(sv_keys_reload(keys, &err), err, SL_BAD_INPUT, "every user may write it");
+    EXPECT_FAIL(sv_api_keys_reload(keys, &err), err, SL_BAD_INPUT, "every user may write it");
     cr_assert_eq(unlink(path), 0);
-    EXPECT_FAIL(sv_keys_reload(keys, &err), err, SL_IO, "No such file");
-    cr_assert_eq(sv_keys_find(keys, "abc", 0, &key), SV_KEY_VALID);
-    sv_keys_destroy(keys);
-    cr_assert_null(sv_keys_create(path, &err));
-    cr_assert_null(sv_keys_create(directory, &err));
+    EXPECT_FAIL(sv_api_keys_reload(keys, &err), err, SL_IO, "No such file");
+    cr_assert_eq(sv_api_keys_find(keys, "abc", 0, &key), SV_KEY_VALID);
+    sv_api_keys_destroy(keys);
+    cr_assert_null(sv_api_keys_create(path, &err));
+    cr_assert_null(sv_api_keys_create(directory, &err));
     test_directory_remove(directory);
 }
 
@@ -497,15 +499,15 @@ Test(access, a_credential_of_systemd)
     struct sl_err err;
     test_directory_create(directory);
     cr_assert_eq(setenv("CREDENTIALS_DIRECTORY", directory, 1), 0);
-    struct sv_keys *keys = sv_keys_create("", &err);
-    cr_assert_not(sv_keys_are_set(keys), "the service has no such credential");
-    sv_keys_destroy(keys);
+    struct sv_api_keys *keys = sv_api_keys_create("", &err);
+    cr_assert_not(sv_api_keys_are_required(keys), "the service has no such credential");
+    sv_api_keys_destroy(keys);
     test_write_file(test_path(path, directory, "api_keys"), "# nobody yet\n");
-    keys = sv_keys_create("", &err);
-    cr_assert(sv_keys_are_set(keys));
-    cr_assert_str_eq(sv_keys_file(keys), path);
-    cr_assert_eq(sv_keys_count(keys), 0);
-    sv_keys_destroy(keys);
+    keys = sv_api_keys_create("", &err);
+    cr_assert(sv_api_keys_are_required(keys));
+    cr_assert_str_eq(sv_api_keys_file(keys), path);
+    cr_assert_eq(sv_api_keys_count(keys), 0);
+    sv_api_keys_destroy(keys);
     test_directory_remove(directory);
 }
 

@@ -4,9 +4,9 @@
 #include "core/limits.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
+#include "support/in_process_classifier.h"
 #include "support/json_query.h"
 #include "support/raw_socket.h"
-#include "support/reference_classifier.h"
 #include "support/tei_client.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
@@ -65,10 +65,10 @@ static void expect_scores(const json_t *list, const float *values, int classes,
     cr_assert_eq(seen, (1 << classes) - 1);
 }
 
-static void expect_mood(const json_t *list, const struct reference_classifier *oracle,
+static void expect_mood(const json_t *list, const struct in_process_classifier *oracle,
                         const char *text)
 {
-    struct classification v = reference_classify(oracle, text);
+    struct classification v = in_process_classify(oracle, text);
     expect_scores(list, v.probs, v.classes, mood_labels);
 }
 
@@ -76,7 +76,7 @@ static void expect_mood(const json_t *list, const struct reference_classifier *o
 
 Test(classify_http, one_text_stands_alone_and_an_array_in_an_array)
 {
-    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
     static const char *const singles[] = {
         "{\"inputs\":\"Hello\"}",
         "{\"inputs\":[\"Hello\"]}",
@@ -97,17 +97,17 @@ Test(classify_http, one_text_stands_alone_and_an_array_in_an_array)
     cr_assert_eq(json_array_size(root), 1);
     expect_mood(json_at(root, "0"), &mood, "Hello");
     json_decref(root);
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 Test(classify_http, raw_scores_are_the_logits)
 {
-    struct reference_classifier mood = reference_open(d.store, MOOD);
-    struct classification v = reference_classify(&mood, "Hello");
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
+    struct classification v = in_process_classify(&mood, "Hello");
     json_t *root = posted("/predict", "{\"inputs\":\"Hello\",\"raw_scores\":true}");
     expect_scores(root, v.logits, v.classes, mood_labels);
     json_decref(root);
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 Test(classify_http, every_way_to_name_a_classifier)
@@ -162,9 +162,9 @@ Test(classify_http, headers_report_times_tokens_and_depth)
 {
     static const char *const times[] = {"x-compute-time", "x-total-time", "x-tokenization-time",
                                         "x-queue-time", "x-inference-time"};
-    struct reference_classifier mood = reference_open(d.store, MOOD);
-    struct classification one = reference_classify(&mood, "Hello"),
-                          two = reference_classify(&mood, "W\xE2\x82\xAC");
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
+    struct classification one = in_process_classify(&mood, "Hello"),
+                          two = in_process_classify(&mood, "W\xE2\x82\xAC");
     struct http_response answer =
         http_request(&d, "POST", "/predict", "{\"inputs\":[[\"Hello\"],[\"W\\u20ac\"]]}");
     cr_assert_eq(answer.status, 200);
@@ -189,7 +189,7 @@ Test(classify_http, headers_report_times_tokens_and_depth)
     cr_assert_neq(strtod(depth, NULL), strtod(strchr(depth, ',') + 1, NULL));
     cr_assert_str_eq(http_response_header(&answer, "x-sluice-layer-ops-skipped"), saved);
     http_response_release(&answer);
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 /* As many as one request may have; more is refused. */
@@ -197,7 +197,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
 {
     enum { TEXTS = 256 };
 
-    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
     struct sl_buffer body = {0};
     char text[16];
     for (int extra = 0; extra < 2; extra++) {
@@ -222,7 +222,7 @@ Test(classify_http, two_hundred_and_fifty_six_texts_in_one_call)
         http_response_release(&answer);
     }
     sl_buffer_release(&body);
-    reference_close(&mood);
+    in_process_close(&mood);
     cr_assert_eq(tei_texts_by_outcome(&d, "mood", "ok"), TEXTS);
     cr_assert_gt(metric_value(&d, "sluice_batch_size_sum{model=\"mood\",version=\"4\"}"),
                  TEXTS - 1);
@@ -239,7 +239,7 @@ Test(classify_http, a_text_longer_than_the_context_is_rejected_or_truncated)
 {
     enum { LONG = MOOD_CONTEXT + 9 };
 
-    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
     char text[LONG + 1], body[256];
     for (int i = 0; i < LONG; i++)
         text[i] = (char)('a' + i * 7 % 26);
@@ -267,7 +267,7 @@ Test(classify_http, a_text_longer_than_the_context_is_rejected_or_truncated)
         json_decref(root);
         http_response_release(&answer);
     }
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 /* [CLS] and [SEP] stay at the ends of what is left. */
@@ -275,7 +275,7 @@ Test(classify_http, special_tokens_survive_a_cut)
 {
     enum { LETTERS = 30, CLS = 2, SEP = 3, KEPT = PLAIN_CONTEXT - 2 };
 
-    struct reference_classifier plain = reference_open(d.store, PLAIN);
+    struct in_process_classifier plain = in_process_open(d.store, PLAIN);
     char text[LETTERS + 1], body[256];
     int32_t all[LETTERS], ids[PLAIN_CONTEXT];
     struct sl_err err;
@@ -293,11 +293,11 @@ Test(classify_http, special_tokens_survive_a_cut)
         ids[0] = CLS;
         memcpy(ids + 1, all + (left ? LETTERS - KEPT : 0), KEPT * sizeof *ids);
         ids[PLAIN_CONTEXT - 1] = SEP;
-        struct classification v = reference_classify_tokens(&plain, ids, PLAIN_CONTEXT);
+        struct classification v = in_process_classify_tokens(&plain, ids, PLAIN_CONTEXT);
         expect_scores(root, v.probs, v.classes, plain_labels);
         json_decref(root);
     }
-    reference_close(&plain);
+    in_process_close(&plain);
 }
 
 Test(classify_http, unknown_characters_are_reported_or_replaced)
@@ -305,12 +305,12 @@ Test(classify_http, unknown_characters_are_reported_or_replaced)
     struct http_response answer = http_request(&d, "POST", "/predict", "{\"inputs\":\"a\\u4e2d\"}");
     cr_assert(strstr(answer.body.data, "U+4E2D"), "%s", answer.body.data);
     tei_expect_error(&answer, 422, "tokenizer", "'inputs' cannot be tokenized by 'mood@4'");
-    struct reference_classifier mood = reference_open(d.store, MOOD);
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
     json_t *root =
         posted("/predict", "{\"inputs\":\"a\\u4e2d\",\"unknown_characters\":\"replace\"}");
     expect_mood(root, &mood, "a?");
     json_decref(root);
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 /* ---- numbers that are not finite ------------------------------------------------------------ */
@@ -481,8 +481,8 @@ Test(classify_http, info_reports_the_limits)
 
 Test(classify_http, the_alias_for_hugging_face_always_nests)
 {
-    struct reference_classifier mood = reference_open(d.store, MOOD);
-    struct classification v = reference_classify(&mood, "Hello");
+    struct in_process_classifier mood = in_process_open(d.store, MOOD);
+    struct classification v = in_process_classify(&mood, "Hello");
     json_t *root = posted("/hf/mood", "{\"inputs\":\"Hello\"}");
     cr_assert_eq(json_array_size(root), 1);
     expect_scores(json_at(root, "0"), v.probs, v.classes, mood_labels);
@@ -504,7 +504,7 @@ Test(classify_http, the_alias_for_hugging_face_always_nests)
     struct http_response answer = http_request(
         &d, "POST", "/hf/mood", "{\"inputs\":\"a\",\"parameters\":{\"function_to_apply\":\"x\"}}");
     tei_expect_error(&answer, 422, "validation", "\"softmax\", \"sigmoid\" or \"none\"");
-    reference_close(&mood);
+    in_process_close(&mood);
 }
 
 /* ---- health --------------------------------------------------------------------------------- */
@@ -545,7 +545,7 @@ Test(classify_daemon, without_a_classifier_predict_fails_and_tokenize_uses_the_o
     cr_assert_eq(answer.status, 200);
     json_t *root = json_from_response(&answer);
     cr_assert(json_is_object(json_at(root, "model_type/completion")));
-    cr_assert_eq(json_number_at(root, "max_batch_requests"), 3, "its own lane's limits");
+    cr_assert_eq(json_number_at(root, "max_batch_requests"), 3, "its own executor's limits");
     cr_assert_eq(json_number_at(root, "max_concurrent_requests"), 3 + 5);
     json_decref(root);
     http_response_release(&answer);
@@ -565,10 +565,10 @@ Test(classify_daemon, depths_in_headers_are_bounded)
         struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
         const char *depths = http_response_header(&answer, "x-sluice-depth");
-        int told = depths != NULL;
+        int reported = depths != NULL;
         for (const char *comma = depths; comma && (comma = strchr(comma, ',')); comma++)
-            told++;
-        cr_assert_eq(told, count > 256 ? 0 : count);
+            reported++;
+        cr_assert_eq(reported, count > 256 ? 0 : count);
         cr_assert(http_response_header(&answer, "x-sluice-depth-mean"));
         http_response_release(&answer);
     }

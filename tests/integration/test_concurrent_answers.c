@@ -8,8 +8,8 @@
 #include "base/random.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
+#include "support/in_process_classifier.h"
 #include "support/json_query.h"
-#include "support/reference_classifier.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 
@@ -22,7 +22,7 @@ enum { CLIENTS = 32, TEXTS_MAX = 256, TEXT_BYTES = 96 };
 enum { QUESTIONS = TEST_SANITIZED ? 150 : 1000 };
 
 static struct daemon d;
-static struct reference_classifier oracles[2];
+static struct in_process_classifier oracles[2];
 static const char *const models[] = {MOOD, PLAIN};
 static const char *const *const labels[] = {mood_labels, plain_labels};
 static const int contexts[] = {MOOD_CONTEXT, PLAIN_CONTEXT};
@@ -333,7 +333,7 @@ static void check_good(const struct question *q, struct http_response *answer)
     static struct classification results[TEXTS_MAX];
     json_t *root = json_from_response(answer);
     for (int i = 0; i < q->count; i++)
-        results[i] = reference_classify_cut(&oracles[q->model], q->texts[i], q->from_left);
+        results[i] = in_process_classify_truncated(&oracles[q->model], q->texts[i], q->from_left);
     expect_headers(q, results, answer);
     if (q->family == OIP)
         expect_tensors(q, results, root);
@@ -502,7 +502,7 @@ Test(concurrent_answers, every_answer_belongs_to_its_question)
                                            "--classify-max-batch-tokens", "500", "--threads", "2",
                                            NULL});
     for (int i = 0; i < 2; i++)
-        oracles[i] = reference_open(d.store, models[i]);
+        oracles[i] = in_process_open(d.store, models[i]);
     CURLM *multi = curl_multi_init();
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     for (int i = 0; i < CLIENTS; i++)
@@ -528,6 +528,6 @@ Test(concurrent_answers, every_answer_belongs_to_its_question)
     curl_multi_cleanup(multi);
     expect_use();
     for (int i = 0; i < 2; i++)
-        reference_close(&oracles[i]);
+        in_process_close(&oracles[i]);
     daemon_stop(&d);
 }

@@ -1,5 +1,5 @@
 /* test_sluicectl.c - sluicectl as a process: with a real daemon, and with one that misbehaves. */
-#include "bench/histogram.h"
+#include "bench/latency_histogram.h"
 #include "common/sse_parser.h"
 
 #include "sluice/engine.h"
@@ -607,15 +607,15 @@ Test(sluicectl, events_come_in_any_pieces)
                                  "three\n\ndata:\n\ndata: [DONE]\n\nlef";
     for (size_t piece = 1; piece <= sizeof stream - 1; piece++) {
         struct heard h = {0};
-        struct events e = {.on_event = hear, .context = &h};
+        struct sse_parser e = {.on_event = hear, .context = &h};
         for (size_t at = 0; at < sizeof stream - 1; at += piece) {
             size_t left = sizeof stream - 1 - at;
-            cr_assert(events_feed(&e, stream + at, left < piece ? left : piece));
+            cr_assert(sse_parser_feed(&e, stream + at, left < piece ? left : piece));
         }
         cr_assert_str_eq(h.text, "<one><two><\xc3\xa9 three><><[DONE]>", "pieces of %zu: %s", piece,
                          h.text);
-        cr_assert_not(events_feed(&e, "\ndata: six\n", 11), "six events were enough");
-        events_release(&e);
+        cr_assert_not(sse_parser_feed(&e, "\ndata: six\n", 11), "six events were enough");
+        sse_parser_release(&e);
     }
 }
 

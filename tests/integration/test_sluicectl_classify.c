@@ -3,9 +3,9 @@
 #include "base/buffer.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
+#include "support/in_process_classifier.h"
 #include "support/json_query.h"
 #include "support/program.h"
-#include "support/reference_classifier.h"
 #include "support/sluicectl_cli.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
@@ -17,8 +17,8 @@ Test(sluicectl_classify, classifies)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
-    struct reference_classifier mood = reference_open(d.daemon.store, MOOD);
-    struct classification v = reference_classify(&mood, "Hello");
+    struct in_process_classifier mood = in_process_open(d.daemon.store, MOOD);
+    struct classification v = in_process_classify(&mood, "Hello");
     const struct program_result *r = CTL(&d, "classify", "--json", "Hello", "World?");
     EXPECT_EXIT(r, 0);
     char *second = strchr(r->out, '\n');
@@ -48,7 +48,7 @@ Test(sluicectl_classify, classifies)
     r = CTL(&d, "classify", "--model", "plain", "ab");
     EXPECT_EXIT(r, 0);
     cr_assert(strstr(r->out, "true") || strstr(r->out, "false"), "%s", r->out);
-    reference_close(&mood);
+    in_process_close(&mood);
     daemon_stop(&d.daemon);
 }
 
@@ -85,15 +85,15 @@ Test(sluicectl_classify, prints_rows_for_programs)
 {
     static struct ctl_target d;
     ctl_serve_classifiers(&d);
-    struct reference_classifier mood = reference_open(d.daemon.store, MOOD);
-    struct classification v = reference_classify(&mood, "Hello"),
-                          w = reference_classify(&mood, "a\nb");
+    struct in_process_classifier mood = in_process_open(d.daemon.store, MOOD);
+    struct classification v = in_process_classify(&mood, "Hello"),
+                          w = in_process_classify(&mood, "a\nb");
     const struct program_result *r = CTL(&d, "classify", "Hello", "a\nb", "--replace");
     EXPECT_EXIT(r, 0);
     expect_row(r->out, &v, "Hello");
     expect_row(strchr(r->out, '\n') + 1, &w, "a b");
     cr_assert_str_eq(r->err, "");
-    reference_close(&mood);
+    in_process_close(&mood);
     daemon_stop(&d.daemon);
 }
 

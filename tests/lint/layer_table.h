@@ -18,7 +18,7 @@ static const struct {
     {"engine/data", "base tokenizer"},
     {"engine/infer", "base kernels autograd ops layers arch model"},
     {"engine/train", "base kernels autograd ops layers arch model checkpoint infer tokenizer data"},
-    {"engine/tools",
+    {"engine/cli",
      "base kernels autograd ops layers arch model checkpoint infer tokenizer data train"},
     {"server/core", ""},
     {"server/json", "core"},

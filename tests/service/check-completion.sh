@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
 PATH=$build:$PATH
-candidates=$top/clients/completion
+candidates=$top/clients/shell_completion
 failed=0
 
 "$build/sluiced" --config "$top/conf/run.yaml" --store "$top/models" --listen 127.0.0.1:0 --admin-listen "" --log-level error \

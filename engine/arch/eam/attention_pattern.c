@@ -2,7 +2,7 @@
  * and the length of the sequence, so they are computed when needed. Child et al. 2019 (strides), Li
  * et al. 2019 (powers of two). */
 #include "arch/eam/eam.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 /* Every step-th number from first to last. */
 static int stepped(int first, int last, int step, int32_t *keys)

@@ -54,7 +54,7 @@ static void embedding_build(struct sl_builder *b, struct eam *m, const struct sl
                                     .context_length = c->context_length,
                                     .width = c->width,
                                     .start = sl_normal(own->embedding_init == SMALL ? 0.02f : 1.0f),
-                                    .positions = SL_POSITIONS_SINES,
+                                    .positions = SL_POSITIONS_SINUSOIDAL,
                                     .scale = 1.0f,
                                     .dropout = c->embedding_dropout});
 }
@@ -134,7 +134,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct eam *m, struc
 {
     struct sl_tensor *key_value =
         sl_linear_apply(t, &m->key_value, x, (struct sl_linear_args){.operand = true});
-    struct sl_tensor *query = sl_linear_apply(t, &m->query, sl_take_rows(t, x, rows),
+    struct sl_tensor *query = sl_linear_apply(t, &m->query, sl_gather_rows(t, x, rows),
                                               (struct sl_linear_args){.operand = true});
     struct sl_tensor *context = compute_attention(t, m, query, key_value, rows);
     if (!m->project.weight)
@@ -147,11 +147,11 @@ static struct sl_tensor *attention_block(struct sl_tape *t, const struct eam *m,
                                          struct sl_tensor *h, const struct sl_rows *rows)
 {
     if (m->pattern.kind == SL_PATTERN_NONE)
-        return sl_take_rows(t, h, rows);
+        return sl_gather_rows(t, h, rows);
     if (!m->attention_norm.weight)
-        return sl_drop(t, attention(t, m, h, rows), m->dropout);
+        return sl_dropout_apply(t, attention(t, m, h, rows), m->dropout);
     struct sl_tensor *a = attention(t, m, sl_norm_apply(t, &m->attention_norm, h), rows);
-    return sl_residual(t, sl_take_rows(t, h, rows), a,
+    return sl_residual(t, sl_gather_rows(t, h, rows), a,
                        (struct sl_residual_args){.dropout = m->dropout});
 }
 

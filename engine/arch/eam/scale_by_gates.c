@@ -14,7 +14,7 @@ struct scale_by_gates_ctx {
 static size_t scale_by_gates_scratch(const struct sl_node *n, bool backward)
 {
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
+    return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
 }
 
 static int slice_cols(const struct sl_node *n)
@@ -50,7 +50,7 @@ static void scale_by_gates_forward(const struct sl_node *n)
 {
     struct scale_by_gates_ctx p = {.n = n,
                                    .workers = sl_tape_scratch(n, scale_by_gates_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, ROWS, scale_by_gates_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, ROWS, scale_by_gates_forward_rows, &p);
 }
 
 /* dg_p = <dz_p, x_p>,  dx_p = g_p dz_p. */
@@ -78,7 +78,7 @@ static void scale_by_gates_backward(const struct sl_node *n)
     assert(n->overwrite[X]);
     struct scale_by_gates_ctx p = {.n = n,
                                    .workers = sl_tape_scratch(n, scale_by_gates_scratch(n, true))};
-    sl_parallel(n->tape->pool, n->out->rows, ROWS, scale_by_gates_backward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, ROWS, scale_by_gates_backward_rows, &p);
 }
 
 static const struct sl_op scale_by_gates = {.name = "scale_by_gates",

@@ -5,7 +5,7 @@
  * keys and values, query by query in a fixed order, so no list of the queries of a key is needed.
  * Sums are fp32, and are the same for rows from the batch and from a cache. */
 #include "arch/eam/eam.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "ops/attention_heads.h"
 #include "ops/kv_cache.h"
 
@@ -84,7 +84,7 @@ static struct sparse_attention_ctx pass_of(const struct sl_node *n)
 static size_t sparse_scratch(const struct sl_node *n, bool backward)
 {
     (void)backward;
-    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
     return threads * pass_of(n).worker_floats * sizeof(float);
 }
 
@@ -190,7 +190,7 @@ static void sparse_forward(const struct sl_node *n)
     p.workers = sl_tape_scratch(n, sparse_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, forward_units, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->args.heads, 1, forward_units, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ static void sparse_backward(const struct sl_node *n)
     assert(n->overwrite[KEY_VALUE]);
     struct sparse_attention_ctx p = pass_of(n);
     p.workers = sl_tape_scratch(n, sparse_scratch(n, true));
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
 }
 
 static const struct sl_op sparse = {.name = "sparse_attention",

@@ -1,7 +1,7 @@
 /* centernorm.c - y = weight c (x - mean) + bias with c = sqrt(d / (d - 1)): removes the mean and
  * keeps the scale. Epsilon, section 3.2. */
 #include "arch/epsilon/epsilon.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static int blocks_of(const struct sl_node *n)
 
 static size_t centernorm_scratch(const struct sl_node *n, bool backward)
 {
-    size_t rows = (size_t)sl_pool_threads(n->tape->pool);
+    size_t rows = (size_t)sl_thread_pool_size(n->tape->pool);
     rows += backward ? 2 * (size_t)blocks_of(n) : 0;
     return rows * (size_t)n->out->cols * sizeof(float);
 }
@@ -60,14 +60,14 @@ static struct centernorm_ctx pass_of(const struct sl_node *n, bool backward)
 {
     struct centernorm_ctx p = {.n = n,
                                .workers = sl_tape_scratch(n, centernorm_scratch(n, backward))};
-    p.partial = p.workers + (size_t)sl_pool_threads(n->tape->pool) * (size_t)n->out->cols;
+    p.partial = p.workers + (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols;
     return p;
 }
 
 static void centernorm_forward(const struct sl_node *n)
 {
     struct centernorm_ctx p = pass_of(n, false);
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, centernorm_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, centernorm_forward_rows, &p);
 }
 
 /* With g = weight dy: dx = c (g - mean(g)), dweight += dy c (x - mean), dbias += dy. */
@@ -103,7 +103,7 @@ static void centernorm_backward(const struct sl_node *n)
 {
     struct centernorm_ctx p = pass_of(n, true);
     int cols = n->out->cols;
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++) {
         const float *partial = p.partial + (size_t)b * 2 * (size_t)cols;
         n->tape->kernels->axpy(n->parameter[GAIN]->grad, 1.0f, partial, cols);

@@ -31,8 +31,8 @@ struct epsilon {
     struct sl_spectral_linear up, down;
     struct sl_halting_layer halting;
     struct sl_linear_layer classify; /* without weight: completion, which uses the head */
-    struct sl_wide_ngrams bag;
-    struct sl_head head;
+    struct sl_wide_ngrams ngrams;
+    struct sl_output_head head;
     int depth, padding_token;
     float dropout, residual_scale, entropy_weight;
 };
@@ -49,7 +49,7 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .context_length = c->context_length,
                                        .width = c->width,
                                        .start = sl_glorot(c->vocab, c->width),
-                                       .positions = SL_POSITIONS_SINES,
+                                       .positions = SL_POSITIONS_SINUSOIDAL,
                                        .scale = sqrtf((float)c->width),
                                        .dropout = c->dropout,
                                        .tied = c->task == SL_TASK_COMPLETION,
@@ -91,7 +91,7 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                            .kl_weight = own->kl_weight,
                                            .prior_mean = own->ponder_prior_mean});
     if (c->task == SL_TASK_COMPLETION) {
-        m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding});
+        m->head = sl_output_head_build(b, (struct sl_output_head_shape){.embedding = m->embedding});
         return;
     }
     m->classify =
@@ -100,7 +100,7 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
                                                  .ins = c->width,
                                                  .bound = sl_glorot(c->width, c->classes).value,
                                                  .bias = true});
-    m->bag = sl_wide_ngrams_build(
+    m->ngrams = sl_wide_ngrams_build(
         b, (struct sl_wide_ngrams_shape){
                .rows = c->wide_ngrams, .classes = c->classes, .padding_token = m->padding_token});
 }
@@ -112,7 +112,7 @@ static struct sl_tensor *update(struct sl_tape *t, const struct epsilon *m, stru
     struct sl_residual_args args = {
         .gate = gate.value, .rows = gate.rows, .dropout = m->dropout, .scale = m->residual_scale};
     h = sl_residual(t, h, attended, args);
-    struct sl_tensor *x = sl_take_rows(t, h, gate.rows);
+    struct sl_tensor *x = sl_gather_rows(t, h, gate.rows);
     x = sl_centernorm(t, x, m->mlp_norm.weight, m->mlp_norm.bias);
     x = sl_mlp_apply(t, &m->up.layer, &m->down.layer, x,
                      (struct sl_linear_args){.activation = SL_GELU, .dropout = m->dropout});
@@ -153,12 +153,12 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct epsilon *m, st
     }
     struct sl_tensor *logits =
         sl_linear_apply(t, &m->classify, sl_recurrence_finish(t, s), (struct sl_linear_args){0});
-    return sl_wide_ngrams_apply(t, &m->bag, logits);
+    return sl_wide_ngrams_apply(t, &m->ngrams, logits);
 }
 
 static void step_causal(struct sl_tape *t, const struct epsilon *m, struct sl_causal_recurrence *w)
 {
-    struct sl_tensor *x = sl_take_rows(t, w->h, w->computed_rows);
+    struct sl_tensor *x = sl_gather_rows(t, w->h, w->computed_rows);
     x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *attended =
         sl_histogram_attention_apply_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
@@ -176,7 +176,7 @@ static struct sl_tensor *complete(struct sl_tape *t, const struct epsilon *m, st
         step_causal(t, m, w);
         sl_tape_forget(t, mark);
     }
-    return sl_head_apply(t, &m->head, sl_causal_recurrence_finish(t, w));
+    return sl_output_head_apply(t, &m->head, sl_causal_recurrence_finish(t, w));
 }
 
 static struct sl_tensor *epsilon_forward(struct sl_tape *t, const void *self)

@@ -11,7 +11,7 @@
  * it to the last state that the batch computes, which makes a result depend on the other texts in
  * the batch.) */
 #include "arch/epsilon/epsilon.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void halting_step_forward(const struct sl_node *n)
     const struct halting_step *a = n->args;
     struct halting_step_ctx pass = {.n = n,
                                     .kl_sums = sl_tape_scratch(n, halting_step_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->in[SCORES]->rows, ROWS, halting_step_forward_rows, &pass);
+    sl_parallel_for(n->tape->pool, n->in[SCORES]->rows, ROWS, halting_step_forward_rows, &pass);
     double kl = 0.0;
     for (int i = 0; i < pieces_of(n); i++)
         kl += pass.kl_sums[i];

@@ -4,7 +4,7 @@
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
  *     loss += entropy_weight sum_i sum_b a_ib log a_ib */
 #include "arch/epsilon/histogram_bins.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static size_t tile_floats(const struct assign *a)
 static size_t histogram_assign_scratch(const struct sl_node *n, bool backward)
 {
     const struct assign *a = n->args;
-    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
     size_t assign = sl_parameter_floats(n->parameter[ASSIGN]);
     if (!backward)
         return pieces_of(n) * sizeof(double);
@@ -116,7 +116,7 @@ static void histogram_assign_forward(const struct sl_node *n)
     const struct assign *a = n->args;
     struct histogram_assign_ctx p = {
         .n = n, .entropy_sums = sl_tape_scratch(n, histogram_assign_scratch(n, false))};
-    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_forward_rows, &p);
     double entropy = 0.0;
     for (size_t i = 0; i < pieces_of(n); i++)
         entropy += p.entropy_sums[i];
@@ -206,7 +206,7 @@ static void histogram_assign_backward(const struct sl_node *n)
         size_t at = (size_t)h * assign_floats(a);
         sl_transpose(p.transposed + at, assign->data + at, a->shape.head_dim, a->shape.bins);
     }
-    sl_parallel(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_backward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, SL_TILE_ROWS, histogram_assign_backward_rows, &p);
     for (size_t i = 0; i < pieces_of(n); i++)
         n->tape->kernels->axpy(assign->grad, 1.0f, p.partial + i * floats, (int)floats);
 }

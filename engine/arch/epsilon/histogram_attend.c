@@ -42,7 +42,7 @@ static struct histogram_attend_ctx pass_layout(const struct sl_node *n, bool bac
     p.worker_bytes =
         sl_aligned((2 * tile + floats + SL_TILE_ROWS * (size_t)n->out->cols) * sizeof(float));
     p.bytes = sl_aligned(pieces * floats * sizeof(float)) +
-              (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+              (size_t)sl_thread_pool_size(n->tape->pool) * p.worker_bytes;
     return p;
 }
 
@@ -56,7 +56,7 @@ static struct histogram_attend_ctx pass_of(const struct sl_node *n, bool backwar
     struct histogram_attend_ctx p = pass_layout(n, backward);
     char *base = sl_tape_scratch(n, p.bytes);
     p.partial = (float *)(void *)base;
-    p.workers = base + p.bytes - (size_t)sl_pool_threads(n->tape->pool) * p.worker_bytes;
+    p.workers = base + p.bytes - (size_t)sl_thread_pool_size(n->tape->pool) * p.worker_bytes;
     return p;
 }
 
@@ -184,7 +184,7 @@ static void histogram_attend_forward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
     struct histogram_attend_ctx p = pass_of(n, false);
-    sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
+    sl_parallel_for(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -295,8 +295,8 @@ static void histogram_attend_backward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
     struct histogram_attend_ctx p = pass_of(n, true);
-    sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
-    sl_parallel(n->tape->pool, n->in[BINS]->rows, 1, backward_segments, &p);
+    sl_parallel_for(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
+    sl_parallel_for(n->tape->pool, n->in[BINS]->rows, 1, backward_segments, &p);
 }
 
 static const struct sl_op attend = {.name = "histogram_attend",

@@ -58,7 +58,7 @@ static size_t row_gradient_floats(const struct sl_node *n)
 static size_t histogram_attend_causal_scratch(const struct sl_node *n, bool backward)
 {
     const struct attend_causal *a = n->args;
-    size_t workers = (size_t)sl_pool_threads(n->tape->pool) * worker_floats(a);
+    size_t workers = (size_t)sl_thread_pool_size(n->tape->pool) * worker_floats(a);
     size_t contexts = (size_t)n->out->rows * (size_t)n->out->cols;
     return (workers + (backward ? row_gradient_floats(n) : contexts)) * sizeof(float);
 }
@@ -246,8 +246,8 @@ static void histogram_attend_causal_forward(const struct sl_node *n)
     struct histogram_attend_causal_ctx p = {
         .n = n, .contexts = sl_tape_scratch(n, histogram_attend_causal_scratch(n, false))};
     p.workers = p.contexts + (size_t)n->out->rows * (size_t)n->out->cols;
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
-    sl_parallel(n->tape->pool, n->out->rows, ROWS, convert_rows, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, ROWS, convert_rows, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -402,7 +402,7 @@ static void histogram_attend_causal_backward(const struct sl_node *n)
     struct histogram_attend_causal_ctx p = {
         .n = n, .row_gradients = sl_tape_scratch(n, histogram_attend_causal_scratch(n, true))};
     p.workers = p.row_gradients + row_gradient_floats(n);
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
 }
 
 static const struct sl_op attend_causal = {.name = "histogram_attend_causal",

@@ -182,7 +182,7 @@ struct sl_tensor *sl_histogram_attention_apply(struct sl_tape *t,
                                                const struct sl_recurrence *s, struct sl_tensor *x,
                                                struct sl_tensor *bins, const struct sl_rows *rows)
 {
-    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, rows));
+    struct sl_tensor *query = linear(t, &a->query, sl_gather_rows(t, x, rows));
     struct sl_tensor *context =
         sl_histogram_attend(t, query, bins,
                             (struct sl_histogram_attend_args){.segments = s->segments,
@@ -216,7 +216,7 @@ struct sl_tensor *sl_histogram_attention_apply_causal(struct sl_tape *t,
 {
     struct sl_tensor *key_value = linear(t, &a->key_value, x);
     struct sl_tensor *assignments = assign(t, a, key_value, NULL, entropy_weight * w->row_weight);
-    struct sl_tensor *query = linear(t, &a->query, sl_take_rows(t, x, w->gate_index));
+    struct sl_tensor *query = linear(t, &a->query, sl_gather_rows(t, x, w->gate_index));
     size_t before = (size_t)(w->step - 1) * step_floats(&a->shape);
     struct sl_tensor *context = sl_histogram_attend_causal(
         t, query, merge_computed(t, w, w->key_value, key_value),

@@ -37,7 +37,7 @@ static size_t histogram_bin_means_scratch(const struct sl_node *n, bool backward
 {
     const struct bin_means *a = n->args;
     size_t pieces = (size_t)a->tiles.max * (size_t)a->shape.heads;
-    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
     return (backward ? threads * worker_floats(a) : pieces * partial_floats(a)) * sizeof(float);
 }
 
@@ -139,8 +139,8 @@ static void histogram_bin_means_forward(const struct sl_node *n)
     const struct bin_means *a = n->args;
     struct histogram_bin_means_ctx p = {
         .n = n, .partial = sl_tape_scratch(n, histogram_bin_means_scratch(n, false))};
-    sl_parallel(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
-    sl_parallel(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_segments, &p);
+    sl_parallel_for(n->tape->pool, a->tiles.count, 1, forward_tiles, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows * a->shape.heads, 4, forward_segments, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static void histogram_bin_means_backward(const struct sl_node *n)
     const struct bin_means *a = n->args;
     struct histogram_bin_means_ctx p = {
         .n = n, .workers = sl_tape_scratch(n, histogram_bin_means_scratch(n, true))};
-    sl_parallel(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
+    sl_parallel_for(n->tape->pool, a->tiles.count, 1, backward_tiles, &p);
 }
 
 static const struct sl_op bin_means = {.name = "histogram_bin_means",

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "arch/epsilon/epsilon.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 enum { SL_TILE_ROWS = 64 };
 

@@ -332,7 +332,7 @@ void sl_halting_layer_apply(struct sl_tape *t, const struct sl_halting_layer *la
                             struct sl_recurrence *s)
 {
     struct sl_halting_step_args args = halting_args(t, layer, &s->halting, s->step, s->row_weight);
-    struct sl_tensor *states = sl_take_rows(t, s->h, &s->first_list);
+    struct sl_tensor *states = sl_gather_rows(t, s->h, &s->first_list);
     struct sl_tensor *scores = score(t, layer, s->step, s->first_tokens ? states : s->h);
     args.rows = s->first_tokens ? &s->batch_rows : NULL;
     s->output = sl_halting_step(t, s->output, states, scores, args);
@@ -344,7 +344,7 @@ void sl_halting_layer_apply_causal(struct sl_tape *t, const struct sl_halting_la
                                    struct sl_causal_recurrence *w)
 {
     struct sl_halting_step_args args = halting_args(t, layer, &w->halting, w->step, w->row_weight);
-    struct sl_tensor *states = sl_take_rows(t, w->h, w->gate.rows);
+    struct sl_tensor *states = sl_gather_rows(t, w->h, w->gate.rows);
     args.rows = w->gate.rows;
     args.every_row = true;
     w->output = sl_halting_step(t, w->output, states, score(t, layer, w->step, states), args);

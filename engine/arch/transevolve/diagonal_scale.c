@@ -1,6 +1,6 @@
 /* diagonal_scale.c - y_ic = x_ic s_c: a diagonal matrix between two products. */
 #include "arch/transevolve/transevolve.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void diagonal_scale_backward(const struct sl_node *n)
     struct backward_pass p = {.n = n,
                               .partial = sl_tape_scratch(n, diagonal_scale_scratch(n, true))};
     int cols = n->out->cols;
-    sl_parallel(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++)
         n->tape->kernels->axpy(n->parameter[SCALES]->grad, 1.0f,
                                p.partial + (size_t)b * (size_t)cols, cols);

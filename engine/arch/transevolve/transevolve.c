@@ -156,7 +156,7 @@ static void transevolve_build(struct sl_builder *b, void *self, const struct sl_
     m->blocks = sl_arena_take(b->arena, (size_t)own->blocks, sizeof *m->blocks);
     struct sl_embedding_shape embedding = sl_embedding_shape_of(c);
     embedding.start = sl_normal(1.0f / sqrtf((float)c->width));
-    embedding.positions = SL_POSITIONS_HALVES;
+    embedding.positions = SL_POSITIONS_SINUSOIDAL_HALVES;
     embedding.scale = sqrtf((float)c->width);
     embedding.dropout = 0.0f;
     m->embedding = sl_embedding_build(b, embedding);
@@ -219,10 +219,11 @@ static struct sl_tensor *predict(struct sl_tape *t, const struct transevolve *m,
 {
     const struct sl_norm *last = &m->blocks[m->count - 1].norm;
     if (!m->classify.weight) {
-        h = sl_norm_apply(t, last, sl_take_rows(t, h, t->batch->wanted));
-        return sl_embedding_invert(t, &m->embedding, h);
+        h = sl_norm_apply(t, last, sl_gather_rows(t, h, t->batch->wanted));
+        return sl_embedding_logits(t, &m->embedding, h);
     }
-    h = sl_norm_apply(t, &m->norm, sl_pool(t, sl_norm_apply(t, last, h), SL_POOLING_MEAN));
+    h = sl_norm_apply(t, &m->norm,
+                      sl_pool_sequences(t, sl_norm_apply(t, last, h), SL_POOLING_MEAN));
     struct sl_tensor *logits = sl_linear_apply(t, &m->classify, h, (struct sl_linear_args){0});
     return logits->cols == 1 ? sl_two_class_logits(t, logits) : logits;
 }

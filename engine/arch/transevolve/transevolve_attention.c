@@ -9,7 +9,7 @@
  * block of queries; in backward, of a whole sequence, because the gradients of values are sums over
  * all queries. */
 #include "arch/transevolve/transevolve_score_table.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <string.h>
 
@@ -355,7 +355,8 @@ static size_t transevolve_attention_scratch(const struct sl_node *n, bool backwa
 {
     struct buffers d;
     (void)backward;
-    return (size_t)sl_pool_threads(n->tape->pool) * scratch_layout(n, (struct sl_scratch){0}, &d);
+    return (size_t)sl_thread_pool_size(n->tape->pool) *
+           scratch_layout(n, (struct sl_scratch){0}, &d);
 }
 
 static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
@@ -372,8 +373,8 @@ static void transevolve_attention_forward(const struct sl_node *n)
     const struct attention *a = n->args;
     struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
-    sl_parallel(n->tape->pool, a->state->block_count * a->state->args.heads, 1, forward_head_blocks,
-                &p);
+    sl_parallel_for(n->tape->pool, a->state->block_count * a->state->args.heads, 1,
+                    forward_head_blocks, &p);
 }
 
 static void transevolve_attention_backward(const struct sl_node *n)
@@ -383,8 +384,8 @@ static void transevolve_attention_backward(const struct sl_node *n)
     struct transevolve_attention_ctx p = pass_of(n);
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_parallel(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1,
-                backward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1,
+                    backward_head_blocks, &p);
 }
 
 static const struct sl_op attention = {.name = "transevolve_attention",

@@ -5,7 +5,7 @@
  * computes the softmax of its own scores and biases over the keys it sees, and sums over keys use
  * the same groups of keys for all rows: products of the same shape, with zeros for missing keys. */
 #include "arch/transevolve/transevolve_score_table.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void append_rows(void *ctx, int first, int last, int worker)
 
 static void append(struct append *a)
 {
-    sl_parallel(a->t->pool, a->cache_columns.x->rows, APPEND_ROWS, append_rows, a);
+    sl_parallel_for(a->t->pool, a->cache_columns.x->rows, APPEND_ROWS, append_rows, a);
 }
 
 /* -- head blocks -------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
 {
     struct buffers d;
     size_t bytes = scratch_layout(n, m, cache_columns.columns, (struct sl_scratch){0}, &d);
-    size_t threads = (size_t)sl_pool_threads(n->tape->pool);
+    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
     return (struct transevolve_cached_ctx){.n = n,
                                            .m = m,
                                            .cache_columns = cache_columns,
@@ -210,7 +210,7 @@ static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
     const struct sl_transevolve_score_table *m = n->args;
     struct buffers d;
     assert(!backward);
-    return (size_t)sl_pool_threads(n->tape->pool) *
+    return (size_t)sl_thread_pool_size(n->tape->pool) *
            scratch_layout(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
 }
 
@@ -223,7 +223,7 @@ static void transevolve_scores_forward(const struct sl_node *n)
                        .floats_at = m->args.cache_bias};
     append(&a);
     struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
-    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, score_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, m->block_count * m->args.heads, 1, score_head_blocks, &p);
 }
 
 static const struct sl_op scores_cached = {.name = "transevolve_scores_cached",
@@ -304,7 +304,7 @@ static size_t transevolve_attention_scratch(const struct sl_node *n, bool backwa
     const struct attention *a = n->args;
     struct buffers d;
     assert(!backward);
-    return (size_t)sl_pool_threads(n->tape->pool) *
+    return (size_t)sl_thread_pool_size(n->tape->pool) *
            scratch_layout(n, a->state, values_of(n).columns, (struct sl_scratch){0}, &d);
 }
 
@@ -316,7 +316,7 @@ static void transevolve_attention_forward(const struct sl_node *n)
     sl_clear_padding(n->out);
     struct transevolve_cached_ctx p = pass_of(n, a->state, values_of(n));
     int pieces = a->state->block_count * a->state->args.heads;
-    sl_parallel(n->tape->pool, pieces, 1, attend_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, pieces, 1, attend_head_blocks, &p);
 }
 
 static const struct sl_op attention_cached = {.name = "transevolve_attention_cached",

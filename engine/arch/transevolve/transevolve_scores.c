@@ -6,7 +6,7 @@
  * A piece of work is one head of one block of queries; in backward, of a whole sequence, because
  * the gradients of keys are sums over all queries. */
 #include "arch/transevolve/transevolve_score_table.h"
-#include "base/int_util.h"
+#include "base/int_math.h"
 
 #include <math.h>
 #include <string.h>
@@ -261,7 +261,7 @@ static size_t worker_bytes(const struct sl_node *n, bool backward)
 
 static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
 {
-    return (size_t)sl_pool_threads(n->tape->pool) * worker_bytes(n, backward);
+    return (size_t)sl_thread_pool_size(n->tape->pool) * worker_bytes(n, backward);
 }
 
 static struct transevolve_scores_ctx pass_of(const struct sl_node *n, bool backward)
@@ -276,14 +276,15 @@ static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, false);
-    sl_parallel(n->tape->pool, m->block_count * m->args.heads, 1, forward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, m->block_count * m->args.heads, 1, forward_head_blocks, &p);
 }
 
 static void transevolve_scores_backward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, true);
-    sl_parallel(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_head_blocks,
+                    &p);
 }
 
 static const struct sl_op scores = {.name = "transevolve_scores",

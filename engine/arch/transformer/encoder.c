@@ -30,8 +30,8 @@ SL_CONFIG_FITS(struct encoder_config);
 struct encoder {
     struct sl_embedding embedding;
     struct sl_block *blocks;
-    struct sl_head head;
-    struct sl_wide_ngrams bag;
+    struct sl_output_head head;
+    struct sl_wide_ngrams ngrams;
     int depth;
 };
 
@@ -54,7 +54,7 @@ static struct sl_embedding_shape embedding_shape(const struct sl_config *c)
                                        .context_length = c->context_length,
                                        .width = c->width,
                                        .start = embedding_init(c),
-                                       .positions = SL_POSITIONS_SINES,
+                                       .positions = SL_POSITIONS_SINUSOIDAL,
                                        .scale =
                                            own->scale_embedding ? sqrtf((float)c->width) : 1.0f,
                                        .dropout = c->embedding_dropout,
@@ -87,12 +87,13 @@ static void encoder_build(struct sl_builder *b, void *self, const struct sl_conf
         m->blocks[i] = sl_block_build(b, block_shape(c));
     }
     sl_scope(b, "%s", "");
-    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
-                                                      .classes = c->classes,
-                                                      .pretrains = c->task == SL_TASK_PRETRAINING,
-                                                      .pooling = (enum sl_pooling)c->pooling,
-                                                      .without_norm = !own->final_norm});
-    m->bag = sl_wide_ngrams_build(
+    m->head = sl_output_head_build(
+        b, (struct sl_output_head_shape){.embedding = m->embedding,
+                                         .classes = c->classes,
+                                         .pretrains = c->task == SL_TASK_PRETRAINING,
+                                         .pooling = (enum sl_pooling)c->pooling,
+                                         .without_norm = !own->final_norm});
+    m->ngrams = sl_wide_ngrams_build(
         b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
@@ -100,8 +101,8 @@ static struct sl_tensor *encoder_forward(struct sl_tape *t, const void *self)
 {
     const struct encoder *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_head_reads(t, &m->head));
-    return sl_wide_ngrams_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
+    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_output_head_rows(t, &m->head));
+    return sl_wide_ngrams_apply(t, &m->ngrams, sl_output_head_apply(t, &m->head, h));
 }
 
 static const char *const activations[] = {[GELU] = "gelu", [RELU] = "relu", NULL};

@@ -10,7 +10,7 @@
 struct vanilla {
     struct sl_embedding embedding;
     struct sl_block *blocks;
-    struct sl_head head;
+    struct sl_output_head head;
     int depth;
 };
 
@@ -25,17 +25,18 @@ static void vanilla_build(struct sl_builder *b, void *self, const struct sl_conf
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
     }
     sl_scope(b, "%s", "");
-    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
-                                                      .classes = c->classes,
-                                                      .pooling = (enum sl_pooling)c->pooling});
+    m->head = sl_output_head_build(
+        b, (struct sl_output_head_shape){.embedding = m->embedding,
+                                         .classes = c->classes,
+                                         .pooling = (enum sl_pooling)c->pooling});
 }
 
 static struct sl_tensor *vanilla_forward(struct sl_tape *t, const void *self)
 {
     const struct vanilla *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_head_reads(t, &m->head));
-    return sl_head_apply(t, &m->head, h);
+    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_output_head_rows(t, &m->head));
+    return sl_output_head_apply(t, &m->head, h);
 }
 
 static const struct sl_param hypers[] = {SL_HYPERS_DECODER, SL_HYPERS_CLASSIFIER, {0}};

@@ -33,8 +33,8 @@ static void early_exit_build(struct sl_builder *b, void *self, const struct sl_c
 static struct sl_tensor *predict(struct sl_tape *t, const struct early_exit *m, int block,
                                  struct sl_tensor *h, const struct sl_rows *rows)
 {
-    struct sl_tensor *x = sl_norm_apply(t, &m->norms[block], sl_take_rows(t, h, rows));
-    return sl_embedding_invert(t, &m->embedding, x);
+    struct sl_tensor *x = sl_norm_apply(t, &m->norms[block], sl_gather_rows(t, h, rows));
+    return sl_embedding_logits(t, &m->embedding, x);
 }
 
 static struct sl_tensor *early_exit_forward(struct sl_tape *t, const void *self)

@@ -77,7 +77,7 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
                                struct sl_gate_loss_args loss_args, const struct sl_rows *candidates)
 {
-    struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_take_rows(t, h, candidates),
+    struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_gather_rows(t, h, candidates),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
     note_gates(t, z, g);
@@ -94,6 +94,6 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     }
     const struct sl_rows *active = active_rows(t, z, limit_of(policy));
     bool whole = policy->gate == SL_GATE_HARD;
-    return (struct sl_gate){.value = whole ? NULL : sl_take_rows(t, g, active),
+    return (struct sl_gate){.value = whole ? NULL : sl_gather_rows(t, g, active),
                             .rows = candidate_rows(t, candidates, active)};
 }

@@ -12,8 +12,8 @@ struct tsa {
     struct sl_embedding embedding;
     struct sl_block *blocks;
     struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1] */
-    struct sl_head head;
-    struct sl_wide_ngrams bag;
+    struct sl_output_head head;
+    struct sl_wide_ngrams ngrams;
     int depth;
     struct sl_gate_loss_args loss_args;
 };
@@ -43,11 +43,12 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
             m->routers[i] = sl_router_build(b, c->width, router_width(c), own->router_bias);
     }
     sl_scope(b, "%s", "");
-    m->head = sl_head_build(b, (struct sl_head_shape){.embedding = m->embedding,
-                                                      .classes = c->classes,
-                                                      .pretrains = c->task == SL_TASK_PRETRAINING,
-                                                      .pooling = (enum sl_pooling)c->pooling});
-    m->bag = sl_wide_ngrams_build(
+    m->head = sl_output_head_build(
+        b, (struct sl_output_head_shape){.embedding = m->embedding,
+                                         .classes = c->classes,
+                                         .pretrains = c->task == SL_TASK_PRETRAINING,
+                                         .pooling = (enum sl_pooling)c->pooling});
+    m->ngrams = sl_wide_ngrams_build(
         b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
@@ -56,7 +57,7 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
     const struct tsa *m = self;
     struct sl_gate gate = {0};
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    const struct sl_rows *reads = sl_head_reads(t, &m->head);
+    const struct sl_rows *reads = sl_output_head_rows(t, &m->head);
     for (int i = 0; i < m->depth; i++) {
         const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
         if (i > 0)
@@ -65,7 +66,7 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
             gate.rows = candidates;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
-    return sl_wide_ngrams_apply(t, &m->bag, sl_head_apply(t, &m->head, h));
+    return sl_wide_ngrams_apply(t, &m->ngrams, sl_output_head_apply(t, &m->head, h));
 }
 
 static const char *const gates[] =

@@ -2,7 +2,7 @@
  *
  * B is packed as the reference packs it. Every element of a product is one chain of FMA in the
  * order of k, as in the reference, whatever the tile it falls into. */
-#include "base/int_util.h"
+#include "base/int_math.h"
 #include "kernels/simd/level.h"
 #include "kernels/simd/vec.h"
 

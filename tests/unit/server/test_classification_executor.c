@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "model/model.h"
-#include "support/reference_classifier.h"
+#include "support/in_process_classifier.h"
 #include "support/scheduler_fixture.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
@@ -123,12 +123,12 @@ static double outcome(const char *model, const char *how)
 }
 
 /* Every text has the bits that it has alone. */
-static void expect_answers(const struct ask *ask, const struct reference_classifier *oracle)
+static void expect_answers(const struct ask *ask, const struct in_process_classifier *oracle)
 {
     cr_assert_eq(ask->task.error.kind, SV_OK, "%s", ask->task.error.message);
     for (int i = 0; i < ask->task.count; i++) {
         const struct sv_classification_item *item = &ask->items[i];
-        struct classification v = reference_classify_tokens(oracle, item->tokens, item->count);
+        struct classification v = in_process_classify_tokens(oracle, item->tokens, item->count);
         cr_assert_eq(memcmp(v.logits, item->logits, (size_t)v.classes * sizeof *v.logits), 0,
                      "text %d of %d", i, ask->task.count);
         cr_assert_eq(item->layers_used, v.layers_used);
@@ -147,8 +147,8 @@ Test(classification_executor, every_text_gets_its_own_result_over_any_number_of_
 
     struct ask *asks[ASKS];
     int64_t texts = 0;
-    struct reference_classifier mood = reference_open(fixture.store, MOOD),
-                                plain = reference_open(fixture.store, PLAIN);
+    struct in_process_classifier mood = in_process_open(fixture.store, MOOD),
+                                 plain = in_process_open(fixture.store, PLAIN);
     for (int i = 0; i < ASKS; i++) {
         asks[i] = submit(i % 3 ? mood_served : plain_served, (uint64_t)i, 1 + i * 7 % TEXTS_MAX);
         cr_assert(asks[i]);
@@ -169,8 +169,8 @@ Test(classification_executor, every_text_gets_its_own_result_over_any_number_of_
     double batches = (double)sv_metric_count(sizes);
     cr_assert_gt(sv_metric_value(sizes), 2 * batches, "texts did not share batches");
     cr_assert_leq(sv_metric_value(tokens), ROWS * batches);
-    reference_close(&mood);
-    reference_close(&plain);
+    in_process_close(&mood);
+    in_process_close(&plain);
 }
 
 static void open_for_three(void)
@@ -305,7 +305,7 @@ Test(classification_executor, nan_and_infinity_fail_only_their_request, .init = 
     enum { ASKS = 20, BAD = ASKS / 4, EACH = 6 };
 
     struct ask *asks[ASKS];
-    struct reference_classifier plain = reference_open(fixture.store, PLAIN);
+    struct in_process_classifier plain = in_process_open(fixture.store, PLAIN);
     struct ask *first = submit_long(); /* so that all the others share batches */
     for (int i = 0; i < ASKS; i++) {
         poisoned = i % 4 == 1 ? 3 : -1;
@@ -326,7 +326,7 @@ Test(classification_executor, nan_and_infinity_fail_only_their_request, .init = 
     scheduler_fixture_expect_idle(&fixture);
     cr_assert_eq(outcome("plain", "error"), BAD);
     cr_assert_eq(outcome("plain", "ok"), ASKS * EACH - BAD);
-    reference_close(&plain);
+    in_process_close(&plain);
 }
 
 /* Each text counts as what came of it, wherever among the others of its request the bad one is and

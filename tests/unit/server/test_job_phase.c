@@ -14,10 +14,10 @@ Test(job_phase, every_phase_has_a_name_and_a_status)
         cr_assert(sv_job_phase_find(sv_job_phase_name(phase), &found));
         cr_assert_eq(found, phase);
         for (size_t s = 0; s < COUNT(statuses); s++)
-            known = known || strcmp(sv_job_status(phase, SV_WISH_RUN), statuses[s]) == 0;
-        cr_assert(known, "%s", sv_job_status(phase, SV_WISH_RUN));
+            known = known || strcmp(sv_job_status(phase, SV_DESIRED_RUNNING), statuses[s]) == 0;
+        cr_assert(known, "%s", sv_job_status(phase, SV_DESIRED_RUNNING));
     }
-    cr_assert_str_eq(sv_job_status(SV_JOB_TRAINING, SV_WISH_PAUSE), "queued");
+    cr_assert_str_eq(sv_job_status(SV_JOB_TRAINING, SV_DESIRED_PAUSED), "queued");
     enum sv_job_phase none;
     cr_assert_not(sv_job_phase_find("paused", &none));
 }
@@ -25,26 +25,32 @@ Test(job_phase, every_phase_has_a_name_and_a_status)
 /* From a state, an action leads to another one, or is a conflict that clients do not retry. */
 static const struct {
     enum sv_job_phase phase;
-    enum sv_job_wish wish;
+    enum sv_job_desired_state wish;
     enum sv_job_action action;
     bool accepted;
     enum sv_job_phase next;
-    enum sv_job_wish next_wish;
+    enum sv_job_desired_state next_wish;
 } actions[] = {
-    {SV_JOB_PREPARING, SV_WISH_RUN, SV_JOB_PAUSE, true, SV_JOB_PREPARING, SV_WISH_PAUSE},
-    {SV_JOB_WAITING, SV_WISH_RUN, SV_JOB_PAUSE, true, SV_JOB_WAITING, SV_WISH_PAUSE},
-    {SV_JOB_TRAINING, SV_WISH_RUN, SV_JOB_PAUSE, true, SV_JOB_TRAINING, SV_WISH_PAUSE},
-    {SV_JOB_TRAINING, SV_WISH_PAUSE, SV_JOB_PAUSE, false, SV_JOB_TRAINING, SV_WISH_PAUSE},
-    {SV_JOB_TRAINING, SV_WISH_PAUSE, SV_JOB_RESUME, true, SV_JOB_TRAINING, SV_WISH_RUN},
-    {SV_JOB_WAITING, SV_WISH_PAUSE, SV_JOB_RESUME, true, SV_JOB_WAITING, SV_WISH_RUN},
-    {SV_JOB_TRAINING, SV_WISH_RUN, SV_JOB_RESUME, false, SV_JOB_TRAINING, SV_WISH_RUN},
-    {SV_JOB_WAITING, SV_WISH_PAUSE, SV_JOB_CANCEL, true, SV_JOB_CANCELLED, SV_WISH_PAUSE},
-    {SV_JOB_TRAINING, SV_WISH_RUN, SV_JOB_CANCEL, true, SV_JOB_CANCELLED, SV_WISH_RUN},
-    {SV_JOB_PUBLISHING, SV_WISH_RUN, SV_JOB_CANCEL, false, SV_JOB_PUBLISHING, SV_WISH_RUN},
-    {SV_JOB_PROMOTING, SV_WISH_RUN, SV_JOB_PAUSE, false, SV_JOB_PROMOTING, SV_WISH_RUN},
-    {SV_JOB_SUCCEEDED, SV_WISH_RUN, SV_JOB_CANCEL, false, SV_JOB_SUCCEEDED, SV_WISH_RUN},
-    {SV_JOB_FAILED, SV_WISH_RUN, SV_JOB_RESUME, false, SV_JOB_FAILED, SV_WISH_RUN},
-    {SV_JOB_CANCELLED, SV_WISH_RUN, SV_JOB_CANCEL, false, SV_JOB_CANCELLED, SV_WISH_RUN},
+    {SV_JOB_PREPARING, SV_DESIRED_RUNNING, SV_JOB_PAUSE, true, SV_JOB_PREPARING, SV_DESIRED_PAUSED},
+    {SV_JOB_WAITING, SV_DESIRED_RUNNING, SV_JOB_PAUSE, true, SV_JOB_WAITING, SV_DESIRED_PAUSED},
+    {SV_JOB_TRAINING, SV_DESIRED_RUNNING, SV_JOB_PAUSE, true, SV_JOB_TRAINING, SV_DESIRED_PAUSED},
+    {SV_JOB_TRAINING, SV_DESIRED_PAUSED, SV_JOB_PAUSE, false, SV_JOB_TRAINING, SV_DESIRED_PAUSED},
+    {SV_JOB_TRAINING, SV_DESIRED_PAUSED, SV_JOB_RESUME, true, SV_JOB_TRAINING, SV_DESIRED_RUNNING},
+    {SV_JOB_WAITING, SV_DESIRED_PAUSED, SV_JOB_RESUME, true, SV_JOB_WAITING, SV_DESIRED_RUNNING},
+    {SV_JOB_TRAINING, SV_DESIRED_RUNNING, SV_JOB_RESUME, false, SV_JOB_TRAINING,
+     SV_DESIRED_RUNNING},
+    {SV_JOB_WAITING, SV_DESIRED_PAUSED, SV_JOB_CANCEL, true, SV_JOB_CANCELLED, SV_DESIRED_PAUSED},
+    {SV_JOB_TRAINING, SV_DESIRED_RUNNING, SV_JOB_CANCEL, true, SV_JOB_CANCELLED,
+     SV_DESIRED_RUNNING},
+    {SV_JOB_PUBLISHING, SV_DESIRED_RUNNING, SV_JOB_CANCEL, false, SV_JOB_PUBLISHING,
+     SV_DESIRED_RUNNING},
+    {SV_JOB_PROMOTING, SV_DESIRED_RUNNING, SV_JOB_PAUSE, false, SV_JOB_PROMOTING,
+     SV_DESIRED_RUNNING},
+    {SV_JOB_SUCCEEDED, SV_DESIRED_RUNNING, SV_JOB_CANCEL, false, SV_JOB_SUCCEEDED,
+     SV_DESIRED_RUNNING},
+    {SV_JOB_FAILED, SV_DESIRED_RUNNING, SV_JOB_RESUME, false, SV_JOB_FAILED, SV_DESIRED_RUNNING},
+    {SV_JOB_CANCELLED, SV_DESIRED_RUNNING, SV_JOB_CANCEL, false, SV_JOB_CANCELLED,
+     SV_DESIRED_RUNNING},
 };
 
 Test(job_phase, actions_are_accepted_or_conflicts)
@@ -52,7 +58,7 @@ Test(job_phase, actions_are_accepted_or_conflicts)
     for (size_t i = 0; i < COUNT(actions); i++) {
         struct sv_error error = {0};
         enum sv_job_phase phase = actions[i].phase;
-        enum sv_job_wish wish = actions[i].wish;
+        enum sv_job_desired_state wish = actions[i].wish;
         bool accepted = sv_job_phase_act(&phase, &wish, actions[i].action, &error);
         cr_assert_eq(accepted, actions[i].accepted, "row %zu", i);
         cr_assert_eq(phase, actions[i].next, "row %zu", i);

@@ -5,7 +5,7 @@
 #include "json/decision_params.h"
 #include "json/infer_params.h"
 #include "json/predict_params.h"
-#include "json/token_params.h"
+#include "json/tokenize_params.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -18,47 +18,48 @@ static struct sv_decode_params decode;
 static struct sv_infer_params infer;
 static struct sv_decision_params decision;
 
-static struct sv_document *read_predict(const struct sl_buffer *body)
+static struct sv_json_document *read_predict(const struct sl_buffer *body)
 {
     return sv_predict_params_read(body, &predict, &error);
 }
 
-static struct sv_document *read_hf(const struct sl_buffer *body)
+static struct sv_json_document *read_hf(const struct sl_buffer *body)
 {
     return sv_hf_params_read(body, &predict, &error);
 }
 
-static struct sv_document *read_tokenize(const struct sl_buffer *body)
+static struct sv_json_document *read_tokenize(const struct sl_buffer *body)
 {
     return sv_tokenize_params_read(body, &tokenize, &error);
 }
 
-static struct sv_document *read_decode(const struct sl_buffer *body)
+static struct sv_json_document *read_decode(const struct sl_buffer *body)
 {
     return sv_decode_params_read(body, &decode, &error);
 }
 
-static struct sv_document *read_infer(const struct sl_buffer *body)
+static struct sv_json_document *read_infer(const struct sl_buffer *body)
 {
     return sv_infer_params_read(body, body->bytes, &infer, &error);
 }
 
-static struct sv_document *read_decision(const struct sl_buffer *body)
+static struct sv_json_document *read_decision(const struct sl_buffer *body)
 {
     return sv_decision_params_read(body, &decision, &error);
 }
 
-static struct sv_document *expect_read(struct sv_document *read(const struct sl_buffer *),
-                                       const char *text)
+static struct sv_json_document *expect_read(struct sv_json_document *read(const struct sl_buffer *),
+                                            const char *text)
 {
     const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
-    struct sv_document *document = read(&body);
+    struct sv_json_document *document = read(&body);
     cr_assert(document, "%s: %s", text, error.message);
     return document;
 }
 
-static void expect_refused(struct sv_document *read(const struct sl_buffer *), const char *text,
-                           enum sv_error_kind kind, const char *param, const char *message)
+static void expect_refused(struct sv_json_document *read(const struct sl_buffer *),
+                           const char *text, enum sv_error_kind kind, const char *param,
+                           const char *message)
 {
     const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = strlen(text)};
     error = (struct sv_error){.kind = SV_OK};
@@ -72,14 +73,14 @@ static void expect_refused(struct sv_document *read(const struct sl_buffer *), c
 
 Test(json_params, predict)
 {
-    struct sv_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
+    struct sv_json_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
     cr_assert_eq(predict.inputs.count, 1);
     cr_assert_not(predict.inputs.is_array);
     cr_assert_eq(predict.score_function, SV_SOFTMAX);
     cr_assert_not(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_DEFAULT);
     cr_assert_eq(predict.top_k, 0); /* all */
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read(read_predict,
                            "{\"inputs\":[[\"a\"],[\"bc\"]],\"raw_scores\":true,\"truncate\":true,"
@@ -91,7 +92,7 @@ Test(json_params, predict)
     cr_assert(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_LEFT);
     cr_assert(predict.tokenize.replaces_unknown);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read(read_hf, "{\"inputs\":[\"a\",\"b\",\"c\"],\"parameters\":{\"top_k\":2,"
                                     "\"function_to_apply\":\"sigmoid\",\"truncate\":true}}");
@@ -99,14 +100,14 @@ Test(json_params, predict)
     cr_assert_eq(predict.top_k, 2);
     cr_assert_eq(predict.score_function, SV_SIGMOID);
     cr_assert(predict.tokenize.truncate);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 Test(json_params, tokens)
 {
-    struct sv_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
+    struct sv_json_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
     cr_assert(tokenize.adds_special);
-    sv_document_release(document);
+    sv_json_document_release(document);
     document =
         expect_read(read_tokenize,
                     "{\"inputs\":[\"a\",\"b\"],\"add_special_tokens\":false,\"prompt_name\":null,"
@@ -114,31 +115,31 @@ Test(json_params, tokens)
     cr_assert_eq(tokenize.inputs.count, 2);
     cr_assert_not(tokenize.adds_special);
     cr_assert(tokenize.replaces_unknown);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read(read_decode, "{\"ids\":[1,2]}");
     cr_assert_eq(decode.ids.count, 1);
     cr_assert_eq(decode.ids.items[0].id_count, 2);
     cr_assert(decode.skips_special);
-    sv_document_release(document);
+    sv_json_document_release(document);
     document = expect_read(read_decode, "{\"ids\":[[1],[2,3]],\"skip_special_tokens\":false}");
     cr_assert_eq(decode.ids.count, 2);
     cr_assert_eq(decode.ids.items[1].ids[1], 3);
     cr_assert_not(decode.skips_special);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 #define TENSOR "\"name\":\"text\",\"datatype\":\"BYTES\","
 
 Test(json_params, infer)
 {
-    struct sv_document *document =
+    struct sv_json_document *document =
         expect_read(read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\",\"b\"]}]}");
     const struct sv_tensor *input = infer.inputs.items;
     cr_assert_eq(input->data.count, 2);
     cr_assert_eq(infer.outputs.count, 0);
     cr_assert_null(infer.id.data);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read(
         read_infer,
@@ -157,7 +158,7 @@ Test(json_params, infer)
     cr_assert_eq(outputs[0].kind, SV_OUTPUT_PROBS);
     cr_assert_eq(outputs[1].kind, SV_OUTPUT_LOGITS);
     cr_assert_eq(outputs[1].classification, 2);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     /* The content types of MLServer under which data are the texts themselves. */
     document = expect_read(
@@ -165,7 +166,7 @@ Test(json_params, infer)
                     "\"parameters\":{\"content_type\":\"np\"},\"shape\":[1],\"data\":[\"a\"]}],"
                     "\"outputs\":[{\"name\":\"label\",\"parameters\":{\"content_type\":\"str\"}},"
                     "{\"name\":\"probs\",\"parameters\":{\"content_type\":\"np\"}}]}");
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     /* As a client that writes out all it has, null or not. */
     document = expect_read(read_infer,
@@ -173,12 +174,12 @@ Test(json_params, infer)
                            "\"parameters\":{\"content_type\":null,\"headers\":null},\"shape\":[1],"
                            "\"data\":[\"a\"]}],\"outputs\":[]}");
     cr_assert_eq(infer.outputs.count, 0);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 Test(json_params, decisions)
 {
-    struct sv_document *document = expect_read(
+    struct sv_json_document *document = expect_read(
         read_decision,
         "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":\"one\"},"
         "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
@@ -211,7 +212,7 @@ Test(json_params, decisions)
     cr_assert_str_eq(questions[1].instructions.data, "x\ny");
     cr_assert_null(questions[1].name.data);
     cr_assert_str_eq(levels[1].label.data, "2");
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
@@ -225,7 +226,7 @@ Test(json_params, decisions)
 #define CHOICE "\"type\":\"choice\",\"instructions\":\"?\",\"choices\":"
 
 static const struct {
-    struct sv_document *(*read)(const struct sl_buffer *);
+    struct sv_json_document *(*read)(const struct sl_buffer *);
     const char *text;
     enum sv_error_kind kind;
     const char *param, *message;
@@ -409,13 +410,13 @@ Test(json_params, mistakes_are_named)
 /* ---- binary tensors -------------------------------------------------------------------------- */
 
 /* A body of JSON and the bytes after it. */
-static struct sv_document *read_binary(const char *json, const char *bytes, size_t count)
+static struct sv_json_document *read_binary(const char *json, const char *bytes, size_t count)
 {
     struct sl_buffer body = {0};
     sl_buffer_append_string(&body, json);
     sl_buffer_append(&body, bytes, count);
     error = (struct sv_error){.kind = SV_OK};
-    struct sv_document *document = sv_infer_params_read(&body, strlen(json), &infer, &error);
+    struct sv_json_document *document = sv_infer_params_read(&body, strlen(json), &infer, &error);
     sl_buffer_release(&body); /* the document owns what it needs */
     return document;
 }
@@ -426,31 +427,32 @@ static struct sv_document *read_binary(const char *json, const char *bytes, size
 Test(json_params, texts_after_the_json_are_read)
 {
     static const char bytes[] = "\x02\0\0\0hi\0\0\0\0\x02\0\0\0\xC3\xA9";
-    struct sv_document *document = read_binary(BINARY("[3,1]", "16") "}", bytes, sizeof bytes - 1);
+    struct sv_json_document *document =
+        read_binary(BINARY("[3,1]", "16") "}", bytes, sizeof bytes - 1);
     cr_assert(document, "%s", error.message);
     const struct sv_tensor *input = infer.inputs.items;
     cr_assert_eq(input->data.count, 3);
     cr_assert_str_eq(input->data.items[0].data, "hi");
     cr_assert_eq(input->data.items[1].bytes, 0);
     cr_assert_str_eq(input->data.items[2].data, "\xC3\xA9");
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 Test(json_params, outputs_are_binary_where_they_or_the_request_say_so)
 {
-    struct sv_document *document = expect_read(
+    struct sv_json_document *document = expect_read(
         read_infer, IN ",\"parameters\":{\"binary_data_output\":true},\"outputs\":[{\"name\":"
                        "\"label\",\"parameters\":{\"binary_data\":false}},{\"name\":\"probs\"}]}");
     const struct sv_output *outputs = infer.outputs.items;
     cr_assert_not(outputs[0].wants_binary);
     cr_assert(outputs[1].wants_binary);
-    sv_document_release(document);
+    sv_json_document_release(document);
     document = expect_read(read_infer, IN ",\"outputs\":[{\"name\":\"label\"},{\"name\":\"probs\","
                                           "\"parameters\":{\"binary_data\":true}}]}");
     outputs = infer.outputs.items;
     cr_assert_not(outputs[0].wants_binary);
     cr_assert(outputs[1].wants_binary);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 #define SIZE_PARAM "inputs[0].parameters.binary_data_size"
@@ -530,7 +532,7 @@ Test(json_params, counts_are_bounded)
 Test(json_params, a_body_that_is_cut_is_rejected)
 {
     static const struct {
-        struct sv_document *(*read)(const struct sl_buffer *);
+        struct sv_json_document *(*read)(const struct sl_buffer *);
         const char *text;
     } good[] = {
         {read_predict, "{\"inputs\":[[\"\\u00e9\"],[\"b\"]],\"truncate\":true}"},
@@ -548,7 +550,7 @@ Test(json_params, a_body_that_is_cut_is_rejected)
             cr_assert_null(good[i].read(&cut), "%.*s", (int)bytes, good[i].text);
             cr_assert_eq(error.kind, SV_INVALID_JSON, "%.*s", (int)bytes, good[i].text);
         }
-        sv_document_release(expect_read(good[i].read, good[i].text));
+        sv_json_document_release(expect_read(good[i].read, good[i].text));
     }
 }
 

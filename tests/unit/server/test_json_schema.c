@@ -8,16 +8,16 @@
 static struct sv_completion_params params;
 static struct sv_error error;
 
-static struct sv_document *read_text(const char *text, size_t bytes)
+static struct sv_json_document *read_text(const char *text, size_t bytes)
 {
     error = (struct sv_error){.kind = SV_OK};
     const struct sl_buffer body = {.data = (char *)(uintptr_t)text, .bytes = bytes};
     return sv_completion_params_read(&body, &params, &error);
 }
 
-static struct sv_document *expect_read(const char *text)
+static struct sv_json_document *expect_read(const char *text)
 {
-    struct sv_document *document = read_text(text, strlen(text));
+    struct sv_json_document *document = read_text(text, strlen(text));
     cr_assert(document, "%s: %s", text, error.message);
     return document;
 }
@@ -25,7 +25,7 @@ static struct sv_document *expect_read(const char *text)
 static void expect_refused(const char *text, size_t bytes, enum sv_error_kind kind,
                            const char *param, const char *message)
 {
-    struct sv_document *document = read_text(text, bytes);
+    struct sv_json_document *document = read_text(text, bytes);
     cr_assert_null(document, "%s was accepted", text);
     cr_assert_eq(error.kind, kind, "%s: kind %d: %s", text, (int)error.kind, error.message);
     cr_assert_str_eq(error.param, param, "%s", text);
@@ -34,7 +34,7 @@ static void expect_refused(const char *text, size_t bytes, enum sv_error_kind ki
 
 Test(json_schema, defaults)
 {
-    struct sv_document *document = expect_read("{\"model\":\"m\"}");
+    struct sv_json_document *document = expect_read("{\"model\":\"m\"}");
     cr_assert_str_eq(params.model.data, "m");
     cr_assert_eq(params.prompt.count, 0);
     cr_assert_eq(params.max_tokens, 16);
@@ -44,12 +44,12 @@ Test(json_schema, defaults)
     cr_assert_not(params.stream);
     cr_assert_not(params.logprobs_given);
     cr_assert_not(params.seed_given);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 Test(json_schema, everything)
 {
-    struct sv_document *document = expect_read(
+    struct sv_json_document *document = expect_read(
         "{\"model\":\"m\",\"prompt\":\"To be\",\"max_tokens\":5,\"temperature\":0.5,\"top_p\":0.9,"
         "\"top_k\":3,\"n\":2,\"best_of\":2,\"stop\":[\"\\n\",\"x\"],\"seed\":-7,\"logprobs\":0,"
         "\"echo\":true,\"stream\":true,\"stream_options\":{\"include_usage\":true},"
@@ -70,32 +70,32 @@ Test(json_schema, everything)
     cr_assert_eq(params.bias.items[0].value + params.bias.items[1].value, -98.5f);
     cr_assert(params.truncate);
     cr_assert(params.replaces_unknown);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 Test(json_schema, prompts_of_every_kind)
 {
-    struct sv_document *document = expect_read("{\"model\":\"m\",\"prompt\":[\"a\",\"\"]}");
+    struct sv_json_document *document = expect_read("{\"model\":\"m\",\"prompt\":[\"a\",\"\"]}");
     cr_assert_eq(params.prompt.count, 2);
     cr_assert_eq(params.prompt.items[1].text.bytes, 0);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read("{\"model\":\"m\",\"prompt\":[1,2,3]}");
     cr_assert_eq(params.prompt.count, 1);
     cr_assert_eq(params.prompt.items[0].id_count, 3);
     cr_assert_eq(params.prompt.items[0].ids[2], 3);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read("{\"model\":\"m\",\"prompt\":[[1],[],[2,3]]}");
     cr_assert_eq(params.prompt.count, 3);
     cr_assert_eq(params.prompt.items[1].id_count, 0);
     cr_assert_not_null(params.prompt.items[1].ids);
     cr_assert_eq(params.prompt.items[2].ids[1], 3);
-    sv_document_release(document);
+    sv_json_document_release(document);
 
     document = expect_read("{\"model\":\"m\",\"prompt\":null}");
     cr_assert_eq(params.prompt.count, 0);
-    sv_document_release(document);
+    sv_json_document_release(document);
 }
 
 /* A body and what is said about it. M stands for the model, so that only one thing is wrong. */
@@ -175,7 +175,7 @@ Test(json_schema, mistakes_are_named)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (cases[i].kind == SV_OK)
-            sv_document_release(expect_read(cases[i].text));
+            sv_json_document_release(expect_read(cases[i].text));
         else
             expect_refused(cases[i].text, strlen(cases[i].text), cases[i].kind, cases[i].param,
                            cases[i].message);
@@ -221,7 +221,7 @@ Test(json_schema, damaged_bodies)
         M "\"prompt\":[[1,2],[3]],\"stop\":[\"\\u00e9\"],\"logit_bias\":{\"1\":2},\"n\":2,"
           "\"stream\":true,\"stream_options\":{\"include_usage\":false}}";
     uint64_t seed = test_seed();
-    sv_document_release(expect_read(good));
+    sv_json_document_release(expect_read(good));
     for (size_t cut = 0; cut < sizeof good - 1; cut++)
         cr_assert_null(read_text(good, cut));
     for (int i = 0; i < 20000; i++) {
@@ -231,7 +231,7 @@ Test(json_schema, damaged_bodies)
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             bad[(seed >> 33) % (sizeof good - 1)] = (char)(seed >> 56);
         }
-        sv_document_release(read_text(bad, sizeof good - 1));
+        sv_json_document_release(read_text(bad, sizeof good - 1));
     }
 }
 

@@ -70,7 +70,7 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     struct sl_err err;
     struct sv_error error;
     int64_t reserved;
-    const struct sv_stream_options stream = {
+    const struct sv_sse_stream_options stream = {
         .head = {"id", "m", "fp", 0}, .choices = choices, .on_space = room};
     if (!sv_scheduler_admit(fixture.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
                             &reserved, &error))
@@ -86,7 +86,7 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
                                             .deadline_ns = deadline_ns,
                                             .usage = {.depth = 2}};
     if (streams)
-        EXPECT_OK((ask->task.stream = sv_stream_create(&stream, &err)), err);
+        EXPECT_OK((ask->task.stream = sv_sse_stream_create(&stream, &err)), err);
     sv_scheduler_submit_completion(fixture.scheduler, ref, &ask->task);
     return ask;
 }
@@ -95,7 +95,7 @@ static void ask_destroy(struct ask *ask)
 {
     for (int i = 0; i < ask->task.count; i++)
         sl_generation_destroy(ask->sequences[i].generation);
-    sv_stream_destroy(ask->task.stream);
+    sv_sse_stream_destroy(ask->task.stream);
     sv_request_release(ask->task.request);
     free(ask);
 }
@@ -216,12 +216,12 @@ static void open_impatient(void)
 }
 
 /* Reads a stream to its end; how many bytes it had. */
-static size_t read_stream(struct sv_stream *stream)
+static size_t read_stream(struct sv_sse_stream *stream)
 {
     char bytes[4096];
     size_t total = 0;
     for (int idle = 0; idle < SCHEDULER_WAIT_MS; idle++) {
-        ssize_t taken = sv_stream_pull(stream, bytes, sizeof bytes);
+        ssize_t taken = sv_sse_stream_pull(stream, bytes, sizeof bytes);
         if (taken == SV_PULL_END)
             return total;
         cr_assert_geq(taken, 0);
@@ -241,7 +241,7 @@ Test(scheduler, a_slow_reader_stops_only_itself, .init = open_impatient)
 
     struct ask *slow, *quick;
     cr_assert(slow = submit(1, 1, 100000, true));
-    while (!sv_stream_has_begun(slow->task.stream))
+    while (!sv_sse_stream_has_begun(slow->task.stream))
         (void)usleep(1000);
     cr_assert(quick = submit(2, 1, QUICK, false));
     scheduler_fixture_wait(&quick->task.finished);

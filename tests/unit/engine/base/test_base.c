@@ -221,10 +221,10 @@ static void tally_piece(void *ctx, int first, int last, int worker)
     atomic_store(&t->busy[worker], false);
 }
 
-static void check_tally(struct sl_pool *pool, int count, int grain)
+static void check_tally(struct sl_thread_pool *pool, int count, int grain)
 {
-    struct tally t = {.grain = grain, .count = count, .workers = sl_pool_threads(pool)};
-    sl_parallel(pool, count, grain, tally_piece, &t);
+    struct tally t = {.grain = grain, .count = count, .workers = sl_thread_pool_size(pool)};
+    sl_parallel_for(pool, count, grain, tally_piece, &t);
     cr_assert_not(atomic_load(&t.wrong), "%d by %d", count, grain);
     for (int i = 0; i < ROWS_MAX; i++)
         cr_assert_eq(atomic_load(&t.visits[i]), i < count, "row %d of %d by %d", i, count, grain);
@@ -236,15 +236,15 @@ Test(pool, every_row_once)
     static const int grains[] = {1, 2, 7, 64, ROWS_MAX, INT_MAX};
     struct sl_err err;
     for (int threads = 1; threads <= WORKERS_MAX; threads *= 2) {
-        struct sl_pool *pool;
-        EXPECT_OK((pool = sl_pool_create(threads, &err)), err);
-        cr_assert_eq(sl_pool_threads(pool), threads);
+        struct sl_thread_pool *pool;
+        EXPECT_OK((pool = sl_thread_pool_create(threads, &err)), err);
+        cr_assert_eq(sl_thread_pool_size(pool), threads);
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             for (size_t g = 0; g < sizeof grains / sizeof *grains; g++)
                 check_tally(pool, counts[c], grains[g]);
-        sl_pool_destroy(pool);
+        sl_thread_pool_destroy(pool);
     }
-    sl_pool_destroy(NULL);
+    sl_thread_pool_destroy(NULL);
 }
 
 /* Plain memory, no atomics: the pool alone must make what one batch wrote visible to the next. */
@@ -267,17 +267,17 @@ static void copy_back(void *ctx, int first, int last, int worker)
 static void run_many(int threads, int rounds, int *rows)
 {
     struct sl_err err;
-    struct sl_pool *pool;
-    EXPECT_OK((pool = sl_pool_create(threads, &err)), err);
+    struct sl_thread_pool *pool;
+    EXPECT_OK((pool = sl_thread_pool_create(threads, &err)), err);
     for (int i = 0; i < ROWS_MAX; i++)
         rows[i] = i;
     for (int round = 0; round < rounds; round++) {
-        sl_parallel(pool, ROWS_MAX, 1 + round % 400, add_neighbour, rows);
-        sl_parallel(pool, ROWS_MAX, 1 + round % 90, copy_back, rows);
+        sl_parallel_for(pool, ROWS_MAX, 1 + round % 400, add_neighbour, rows);
+        sl_parallel_for(pool, ROWS_MAX, 1 + round % 90, copy_back, rows);
         if (round % 256 == 255)
             (void)usleep(200); /* long enough for the others to fall asleep */
     }
-    sl_pool_destroy(pool);
+    sl_thread_pool_destroy(pool);
 }
 
 Test(pool, batches_see_each_other)
@@ -303,17 +303,17 @@ static void note_worker(void *ctx, int first, int last, int worker)
 Test(pool, everybody_works)
 {
     struct sl_err err;
-    struct sl_pool *pool;
-    EXPECT_OK((pool = sl_pool_create(4, &err)), err);
+    struct sl_thread_pool *pool;
+    EXPECT_OK((pool = sl_thread_pool_create(4, &err)), err);
     (void)usleep(20000); /* all are asleep by now, and have to be woken */
     atomic_uint seen = 0;
-    sl_parallel(pool, 40, 1, note_worker, &seen);
+    sl_parallel_for(pool, 40, 1, note_worker, &seen);
     cr_assert_eq(atomic_load(&seen), 0xfu);
     (void)usleep(1000);
     atomic_store(&seen, 0);
-    sl_parallel(pool, 1, 1, note_worker, &seen);
+    sl_parallel_for(pool, 1, 1, note_worker, &seen);
     cr_assert_eq(atomic_load(&seen), 1u, "one piece needs no other thread");
-    sl_pool_destroy(pool);
+    sl_thread_pool_destroy(pool);
 }
 
 Test(pool, says_when_threads_cannot_start)
@@ -324,7 +324,7 @@ Test(pool, says_when_threads_cannot_start)
     struct rlimit limit = {.rlim_cur = 256 << 20, .rlim_max = 256 << 20};
     struct sl_err err;
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    EXPECT_FAIL(sl_pool_create(500, &err), err, SL_NO_MEMORY, "of 500");
+    EXPECT_FAIL(sl_thread_pool_create(500, &err), err, SL_NO_MEMORY, "of 500");
 #endif
 }
 

@@ -1,5 +1,5 @@
 /* test_compressed.c - files that are plain, gzip or xz, whole and in pieces, sound and not. */
-#include "data/compressed.h"
+#include "data/compressed_file.h"
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "support/test.h"
@@ -104,33 +104,33 @@ static void text_fill(char *text, size_t count)
 static void expect_pieces(const char *what, const char *text, size_t count, size_t piece)
 {
     struct sl_err err;
-    struct sl_source *source = NULL;
+    struct sl_compressed_reader *source = NULL;
     char *buffer = malloc(piece);
     size_t done = 0, got = piece;
     cr_assert(buffer);
-    EXPECT_OK((source = sl_source_open(path, NULL, 0, &err)), err);
+    EXPECT_OK((source = sl_compressed_reader_open(path, NULL, 0, &err)), err);
     while (got == piece) {
-        EXPECT_OK(sl_source_read(source, buffer, piece, &got, &err), err);
+        EXPECT_OK(sl_compressed_reader_read(source, buffer, piece, &got, &err), err);
         cr_assert_leq(got, count - done, "%s: more than was packed", what);
         cr_assert(got == 0 || memcmp(buffer, text + done, got) == 0, "%s at %zu", what, done);
         done += got;
     }
     cr_assert_eq(done, count, "%s: %zu of %zu bytes", what, done, count);
-    EXPECT_OK(sl_source_read(source, buffer, piece, &got, &err), err);
+    EXPECT_OK(sl_compressed_reader_read(source, buffer, piece, &got, &err), err);
     cr_assert_eq(got, 0, "%s: goes on after its end", what);
-    sl_source_close(source);
+    sl_compressed_reader_close(source);
     free(buffer);
 }
 
 static void expect_whole(const char *what, const char *text, size_t count)
 {
     struct sl_err err;
-    struct sl_unpacked file = {0};
-    EXPECT_OK(sl_unpacked_open(&file, path, &err), err);
+    struct sl_decompressed_file file = {0};
+    EXPECT_OK(sl_decompressed_file_open(&file, path, &err), err);
     cr_assert_eq(file.size, count, "%s: %zu of %zu bytes", what, file.size, count);
     cr_assert(count == 0 ? !file.data : memcmp(file.data, text, count) == 0, "%s", what);
-    sl_unpacked_close(&file);
-    sl_unpacked_close(&file);
+    sl_decompressed_file_close(&file);
+    sl_decompressed_file_close(&file);
 }
 
 static const size_t sizes[] = {0, 1, 100, 65535, 65536, 65537, 300000};
@@ -173,7 +173,7 @@ Test(compressed, streams_of_xz_may_be_padded, .init = setup, .fini = teardown)
 {
     static struct bytes b;
     struct sl_err err;
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     b.count = 0;
     xz_add(&b, "one ", 4);
     bytes_add(&b, "\0\0\0\0\0\0\0\0", 8);
@@ -183,7 +183,7 @@ Test(compressed, streams_of_xz_may_be_padded, .init = setup, .fini = teardown)
     expect_whole("padded xz", "one two", 7);
     bytes_add(&b, "\0\0\0", 3);
     file_write(&b);
-    EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT,
+    EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT,
                 "3 bytes that are not xz follow the xz data");
 }
 
@@ -198,13 +198,13 @@ Test(compressed, every_truncation_is_rejected, .init = setup, .fini = teardown)
         for (size_t count = kinds[kind].magic_bytes; count < whole.count; count++) {
             char want[64];
             struct sl_err err;
-            struct sl_unpacked file = {0};
+            struct sl_decompressed_file file = {0};
             part.count = 0;
             bytes_add(&part, whole.data, count);
             file_write(&part);
             (void)snprintf(want, sizeof want, "truncated %s data: the file ends after %zu",
                            kinds[kind].name, count);
-            EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, want);
+            EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT, want);
             cr_assert_null(file.data);
         }
     }
@@ -216,7 +216,7 @@ Test(compressed, trailing_data_is_rejected, .init = setup, .fini = teardown)
     for (int kind = FIRST_PACKED; kind < KINDS; kind++) {
         char want[96];
         struct sl_err err;
-        struct sl_unpacked file = {0};
+        struct sl_decompressed_file file = {0};
         b.count = 0;
         kinds[kind].add(&b, "text", 4);
         (void)snprintf(want, sizeof want,
@@ -224,7 +224,7 @@ Test(compressed, trailing_data_is_rejected, .init = setup, .fini = teardown)
                        kinds[kind].name, kinds[kind].name, b.count);
         bytes_add(&b, "garbage", 7);
         file_write(&b);
-        EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, want);
+        EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT, want);
     }
 }
 
@@ -233,22 +233,23 @@ Test(compressed, damage_is_noticed, .init = setup, .fini = teardown)
 {
     static struct bytes b;
     struct sl_err err;
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     b.count = 0;
     xz_add(&b, "a text of some words", 20);
     for (size_t i = 6; i < b.count; i++) {
         b.data[i] ^= 1;
         file_write(&b);
-        EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, "xz data");
+        EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT, "xz data");
         b.data[i] ^= 1;
     }
     b.count = 0;
     gzip_add(&b, "a text of some words", 20);
     b.data[b.count - 8] ^= 1;
     file_write(&b);
-    EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT,
+    EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT,
                 "the gzip data is damaged near byte offset ");
-    EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_CORRUPT, "incorrect data check");
+    EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_CORRUPT,
+                "incorrect data check");
 }
 
 Test(compressed, a_file_unpacks_to_its_limit_and_no_further, .init = setup, .fini = teardown)
@@ -259,21 +260,21 @@ Test(compressed, a_file_unpacks_to_its_limit_and_no_further, .init = setup, .fin
     static struct bytes b;
     for (int kind = 0; kind < KINDS; kind++) {
         struct sl_err err;
-        struct sl_source *source = NULL;
+        struct sl_compressed_reader *source = NULL;
         size_t got = 0;
         b.count = 0;
         kinds[kind].add(&b, zeros, BYTES);
         file_write(&b);
-        EXPECT_OK((source = sl_source_open(path, NULL, BYTES, &err)), err);
-        EXPECT_OK(sl_source_read(source, buffer, BYTES, &got, &err), err);
+        EXPECT_OK((source = sl_compressed_reader_open(path, NULL, BYTES, &err)), err);
+        EXPECT_OK(sl_compressed_reader_read(source, buffer, BYTES, &got, &err), err);
         cr_assert_eq(got, BYTES);
-        sl_source_close(source);
-        EXPECT_OK((source = sl_source_open(path, NULL, LIMIT, &err)), err);
-        EXPECT_OK(sl_source_read(source, buffer, LIMIT, &got, &err), err);
-        EXPECT_FAIL(sl_source_read(source, buffer, 1, &got, &err), err, SL_BAD_INPUT,
+        sl_compressed_reader_close(source);
+        EXPECT_OK((source = sl_compressed_reader_open(path, NULL, LIMIT, &err)), err);
+        EXPECT_OK(sl_compressed_reader_read(source, buffer, LIMIT, &got, &err), err);
+        EXPECT_FAIL(sl_compressed_reader_read(source, buffer, 1, &got, &err), err, SL_BAD_INPUT,
                     kind == PLAIN ? "larger than the limit of 100000 bytes"
                                   : "larger than the limit of 100000 bytes when unpacked");
-        sl_source_close(source);
+        sl_compressed_reader_close(source);
     }
 }
 
@@ -284,7 +285,7 @@ Test(compressed, xz_above_the_memory_limit_is_rejected, .init = setup, .fini = t
 
     static struct bytes b;
     struct sl_err err;
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     b.count = 0;
     xz_add(&b, "text", 4);
     unsigned char *header = b.data + HEADER;
@@ -296,7 +297,7 @@ Test(compressed, xz_above_the_memory_limit_is_rejected, .init = setup, .fini = t
     for (size_t i = 0; i < 4; i++)
         header[size - 4 + i] = (unsigned char)(sum >> (8 * i));
     file_write(&b);
-    EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, SL_BAD_INPUT,
+    EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, SL_BAD_INPUT,
                 "unpacking this xz data takes 1024 MiB of memory, at most 256 are allowed");
 }
 
@@ -314,13 +315,15 @@ static const struct {
 Test(compressed, other_formats_are_rejected_by_name, .init = setup, .fini = teardown)
 {
     struct sl_err err;
-    struct sl_unpacked file = {0};
+    struct sl_decompressed_file file = {0};
     for (size_t i = 0; i < COUNT(bad_files); i++) {
         if (bad_files[i].text)
             test_write_file(path, bad_files[i].text);
-        EXPECT_FAIL(sl_unpacked_open(&file, path, &err), err, bad_files[i].code, bad_files[i].want);
+        EXPECT_FAIL(sl_decompressed_file_open(&file, path, &err), err, bad_files[i].code,
+                    bad_files[i].want);
     }
-    EXPECT_FAIL(sl_unpacked_open(&file, directory, &err), err, SL_BAD_INPUT, "not a regular file");
+    EXPECT_FAIL(sl_decompressed_file_open(&file, directory, &err), err, SL_BAD_INPUT,
+                "not a regular file");
 }
 
 /* ---- who reads them ------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* test_corpus.c - text files as tokens, their parts, and the windows cut from them. */
 #include "data/corpus.h"
-#include "data/windows.h"
+#include "data/token_windows.h"
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 

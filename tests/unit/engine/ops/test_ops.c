@@ -220,7 +220,7 @@ static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_gather(struct sl_tape *t, struct inputs *in)
 {
-    return sl_take_rows(t, in->tensors[0], &some);
+    return sl_gather_rows(t, in->tensors[0], &some);
 }
 
 static struct sl_tensor *use_complement(struct sl_tape *t, struct inputs *in)
@@ -376,7 +376,7 @@ static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_drop(struct sl_tape *t, struct inputs *in)
 {
-    return sl_drop(t, in->tensors[0], 0.3f);
+    return sl_dropout_apply(t, in->tensors[0], 0.3f);
 }
 
 static struct sl_tensor *use_attend_log(struct sl_tape *t, struct inputs *in)

@@ -193,7 +193,7 @@ Test(tokenizer_trainer, texts_add_up)
     EXPECT_OK(sl_tokenizer_trainer_add(learner, "ie the", 6, &err), err);
     cr_assert_eq(sl_tokenizer_trainer_stats(learner).words, 4);
     cr_assert_eq(sl_tokenizer_trainer_stats(learner).distinct, 3);
-    cr_assert_eq(sl_tokenizer_trainer_stats(learner).forgotten, 0);
+    cr_assert_eq(sl_tokenizer_trainer_stats(learner).pruned_max_count, 0);
     struct sl_tokenizer *tokens = NULL;
     EXPECT_OK((tokens = sl_tokenizer_trainer_finish(learner, &err)), err);
     expect_pieces(tokens, "[PAD]\n[START]\n[UNK]\nthe\nie\nmov\n");
@@ -254,7 +254,7 @@ Test(tokenizer_trainer, rare_words_are_forgotten_first)
     }
     struct sl_tokenizer_trainer_stats facts = sl_tokenizer_trainer_stats(learner);
     cr_assert_eq(facts.words, 2 + RARE + 3 * RARE / BETWEEN);
-    cr_assert_eq(facts.forgotten, 1);
+    cr_assert_eq(facts.pruned_max_count, 1);
     cr_assert_lt(facts.distinct, RARE / 2);
     struct sl_tokenizer *tokens = NULL;
     EXPECT_OK((tokens = sl_tokenizer_trainer_finish(learner, &err)), err);

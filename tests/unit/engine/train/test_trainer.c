@@ -183,8 +183,9 @@ static double loss_on(struct sl_trainer *trainer, enum sl_split part)
     struct sl_evaluation e;
     struct sl_err err;
     const struct sl_policy as_trained = {0};
-    EXPECT_OK(sl_evaluate(sl_trainer_model(trainer), sl_trainer_dataloader(trainer)->parts[part],
-                          &as_trained, &e, &err),
+    EXPECT_OK(sl_evaluate_corpus(sl_trainer_model(trainer),
+                                 sl_trainer_dataloader(trainer)->parts[part], &as_trained, &e,
+                                 &err),
               err);
     return e.loss;
 }
@@ -260,14 +261,15 @@ Test(trainer, a_run_reports_every_step_evaluation_and_save)
     sl_engine_destroy(engine);
 }
 
-/* -- sl_evaluate ------------------------------------------------------------------------------ */
+/* -- sl_evaluate_corpus
+ * ------------------------------------------------------------------------------ */
 
 struct tally {
     double loss;
     int64_t tokens, layers;
 };
 
-/* What sl_evaluate should find, from the logits that a session serves. */
+/* What sl_evaluate_corpus should find, from the logits that a session serves. */
 static struct tally tally_served(const struct sl_model *m, struct sl_span part)
 {
     struct sl_err err;
@@ -330,8 +332,8 @@ static void check_evaluation(const struct sl_arch *arch, const struct sl_policy 
     struct sl_model *m = open_model(engines[0]), *again = open_model(engines[1]);
     EXPECT_OK(sl_corpus_open(&text, dirs.corpus, m->tokenizer, &err), err);
     struct sl_span part = {text.ids, 1000};
-    EXPECT_OK(sl_evaluate(m, part, policy, &one, &err), err);
-    EXPECT_OK(sl_evaluate(again, part, policy, &three, &err), err);
+    EXPECT_OK(sl_evaluate_corpus(m, part, policy, &one, &err), err);
+    EXPECT_OK(sl_evaluate_corpus(again, part, policy, &three, &err), err);
     cr_expect_eq(bits_of(one.loss), bits_of(three.loss), "%s: threads", arch->name);
     cr_expect_eq(bits_of(one.gate_mean), bits_of(three.gate_mean), "%s: threads", arch->name);
     cr_expect_eq(bits_of(one.layers_mean), bits_of(three.layers_mean), "%s: threads", arch->name);

@@ -1,0 +1,158 @@
+/* print_classifications.c - classified texts as a table, as rows, or as JSON. */
+#include "sluicectl/print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One text's part of the outputs of a response. */
+struct classification {
+    const char *text;
+    const json_t *top; /* value:class:label, of all texts */
+    size_t first, count;
+    double depth;
+    int64_t tokens_cut;
+};
+
+static const json_t *output(const json_t *response, const char *name)
+{
+    const json_t *outputs = json_object_get(response, "outputs");
+    for (size_t i = 0; i < json_array_size(outputs); i++) {
+        const json_t *one = json_array_get(outputs, i);
+        const char *own = json_string_value(json_object_get(one, "name"));
+        if (own && strcmp(own, name) == 0)
+            return json_object_get(one, "data");
+    }
+    return NULL;
+}
+
+/* Splits value:class:label. */
+static const char *label_of(const json_t *item, double *value)
+{
+    char *rest;
+    const char *text = json_string_value(item);
+    *value = strtod(text ? text : "", &rest);
+    rest += *rest == ':';
+    (void)strtol(rest, &rest, 10);
+    return rest + (*rest == ':');
+}
+
+static void print_object(const struct classification *v)
+{
+    json_t *labels = json_array();
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        const char *label = label_of(json_array_get(v->top, v->first + i), &value);
+        (void)json_array_append_new(labels,
+                                    json_pack("{s:s, s:f}", "label", label, "score", value));
+    }
+    json_t *object = json_pack("{s:s, s:o, s:f, s:I}", "text", v->text, "labels", labels, "depth",
+                               v->depth, "tokens_cut", (json_int_t)v->tokens_cut);
+    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    (void)putchar('\n');
+    json_decref(object);
+}
+
+/* Rounded to six digits a score near 1 would be 1, which no classifier means. */
+static const char *read_label(const struct classification *v, size_t index, double *score)
+{
+    static const double score_max = 0.999999;
+    const char *label = label_of(json_array_get(v->top, v->first + index), score);
+    *score = *score < score_max ? *score : score_max;
+    return label;
+}
+
+/* A line for each label; the first has the text. */
+static void print_lines(const struct classification *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        const char *label = read_label(v, i, &value);
+        if (i == 0)
+            (void)printf("%-20s %11.6g %7.2f  %s%s\n", label, value, v->depth, v->text,
+                         v->tokens_cut > 0 ? "  [cut]" : "");
+        else
+            (void)printf("%-20s %11.6g\n", label, value);
+    }
+}
+
+/* Tabs and line ends become blanks. */
+static void print_cell(const char *text, char end)
+{
+    for (; *text; text++)
+        (void)putchar(strchr("\t\r\n", *text) ? ' ' : *text);
+    (void)putchar(end);
+}
+
+static void print_rows(const struct classification *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        double value;
+        print_cell(read_label(v, i, &value), '\t');
+        (void)printf("%.6g\t", value);
+        print_cell(v->text, '\n');
+    }
+}
+
+static void print_classification(struct class_printer *printer,
+                                 const struct classification *classification)
+{
+    static void (*const print[])(const struct classification *) = {
+        [PRINT_TABLE] = print_lines, [PRINT_ROWS] = print_rows, [PRINT_OBJECTS] = print_object};
+
+    if (printer->texts == 0 && printer->format == PRINT_TABLE)
+        (void)printf("%-20s %11s %7s  %s\n", "LABEL", "SCORE", "DEPTH", "TEXT");
+    print[printer->format](classification);
+    printer->texts++;
+    printer->truncated += classification->tokens_cut > 0;
+}
+
+bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
+                   const char *const *texts, int count, struct client_error *failure)
+{
+    json_error_t error;
+    json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
+    const json_t *top = output(response, "probs"), *depths = output(response, "depth");
+    const json_t *cut = output(response, "truncated");
+    size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
+    bool good = classes > 0 && json_array_size(depths) == texts_count &&
+                json_array_size(cut) == texts_count;
+    for (size_t i = 0; good && i < texts_count; i++) {
+        const struct classification classification = {
+            .text = texts[i],
+            .top = top,
+            .first = i * classes,
+            .count = classes,
+            .depth = json_number_value(json_array_get(depths, i)),
+            .tokens_cut = json_integer_value(json_array_get(cut, i))};
+        print_classification(printer, &classification);
+    }
+    json_decref(response);
+    return good ||
+           client_error_set(failure, EXIT_FAILED, "malformed response: no classification in it");
+}
+
+bool print_info(struct print_info *info, const struct sl_buffer *body, struct client_error *failure)
+{
+    json_error_t error;
+    json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
+    const json_t *limits = json_object_get(response, "sluice");
+    const char *model = json_string_value(json_object_get(response, "model_id"));
+    int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
+    int64_t bytes = json_integer_value(json_object_get(limits, "max_body_bytes"));
+    char *copy = model ? strdup(model) : NULL;
+    json_decref(response);
+    *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};
+    if (copy && texts > 0 && bytes > 0)
+        return true;
+    print_info_release(info);
+    return client_error_set(failure, EXIT_FAILED,
+                            "malformed response of /info: model or limits are missing");
+}
+
+void print_info_release(struct print_info *info)
+{
+    free(info->model);
+    *info = (struct print_info){0};
+}

@@ -1,0 +1,74 @@
+/* command.h - the commands of `sluice`. Each takes the arguments after its name. It returns false
+ * and sets err when it fails; main prints the error. */
+#pragma once
+
+#include "base/option_parser.h"
+#include "sluice/engine.h"
+#include "sluice/tokenizer.h"
+
+struct sl_model;
+
+/* A command. sluice.c lists all of them. */
+struct command {
+    const char *name, *operands, *help;
+    bool (*run)(int count, char **words, struct sl_err *err);
+    void (*print_help)(const char *operand); /* prints --help; operand: the first one, or NULL */
+    /* Checks the first operand; NULL: it is not checked. */
+    bool (*check_operand)(const char *operand, struct sl_err *err);
+};
+
+extern const struct command command_train, command_init, command_eval, command_generate,
+    command_classify, command_inspect, command_bench, command_vocab, command_vectors;
+
+/* Options of every command that runs a model. */
+#define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
+#define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
+    {"threads",                                                                                    \
+     "N",                                                                                          \
+     "threads to compute with; 0: as many as affinity and cgroup allow [0]",                       \
+     SL_OPTION_INT,                                                                                \
+     offsetof(type, threads),                                                                      \
+     0,                                                                                            \
+     1024},                                                                                        \
+        {"isa",                                                                                    \
+         "LEVEL",                                                                                  \
+         "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",                      \
+         SL_OPTION_STRING,                                                                         \
+         offsetof(type, isa),                                                                      \
+         0,                                                                                        \
+         0},                                                                                       \
+    {                                                                                              \
+        "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
+    }
+
+/* Prints the usage and the options of a command. */
+void command_help(const struct command *command, struct sl_option_parser *parser);
+
+/* Creates the engine that --threads and --isa ask for. */
+struct sl_engine *command_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;
+
+/* Opens the model in a directory. */
+struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Exactly one of --corpus and --data must be given. */
+bool command_check_source(const char *corpus, const char *data, struct sl_err *err) SL_MUST_CHECK;
+
+/* Parses the value of --truncate; NULL means the model's. */
+bool command_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* An option, and whether the command line has it. */
+struct option_given {
+    const char *name;
+    bool given;
+};
+
+/* The first option of the list that was given; NULL: none. The list ends with a row of zeros. */
+const char *first_option_given(const struct option_given *options);
+
+/* Fails because the option needs --data. */
+bool fail_needs_data(const char *option, struct sl_err *err);
+
+/* Fails with the command's usage. */
+bool command_usage(const struct command *command, struct sl_err *err);

@@ -1,0 +1,316 @@
+/* command_eval.c - `sluice eval`: loss or accuracy of a model, and how much of it was computed. */
+#include "base/option_parser.h"
+#include "checkpoint/model_config.h"
+#include "cli/command.h"
+#include "cli/label_metrics.h"
+#include "data/corpus.h"
+#include "train/evaluate.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *corpus, *data, *labels, *part, *isa;
+    const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
+    struct sl_record_options columns;
+    double train_fraction, validation_fraction; /* 0: not given */
+    const char *truncate;
+    enum sl_truncation truncation; /* from `truncate` */
+    bool oracle, dense, json;
+    int threads;
+};
+
+static const struct sl_option rows[] = {
+    {"corpus", "FILE", "text for a language model, split as in training", SL_OPTION_STRING,
+     offsetof(struct arguments, corpus), 0, 0},
+    {"data", "FILE", "labelled texts for a classifier: TSV, CSV or JSON Lines, also .gz or .xz",
+     SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
+    {"labels", "FILE",
+     "translate the labels of --data, one per line: its label TAB the model's [none]",
+     SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
+    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
+     offsetof(struct arguments, columns.label), 0, 0},
+    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
+     SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
+    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
+     offsetof(struct arguments, columns.format), 0, 0},
+    {"truncate", "SIDE",
+     "side from which to cut texts that are too long: left or right [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
+    {"split", "NAME", "part of --corpus: train, validation or test [validation]", SL_OPTION_STRING,
+     offsetof(struct arguments, part), 0, 0},
+    {"gate", "MODE", "gate mode: soft, hard or mixed [the model's]", SL_OPTION_STRING,
+     offsetof(struct arguments, gate), 0, 0},
+    {"gate-limit", "P",
+     "with mixed gates: skip a block when the skip probability is at least P [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, gate_limit), 0, 0},
+    {"exit-threshold", "P",
+     "early exit: exit above this confidence; 0 or 1: never exit early [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
+    {"exit-oracle", NULL,
+     "for comparison: compute exited tokens in full for later keys, as the early-exit paper "
+     "measures",
+     SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
+    {"dense", NULL, "for checks: compute skipped blocks too and multiply them by zero",
+     SL_OPTION_FLAG, offsetof(struct arguments, dense), 0, 0},
+    {"train-fraction", "X", "fraction of --corpus for training [0.8]", SL_OPTION_REAL,
+     offsetof(struct arguments, train_fraction), 0.01, 0.99},
+    {"validation-fraction", "X", "fraction of --corpus for validation, after that [0.1]",
+     SL_OPTION_REAL, offsetof(struct arguments, validation_fraction), 0.001, 0.99},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(const char *operand)
+{
+    (void)operand;
+    command_help(&command_eval, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+}
+
+/* Sets one option of the policy. Fails if the architecture does not have it. */
+static bool choose(const struct sl_model *m, struct sl_policy *policy, const char *option,
+                   const char *text, struct sl_err *err)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s", option);
+    for (char *at = name; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    const struct sl_param *row = sl_param_find(sl_policy_rows(m->arch), name);
+    if (!text)
+        return true;
+    if (!row)
+        return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on %s models", option, m->arch->name);
+    return sl_option_set_param(row, policy->own, text, err);
+}
+
+static bool choose_policy(const struct arguments *a, const struct sl_model *m,
+                          struct sl_policy *policy, struct sl_err *err)
+{
+    policy->dense = a->dense;
+    return choose(m, policy, "gate", a->gate, err) &&
+           choose(m, policy, "gate-limit", a->gate_limit, err) &&
+           choose(m, policy, "exit-threshold", a->exit_threshold, err) &&
+           choose(m, policy, "exit-oracle", a->oracle ? "true" : NULL, err);
+}
+
+/* Options that choose a part of --corpus would have no effect on --data. */
+static bool check_part(const struct arguments *a, struct sl_err *err)
+{
+    const char *option = first_option_given(
+        (const struct option_given[]){{"split", a->part},
+                                      {"train-fraction", a->train_fraction > 0.0},
+                                      {"validation-fraction", a->validation_fraction > 0.0},
+                                      {0}});
+    return !a->data || !option ||
+           sl_fail(err, SL_BAD_INPUT, "--%s needs --corpus; of --data, all texts are evaluated",
+                   option);
+}
+
+static bool check_labelled(const struct arguments *a, struct sl_err *err)
+{
+    const char *option =
+        first_option_given((const struct option_given[]){{"labels", a->labels},
+                                                         {"label", a->columns.label},
+                                                         {"text", a->columns.text},
+                                                         {"format", a->columns.format},
+                                                         {"truncate", a->truncate},
+                                                         {0}});
+    return a->data || !option || fail_needs_data(option, err);
+}
+
+static bool choose_part(const char *name, enum sl_split *part, struct sl_err *err)
+{
+    static const char *const parts[SL_SPLITS] = {"train", "validation", "test"};
+    for (int i = 0; i < SL_SPLITS; i++)
+        if (strcmp(name, parts[i]) == 0) {
+            *part = (enum sl_split)i;
+            return true;
+        }
+    return sl_fail(err, SL_BAD_INPUT, "invalid --split '%s': expected train, validation or test",
+                   name);
+}
+
+/* `labels` is NULL unless the model is a classifier. */
+struct outcome {
+    struct sl_evaluation e;
+    struct label_metrics *labels;
+};
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static double bits_of(const struct sl_evaluation *e)
+{
+    return e->loss / log(2.0);
+}
+
+/* Fraction of token-layer operations that did not run. */
+static double skipped_of(const struct sl_model *m, const struct sl_evaluation *e)
+{
+    return 1.0 - e->layers_mean / m->config.depth;
+}
+
+static void print_depth(const struct sl_model *m, const struct sl_evaluation *e, bool all_tokens)
+{
+    printf("depth %.3f of %d, %.1f %% of token-layer operations skipped\n", e->layers_mean,
+           m->config.depth, 100.0 * skipped_of(m, e));
+    if (isfinite(e->gate_mean))
+        printf("gate mean %.4f, open %.4f\n", e->gate_mean, e->active_mean);
+    else if (isfinite(e->active_mean))
+        printf("fraction of blocks after the first that ran: %.4f\n", e->active_mean);
+    if (isfinite(e->halting_depth) && all_tokens)
+        printf("halting depth %.3f steps, of first tokens %.3f\n", e->halting_depth,
+               e->halting_depth_first);
+    else if (isfinite(e->halting_depth))
+        printf("halting depth of first tokens %.3f steps; --dense measures all tokens\n",
+               e->halting_depth_first);
+}
+
+static void print_text(const struct sl_model *m, const struct outcome *o, bool dense)
+{
+    const struct sl_evaluation *e = &o->e;
+    bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
+    if (classifier)
+        printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
+               100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
+               e->seconds);
+    else
+        printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
+               bits_of(e), (long long)e->tokens, e->seconds);
+    print_depth(m, e, dense || !classifier);
+    if (o->labels)
+        label_metrics_print(m, o->labels);
+}
+
+static void print_json(const struct sl_model *m, const struct outcome *outcome)
+{
+    const struct sl_evaluation *e = &outcome->e;
+    json_t *o = json_pack(
+        "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
+        number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
+        "bits_per_token", number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean",
+        e->layers_mean, "layer_ops_skipped", skipped_of(m, e), "gate_mean", number(e->gate_mean),
+        "gate_open_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
+        "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
+    if (outcome->labels)
+        (void)json_object_set_new(o, "labels", label_metrics_json(m, outcome->labels));
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
+    printf("%s\n", text ? text : "");
+    free(text);
+    json_decref(o);
+}
+
+/* The model's labels as the data spells them. */
+static bool list_labels(const struct sl_model *m, const char *path, struct sl_labels *labels,
+                        struct sl_err *err)
+{
+    bool ok = !path || sl_labels_read(labels, path, err);
+    for (int i = 0; i < m->config.classes && ok && !path; i++)
+        ok = sl_labels_add(labels, m->labels[i], strlen(m->labels[i]), err);
+    if (!ok)
+        return false;
+    bool same = labels->count == m->config.classes;
+    for (int i = 0; i < m->config.classes && same; i++)
+        same = strcmp(labels->list[i].name, m->labels[i]) == 0;
+    return same || sl_fail(err, SL_BAD_INPUT,
+                           "--labels: '%s' does not list the model's labels in "
+                           "their order; `sluice inspect` prints them",
+                           path);
+}
+
+static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
+                     struct outcome *o, struct sl_err *err)
+{
+    struct sl_labels labels = {0};
+    struct sl_dataset set = {0};
+    struct sl_dataset_encoding encoding = {.context = m->config.context_length,
+                                           .truncation = a->truncation,
+                                           .unknown = SL_UNKNOWN_REPLACE};
+    bool ok = list_labels(m, a->labels, &labels, err) &&
+              sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
+              sl_dataset_encode(&set, m->tokenizer, &encoding, err);
+    int32_t *predicted = ok ? calloc((size_t)set.count, sizeof *predicted) : NULL;
+    ok = ok && (predicted || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
+         sl_evaluate_labelled(m, &set, policy, &o->e, predicted, err);
+    o->labels = ok ? label_metrics_count(&set, predicted, m->config.classes, err) : NULL;
+    ok = o->labels != NULL;
+    free(predicted);
+    if (ok && set.truncated > 0 && !a->json)
+        printf("%d of %d texts were truncated to %d tokens\n", set.truncated, set.count,
+               m->config.context_length);
+    sl_dataset_close(&set);
+    sl_labels_release(&labels);
+    return ok;
+}
+
+static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
+                    struct outcome *o, struct sl_err *err)
+{
+    struct sl_corpus corpus = {0};
+    struct sl_span parts[SL_SPLITS];
+    struct sl_split_fractions fractions = {a->train_fraction > 0.0 ? a->train_fraction : 0.8,
+                                           a->validation_fraction > 0.0 ? a->validation_fraction
+                                                                        : 0.1};
+    enum sl_split part = SL_VALIDATION;
+    bool ok = (!a->part || choose_part(a->part, &part, err)) &&
+              sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
+              sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) &&
+              sl_evaluate_corpus(m, parts[part], policy, &o->e, err);
+    sl_corpus_close(&corpus);
+    return ok;
+}
+
+static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
+{
+    struct sl_policy policy = m->policy;
+    struct outcome o = {0};
+    bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
+    if (m->config.task == SL_TASK_PRETRAINING)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the model was only pretrained; evaluate a classifier that `sluice train "
+                       "--init-from` makes of it");
+    if (classifier != (a->data != NULL))
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: evaluate it with %s",
+                       sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
+    bool ok = choose_policy(a, m, &policy, err) &&
+              (classifier ? classify : predict)(m, a, &policy, &o, err);
+    if (ok && a->json)
+        print_json(m, &o);
+    else if (ok)
+        print_text(m, &o, a->dense);
+    free(o.labels);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {0};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (!model)
+        return command_usage(&command_eval, err);
+    if (!command_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
+        !check_labelled(&a, err) || !command_truncation(a.truncate, &a.truncation, err))
+        return false;
+    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
+    bool ok = m && evaluate(m, &a, err);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct command command_eval = {
+    .name = "eval",
+    .operands = "MODEL-DIR (--corpus | --data) FILE",
+    .help = "evaluate a model on a text or on labelled texts",
+    .run = run,
+    .print_help = options,
+};

@@ -1,0 +1,130 @@
+/* command_generate.c - `sluice generate`: continues a prompt on standard output. */
+#include "base/option_parser.h"
+#include "cli/command.h"
+#include "model/model.h"
+#include "sluice/generation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *isa, *prompt;
+    double temperature, top_p;
+    int max_tokens, top_k, seed, threads;
+    bool json;
+};
+
+static const struct sl_option rows[] = {
+    {"prompt", "TEXT", "text to continue [a line break]", SL_OPTION_STRING,
+     offsetof(struct arguments, prompt), 0, 0},
+    {"max-tokens", "N", "maximum number of tokens to generate [500]", SL_OPTION_INT,
+     offsetof(struct arguments, max_tokens), 1, 1e7},
+    {"temperature", "T", "sampling temperature; 0: always the most likely token [0.8]",
+     SL_OPTION_REAL, offsetof(struct arguments, temperature), 0, 10},
+    {"top-k", "K", "sample from the K most likely tokens; 0: all [0]", SL_OPTION_INT,
+     offsetof(struct arguments, top_k), 0, 1e6},
+    {"top-p", "P", "sample from the most likely tokens with total probability P [1]",
+     SL_OPTION_REAL, offsetof(struct arguments, top_p), 0, 1},
+    {"seed", "N", "seed for sampling [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
+     2147483647},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+static void options(const char *operand)
+{
+    (void)operand;
+    command_help(&command_generate, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+}
+
+static bool print_all(struct sl_generation *g, struct sl_session *session, struct sl_err *err)
+{
+    size_t printed = 0, bytes;
+    while (!sl_generation_finished(g)) {
+        struct sl_chunk feed = {.slot = 0};
+        sl_generation_next_chunk(g, session, 512, &feed);
+        if (!sl_session_run(session, &feed, 1, err))
+            return false;
+        sl_generation_accept(g, &feed);
+        const char *text = sl_generation_text(g, &bytes);
+        (void)fwrite(text + printed, 1, bytes - printed, stdout);
+        (void)fflush(stdout);
+        printed = bytes;
+    }
+    (void)printf("\n");
+    return sl_generation_finish(g) != SL_FINISH_ERROR ||
+           sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity, or memory ran out");
+}
+
+static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
+{
+    int context = sl_model_info(m)->context;
+    int32_t *prompt = calloc((size_t)context, sizeof *prompt);
+    struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 512};
+    struct sl_session *session = NULL;
+    if (prompt)
+        session = sl_session_create(m, &options, err);
+    else
+        sl_fail(err, SL_NO_MEMORY, "no memory for a prompt of %d tokens", context);
+    long count = prompt && session
+                     ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
+                                           SL_UNKNOWN_FAIL, prompt, context, err)
+                     : -1;
+    if (prompt && session && count < 0) {
+        const struct sl_err why = *err;
+        sl_fail(err, why.code, "--prompt: %s; the model knows only the tokens of its training text",
+                why.text);
+    }
+    if (count > context) {
+        sl_fail(err, SL_BAD_INPUT,
+                "the prompt has %ld tokens: expected at most %d, the context length", count,
+                context);
+        count = -1;
+    }
+    struct sl_generation_options o = {.prompt = prompt,
+                                      .prompt_count = (int)count,
+                                      .max_tokens = a->max_tokens,
+                                      .sampling = {.temperature = (float)a->temperature,
+                                                   .top_k = a->top_k,
+                                                   .top_p = (float)a->top_p},
+                                      .seed = (uint64_t)a->seed,
+                                      .echo = true};
+    struct sl_generation *g = count >= 0 ? sl_generation_create(m, &o, err) : NULL;
+    bool ok = g && print_all(g, session, err);
+    sl_generation_destroy(g);
+    sl_session_destroy(session);
+    free(prompt);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {
+        .prompt = "", .temperature = 0.8, .top_p = 1.0, .max_tokens = 500, .seed = 1};
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
+                                      .operands = &model,
+                                      .operands_max = 1,
+                                      .surplus = "; give the text to continue with --prompt"};
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (!model)
+        return command_usage(&command_generate, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
+    if (m && m->config.task != SL_TASK_COMPLETION)
+        sl_fail(err, SL_BAD_INPUT, "the model is for %s: use `sluice classify`",
+                sl_task_name(m->config.task));
+    bool ok = m && m->config.task == SL_TASK_COMPLETION && generate(m, &a, err);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct command command_generate = {
+    .name = "generate",
+    .operands = "MODEL-DIR [--prompt TEXT]",
+    .help = "continue a prompt",
+    .run = run,
+    .print_help = options,
+};

@@ -1,0 +1,170 @@
+/* command_inspect.c - `sluice inspect`: prints a model's configuration and its tensors. */
+#include "base/option_parser.h"
+#include "cli/command.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *isa;
+    int threads;
+    bool json;
+};
+
+static const struct sl_option rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
+
+static void options(const char *operand)
+{
+    (void)operand;
+    command_help(&command_inspect, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+}
+
+static double standard_deviation(const struct sl_parameter *p)
+{
+    double sum = 0.0, squares = 0.0, count = (double)p->rows * p->cols;
+    for (size_t i = 0; i < (size_t)p->rows * (size_t)p->cols; i++) {
+        sum += (double)p->data[i];
+        squares += (double)p->data[i] * (double)p->data[i];
+    }
+    return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
+}
+
+static json_t *list_labels(const struct sl_model_info *info)
+{
+    json_t *labels = json_array();
+    for (int i = 0; i < info->classes; i++)
+        (void)json_array_append_new(labels, json_string(info->labels[i]));
+    return labels;
+}
+
+static json_t *list_tensors(const struct sl_model *m)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        (void)json_array_append_new(list,
+                                    json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
+                                              p->rows, p->cols, "std", standard_deviation(p)));
+    }
+    return list;
+}
+
+static void print_json(const struct sl_model *m)
+{
+    const struct sl_model_info *info = sl_model_info(m);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:o}", "architecture",
+        info->architecture, "paper", info->paper, "task", sl_task_name(m->config.task),
+        "parameters", (json_int_t)info->parameters, "vocab", info->vocab, "context", info->context,
+        "depth", info->depth, "width", info->width, "classes", info->classes, "labels",
+        list_labels(info), "gate", info->gate, "sha256", info->sha256, "tensors", list_tensors(m));
+    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    printf("%s\n", text ? text : "");
+    free(text);
+    json_decref(o);
+}
+
+/* The shape as in the file: biases and norms are vectors. */
+static const char *shape_of(const struct sl_parameter *p, char text[32])
+{
+    if (p->rows == 1 && !p->product)
+        (void)snprintf(text, 32, "[%d]", p->cols);
+    else
+        (void)snprintf(text, 32, "[%d, %d]", p->rows, p->cols);
+    return text;
+}
+
+/* What skips layers, from sl_model_info's `gate`. */
+static const char *skipping_of(const char *gate)
+{
+    static const char *const texts[][2] = {{"soft", "none (soft gates)"},
+                                           {"hard", "hard gates"},
+                                           {"mixed", "mixed gates"},
+                                           {"exit", "early exit"},
+                                           {"halt", "tokens halt"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(gate, texts[i][0]) == 0)
+            return texts[i][1];
+    return "none";
+}
+
+static const char *truncation_of(const struct sl_model *m)
+{
+    if (m->config.task != SL_TASK_CLASSIFICATION)
+        return "";
+    return sl_tokenizer_truncation_side(m->tokenizer) == SL_TRUNCATE_LEFT
+               ? ", truncation side left"
+               : ", truncation side right";
+}
+
+/* One number has no deviation. */
+static void print_numbers(const struct sl_parameter *p)
+{
+    if (p->rows * p->cols == 1)
+        printf("value %.4f\n", (double)p->data[0]);
+    else
+        printf("std %.4f\n", standard_deviation(p));
+}
+
+static void print_text(const struct sl_model *m)
+{
+    const struct sl_model_info *info = sl_model_info(m);
+    printf("architecture %s (%s)\n"
+           "task %s, tokenizer %s%s\n%" PRId64
+           " parameters, vocab size %d, context length %d, skipping: %s\n"
+           "sha256 %s\n\nconfig\n",
+           info->architecture, info->paper, sl_task_name(m->config.task),
+           sl_tokenizer_kind(m->tokenizer), truncation_of(m), info->parameters, info->vocab,
+           info->context, skipping_of(info->gate), info->sha256);
+    for (const struct sl_param *h = m->arch->hypers; h->name; h++) {
+        char value[SL_PARAM_TEXT];
+        if (!sl_hyper_is_for(h, m->config.task))
+            continue;
+        sl_param_format(h, sl_param_get(h, &m->config), value);
+        printf("  %-24s %s\n", h->name, value);
+    }
+    for (int i = 0; i < info->classes; i++)
+        printf("%s%s", i ? ", " : "  labels                   ", info->labels[i]);
+    printf("%sstate dict: %d tensors\n", info->classes > 0 ? "\n\n" : "\n", m->builder.count);
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        char shape[32];
+        printf("  %-36s %-14s ", p->name, shape_of(p, shape));
+        print_numbers(p);
+    }
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    const char *model = NULL;
+    struct arguments a = {0};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (!model)
+        return command_usage(&command_inspect, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
+    if (m && a.json)
+        print_json(m);
+    else if (m)
+        print_text(m);
+    bool ok = m != NULL;
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct command command_inspect = {
+    .name = "inspect",
+    .operands = "MODEL-DIR",
+    .help = "print a model's configuration and tensors",
+    .run = run,
+    .print_help = options,
+};

@@ -1,0 +1,118 @@
+/* command_vectors.c - `sluice vectors`: learns word vectors from a plain text. */
+#include "base/option_parser.h"
+#include "checkpoint/json_io.h"
+#include "checkpoint/vocabulary.h"
+#include "cli/command.h"
+#include "model/engine.h"
+#include "train/word_vectors.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *corpus, *vocabulary, *out, *isa;
+    bool cased, json;
+    struct sl_word_vectors_options vectors;
+};
+
+static const struct sl_option rows[] = {
+    {"corpus", "FILE", "UTF-8 text, also .gz or .xz; an empty line ends a document",
+     SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
+    {"vocab-file", "FILE", "vocabulary, as `sluice vocab wordpiece` writes it", SL_OPTION_STRING,
+     offsetof(struct arguments, vocabulary), 0, 0},
+    {"cased", NULL, "keep case and accents, as the vocabulary does", SL_OPTION_FLAG,
+     offsetof(struct arguments, cased), 0, 0},
+    {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
+     offsetof(struct arguments, out), 0, 0},
+    {"isa", "LEVEL", "instruction set: ref, blas, avx2, avx512 or amx [the fastest]",
+     SL_OPTION_STRING, offsetof(struct arguments, isa), 0, 0},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
+    {0}};
+
+static struct sl_option_parser parser_of(struct arguments *a)
+{
+    return (struct sl_option_parser){.tables = {{.rows = rows, .values = a},
+                                                {.heading = "Hyper-parameters",
+                                                 .numbers = sl_word_vectors_rows,
+                                                 .values = a ? &a->vectors : NULL}}};
+}
+
+static void options(const char *operand)
+{
+    (void)operand;
+    struct sl_option_parser parser = parser_of(NULL);
+    command_help(&command_vectors, &parser);
+    printf("\nExample:\n  sluice vectors --corpus my.txt --vocab-file vocab.txt --output my.vec\n");
+}
+
+static void live_line(void *context, const struct sl_word_vectors_progress *p)
+{
+    (void)context;
+    if (!isatty(STDERR_FILENO))
+        return;
+    int left = p->fraction > 0.0 ? (int)(p->seconds / p->fraction - p->seconds) : 0;
+    (void)fprintf(stderr, "\r\033[K%.1f %%  loss %.4f  %d:%02d left%s", 100.0 * p->fraction,
+                  p->loss, left / 60, left % 60, p->fraction < 1.0 ? "" : "\n");
+}
+
+static void print_result(const struct arguments *a, int vocab, int64_t tokens)
+{
+    json_t *o = json_pack("{s:o, s:i, s:i, s:I}", "file", sl_json_string(a->out), "vectors", vocab,
+                          "width", a->vectors.width, "tokens", (json_int_t)tokens);
+    char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
+    if (a->json)
+        printf("%s\n", text ? text : "");
+    else
+        printf("%s: %d vectors of width %d from %lld tokens\n", a->out, vocab, a->vectors.width,
+               (long long)tokens);
+    free(text);
+    json_decref(o);
+}
+
+static bool learn(const struct arguments *a, const struct sl_tokenizer *tokens,
+                  const struct sl_documents *documents, const struct sl_engine *engine,
+                  struct sl_err *err)
+{
+    const struct sl_word_vectors_report report = {.report = live_line};
+    int vocab = sl_tokenizer_size(tokens);
+    float *vectors = calloc((size_t)vocab, (size_t)a->vectors.width * sizeof *vectors);
+    if (!vectors)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
+    bool ok = sl_word_vectors_train(documents, vocab, &a->vectors, engine->kernels, &report,
+                                    vectors, err) &&
+              sl_word_vectors_write(a->out, tokens, vectors, a->vectors.width, err);
+    free(vectors);
+    if (ok)
+        print_result(a, vocab, documents->count);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    struct arguments a = {0};
+    sl_params_set_defaults(sl_word_vectors_rows, &a.vectors);
+    struct sl_option_parser parser = parser_of(&a);
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (!a.corpus || !a.vocabulary || !a.out)
+        return command_usage(&command_vectors, err);
+    struct sl_documents documents = {0};
+    struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", !a.cased, a.vocabulary, err);
+    struct sl_engine *engine = tokens ? command_engine(1, a.isa, err) : NULL;
+    bool ok = engine && sl_documents_open(&documents, a.corpus, tokens, err) &&
+              learn(&a, tokens, &documents, engine, err);
+    sl_documents_close(&documents);
+    sl_engine_destroy(engine);
+    sl_tokenizer_destroy(tokens);
+    return ok;
+}
+
+const struct command command_vectors = {
+    .name = "vectors",
+    .operands = "--corpus FILE --vocab-file FILE --output FILE",
+    .help = "learn word vectors from a text, as a start for pretraining",
+    .run = run,
+    .print_help = options,
+};

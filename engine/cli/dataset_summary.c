@@ -1,0 +1,113 @@
+/* dataset_summary.c - reports the labelled texts of a training run before it starts. */
+#include "cli/dataset_summary.h"
+#include "data/name_list.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Labels printed on a terminal. */
+enum { SHOWN_MAX = 20 };
+
+/* Fewer steps hardly train a model. */
+enum { STEPS_WARN_BELOW = 300 };
+
+/* Number of texts per label. */
+struct counts {
+    int texts[SL_LABELS_MAX];
+};
+
+static struct counts count_labels(const struct sl_dataset *set)
+{
+    struct counts c = {{0}};
+    for (int i = 0; i < set->count; i++)
+        c.texts[set->examples[i].label]++;
+    return c;
+}
+
+static bool is_labelled(const struct sl_dataloader *m)
+{
+    return m->kind->task == SL_TASK_CLASSIFICATION;
+}
+
+static void put_int(json_t *object, const char *key, int value)
+{
+    (void)json_object_set_new(object, key, json_integer(value));
+}
+
+void dataset_summary_add(const struct sl_trainer *trainer, json_t *object)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m))
+        return;
+    put_int(object, "texts", m->train.count);
+    put_int(object, "validation_texts", m->validation.count);
+    put_int(object, "texts_truncated", m->train.truncated);
+    put_int(object, "vocabulary", sl_tokenizer_size(m->tokens));
+    struct counts with = count_labels(&m->train);
+    json_t *labels = json_object();
+    for (int i = 0; i < m->train.labels.count; i++)
+        put_int(labels, m->train.labels.list[i].name, with.texts[i]);
+    (void)json_object_set_new(object, "labels", labels);
+}
+
+/* Shortened: a wrong --label column can make whole sentences labels. */
+static const char *shown(const struct sl_labels *labels, int label, char text[SL_NAME_SHORT])
+{
+    const char *name = labels->list[label].name;
+    return sl_name_shorten(name, strlen(name), text);
+}
+
+void dataset_summary_print(const struct sl_trainer *trainer)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m))
+        return;
+    const struct sl_labels *labels = &m->train.labels;
+    printf("%d training texts, %d validation texts, vocab size %d\n", m->train.count,
+           m->validation.count, sl_tokenizer_size(m->tokens));
+    if (m->train.truncated > 0)
+        printf("%d training texts are truncated to %d tokens; --context-length changes that\n",
+               m->train.truncated, m->context);
+    const struct sl_hyperparameters *hyperparameters =
+        &sl_trainer_options(trainer)->hyperparameters;
+    if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_WARN_BELOW)
+        printf("%d steps are few: use more --epochs or a smaller --batch-size\n",
+               hyperparameters->steps);
+    struct counts with = count_labels(&m->train);
+    char name[SL_NAME_SHORT];
+    printf("labels:");
+    for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
+        printf("%s %s %d", i ? "," : "", shown(labels, i, name), with.texts[i]);
+    if (labels->count > SHOWN_MAX)
+        printf(" and %d more", labels->count - SHOWN_MAX);
+    printf("\n");
+}
+
+void dataset_summary_warn(const struct sl_trainer *trainer)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (!is_labelled(m) || sl_trainer_options(trainer)->sources.labels)
+        return;
+    struct counts train_counts = count_labels(&m->train),
+                  validation_counts = count_labels(&m->validation);
+    int rare = 0;
+    char name[SL_NAME_SHORT];
+    const struct sl_example *first = NULL;
+    for (int i = 0; i < m->train.count; i++) {
+        const struct sl_example *e = &m->train.examples[i];
+        if (train_counts.texts[e->label] > 1 || validation_counts.texts[e->label] > 0)
+            continue;
+        first = first ? first : e;
+        rare++;
+    }
+    if (!first)
+        return;
+    (void)fprintf(stderr, "sluice train: warning: the label '%s' occurs only once, in line %lld",
+                  shown(&m->train.labels, first->label, name), (long long)first->line);
+    if (rare > 1)
+        (void)fprintf(stderr, ", and so do %d others", rare - 1);
+    (void)fprintf(stderr, ": %s --labels FILE lists the valid labels\n",
+                  2 * rare > m->train.labels.count ? "is --label the column of the texts?"
+                                                   : "a typing error, or a header line?");
+}

@@ -1,0 +1,13 @@
+/* dataset_summary.h - reports the labelled texts of a training run before it starts: how many,
+ * their labels, how many are truncated. Does nothing for language models. */
+#pragma once
+
+#include "train/trainer.h"
+
+struct json_t;
+
+/* Adds the report to a JSON object. */
+void dataset_summary_add(const struct sl_trainer *trainer, struct json_t *object);
+void dataset_summary_print(const struct sl_trainer *trainer);
+/* Without --labels, warns on standard error of labels that occur only once: likely mistakes. */
+void dataset_summary_warn(const struct sl_trainer *trainer);

@@ -1,0 +1,24 @@
+/* label_metrics.h - recall, precision and confusion per label. */
+#pragma once
+
+#include "data/dataset.h"
+#include "model/model.h"
+
+struct json_t;
+
+struct label_metrics {
+    int texts;         /* texts with this label */
+    int correct;       /* of them, those predicted as this label */
+    int predicted;     /* all texts predicted as this label */
+    int confused_with; /* the wrong label predicted most often for texts of this one; -1: none */
+    int confused;      /* how often */
+};
+
+/* One element per class; free() the array. predicted_label: the prediction for each text. */
+struct label_metrics *label_metrics_count(const struct sl_dataset *set,
+                                          const int32_t *predicted_label, int classes,
+                                          struct sl_err *err) SL_MUST_CHECK;
+/* Prints a table with one line per label. */
+void label_metrics_print(const struct sl_model *m, const struct label_metrics *labels);
+/* Returns a new JSON array. */
+struct json_t *label_metrics_json(const struct sl_model *m, const struct label_metrics *labels);

@@ -1,0 +1,171 @@
+/* sluice.c - the offline program: finds the command, runs it and prints its error. */
+#include "base/comma_list.h"
+#include "cli/command.h"
+#include "cli/model_path.h"
+#include "sluice/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {
+    &command_train, &command_eval, &command_generate, &command_inspect, &command_classify,
+    &command_bench, &command_init, &command_vocab,    &command_vectors};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+struct sl_engine *command_engine(int threads, const char *isa, struct sl_err *err)
+{
+    struct sl_engine_options options = {.threads = threads, .isa = isa};
+    return sl_engine_create(&options, err);
+}
+
+struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
+{
+    return model_path_check_input(directory, err) ? sl_model_open(engine, directory, err) : NULL;
+}
+
+bool command_check_source(const char *corpus, const char *data, struct sl_err *err)
+{
+    if (corpus && data)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--corpus and --data exclude each other: give one of them");
+    return corpus || data ||
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "missing input: give --corpus FILE (plain text) or --data FILE (labelled texts)");
+}
+
+bool command_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
+{
+    *side = SL_TRUNCATE_DEFAULT;
+    if (name && strcmp(name, "left") == 0)
+        *side = SL_TRUNCATE_LEFT;
+    if (name && strcmp(name, "right") == 0)
+        *side = SL_TRUNCATE_RIGHT;
+    return !name || *side != SL_TRUNCATE_DEFAULT ||
+           sl_fail(err, SL_BAD_INPUT, "invalid --truncate '%s': expected left or right", name);
+}
+
+const char *first_option_given(const struct option_given *options)
+{
+    while (options->name && !options->given)
+        options++;
+    return options->name;
+}
+
+bool fail_needs_data(const char *option, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT, "--%s needs --data: the text of --corpus has no labels",
+                   option);
+}
+
+void command_help(const struct command *command, struct sl_option_parser *parser)
+{
+    char program[32];
+    (void)snprintf(program, sizeof program, "sluice %s", command->name);
+    parser->program = program;
+    parser->usage = command->operands;
+    parser->about = command->help;
+    sl_options_help(parser, stdout);
+}
+
+bool command_usage(const struct command *command, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (options: sluice %s --help)",
+                   command->name, command->operands, command->name);
+}
+
+static void help(void)
+{
+    printf("Usage: sluice COMMAND [OPTION...]\n"
+           "trains, evaluates and runs adaptive-computation transformers (version %s)\n\n",
+           sl_version());
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  sluice %-9s %s\n", commands[i]->name, commands[i]->help);
+    printf(
+        "\n`sluice COMMAND --help` lists the options of a command.\n"
+        "Exit codes: 0 success; 1 failure of the system, such as a full disk; 2 the command line,\n"
+        "the data or the model is at fault.\n");
+}
+
+static bool has_word(int count, char **words, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+static bool wants_help(int count, char **words)
+{
+    return has_word(count, words, "--help") || has_word(count, words, "-h");
+}
+
+static bool help_on(const struct command *command, const char *first, struct sl_err *err)
+{
+    const char *operand = first[0] == '-' ? NULL : first;
+    if (operand && command->check_operand && !command->check_operand(operand, err))
+        return false;
+    command->print_help(operand);
+    return true;
+}
+
+static int print_version(void)
+{
+    printf("sluice %s\n", sl_version());
+    return 0;
+}
+
+/* 2: to try again is pointless before the command, the data or the model has changed. */
+static int exit_code(enum sl_code code)
+{
+    return code == SL_BAD_INPUT || code == SL_NOT_FOUND || code == SL_CORRUPT ? 2 : 1;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct sl_err err;
+    if (has_word(count, words, "--version"))
+        return print_version();
+    bool help = wants_help(count, words);
+    if (help ? help_on(command, words[0], &err) : command->run(count, words, &err))
+        return 0;
+    (void)fprintf(stderr, "sluice %s: %s\n", command->name, err.text);
+    return exit_code(err.code);
+}
+
+static const struct command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* Suggests the nearest command, or lists all of them. */
+static int fail_unknown(const char *name)
+{
+    const char *names[COMMANDS + 1] = {NULL};
+    char list[256] = "";
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *meant = sl_option_suggest(name, names);
+    (void)fprintf(stderr, "sluice: unknown command '%s'; ", name);
+    if (meant)
+        (void)fprintf(stderr, "did you mean %s?\n", meant);
+    else
+        (void)fprintf(stderr, "choose one of: %s\n", sl_list_join(list, sizeof list, names));
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || wants_help(1, argv + 1)) {
+        help();
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return print_version();
+    const struct command *command = find(argv[1]);
+    return command ? run(command, argc - 2, argv + 2) : fail_unknown(argv[1]);
+}

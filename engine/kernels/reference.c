@@ -1,0 +1,355 @@
+/* reference.c - the definition of every kernel in plain C; the other levels are tested against it.
+ *
+ * All of kernels/ is compiled with -ffp-contract=off. Where two levels promise the same bits, fused
+ * multiply-adds are written as fmaf. In a matrix product every element is one chain of fmaf in the
+ * order of k, so the fp32 levels agree to the bit. Sums without such a promise are in double. */
+#include "base/int_math.h"
+#include "kernels/bf16.h"
+#include "kernels/isa_levels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------ matrix products */
+
+/* B as panels of SL_PANEL columns, each k x SL_PANEL, the last filled up with zeros. */
+static size_t pack_bytes(int k, int n)
+{
+    const size_t panels = (size_t)sl_ceil_div(n, SL_PANEL);
+    return panels * SL_PANEL * (size_t)k * sizeof(float);
+}
+
+static float element(const void *src, enum sl_type type, size_t i)
+{
+    return type == SL_F32 ? ((const float *)src)[i] : sl_bf16_to_f32(((const uint16_t *)src)[i]);
+}
+
+static float *packed_at(float *packed, int k, int row, int col)
+{
+    const size_t panel = (size_t)(col / SL_PANEL);
+    return packed + (panel * (size_t)k + (size_t)row) * SL_PANEL + col % SL_PANEL;
+}
+
+static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                 int k, int n, int n_first, int n_last)
+{
+    assert(n_first % SL_PANEL == 0);
+    assert(n_last % SL_PANEL == 0 || n_last == n);
+    const int padded = sl_ceil_div(n_last, SL_PANEL) * SL_PANEL;
+    for (int i = 0; i < k; i++)
+        for (int j = n_first; j < padded; j++) {
+            const size_t at =
+                transposed ? (size_t)j * stride + (size_t)i : (size_t)i * stride + (size_t)j;
+            *packed_at(packed, k, i, j) = j < n_last ? element(src, type, at) : 0.0f;
+        }
+}
+
+static void gemm(const struct sl_gemm *g)
+{
+    const float *packed = g->packed;
+    for (int row = 0; row < g->m; row++) {
+        const float *x = (const float *)g->x + (size_t)row * g->x_stride;
+        float *y = g->y + (size_t)row * g->y_stride;
+        for (int j = 0; j < g->n; j++) {
+            const size_t panel = (size_t)(j / SL_PANEL);
+            const float *b = packed + panel * (size_t)g->k * SL_PANEL + j % SL_PANEL;
+            float sum = 0.0f;
+            for (int i = 0; i < g->k; i++)
+                sum = fmaf(x[i], b[(size_t)i * SL_PANEL], sum);
+            y[j] = g->accumulate ? y[j] + sum : sum;
+        }
+    }
+}
+
+/* fp32 operand rows have no padding, so `pad` has nothing to do. */
+static void transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
+                      int cols, bool pad)
+{
+    (void)pad;
+    const float *in = x;
+    float *o = out;
+    for (int c = 0; c < cols; c++)
+        for (int r = 0; r < rows; r++)
+            o[(size_t)c * out_stride + (size_t)r] = in[(size_t)r * x_stride + (size_t)c];
+}
+
+static void small_gemm(const struct sl_small_gemm *p)
+{
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            const float *x = p->x + (size_t)i * p->x_row, *b = p->b + j;
+            float *y = p->y + (size_t)i * p->y_row + j, sum = p->accumulate ? *y : 0.0f;
+            for (int l = 0; l < p->k; l++)
+                sum = fmaf(x[(size_t)l * p->x_col], b[(size_t)l * p->b_row], sum);
+            *y = sum;
+        }
+}
+
+static void copy(void *out, const void *x, int n)
+{
+    memcpy(out, x, (size_t)n * sizeof(float));
+}
+
+static void to_operands(void *out, const float *x, int n)
+{
+    copy(out, x, n);
+}
+
+static void from_operands(float *out, const void *operands, int n)
+{
+    copy(out, operands, n);
+}
+
+/* ----------------------------------------------------------------------------------------- rows */
+
+static float dot(const float *x, const float *y, int n)
+{
+    double total = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i] * (double)y[i];
+    return (float)total;
+}
+
+static float sum(const float *x, int n)
+{
+    double total = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i];
+    return (float)total;
+}
+
+static void axpy(float *y, float a, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = fmaf(a, x[i], y[i]);
+}
+
+static void scale(float *y, float a, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a * x[i];
+}
+
+/* The 32-bit finaliser of MurmurHash3. */
+static uint32_t hash32(uint32_t h)
+{
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n)
+{
+    for (int i = 0; i < n; i++) {
+        const uint32_t c = (uint32_t)(first + i);
+        const uint32_t word = hash32(row_key ^ c / 2 * 0x9E3779B9u);
+        const uint32_t half = c % 2 ? word >> 16 : word & 0xffff;
+        y[i] = half >= d.threshold ? d.scale * x[i] : 0.0f;
+    }
+}
+
+/* Phi(x), the normal distribution; erfc keeps the lower tail exact. */
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static double normal_density(double x)
+{
+    return 0.5 * M_SQRT1_2 * M_2_SQRTPI * exp(-0.5 * x * x);
+}
+
+static float activate_one(float x, enum sl_activation f)
+{
+    switch (f) {
+    case SL_LINEAR: return x;
+    case SL_RELU: return x < 0.0f ? 0.0f : x; /* so that a NaN stays one */
+    case SL_GELU: return (float)((double)x * normal_cdf((double)x));
+    }
+    assert(false && "an activation without a formula");
+    return x;
+}
+
+static float slope_one(float x, enum sl_activation f)
+{
+    const double d = (double)x;
+    switch (f) {
+    case SL_LINEAR: return 1.0f;
+    case SL_RELU: return x > 0.0f ? 1.0f : 0.0f;
+    case SL_GELU: return (float)(normal_cdf(d) + d * normal_density(d));
+    }
+    assert(false && "an activation without a slope");
+    return 1.0f;
+}
+
+static void activate(float *y, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = activate_one(x[i], f);
+}
+
+static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        slope[i] = slope_one(x[i], f);
+        y[i] = activate_one(x[i], f);
+    }
+}
+
+static void multiply_to_operands(void *out, const float *x, const void *by, int n)
+{
+    float *o = out;
+    const float *b = by;
+    for (int i = 0; i < n; i++)
+        o[i] = x[i] * b[i];
+}
+
+static void sigmoid(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+
+static float softmax(float *x, int n)
+{
+    float max = x[0];
+    for (int i = 1; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    double total = 0.0;
+    for (int i = 0; i < n; i++) {
+        x[i] = expf(x[i] - max);
+        total += (double)x[i];
+    }
+    scale(x, (float)(1.0 / total), x, n);
+    // cppcheck-suppress invalidFunctionArg; n > 0, so one term is 1
+    return max + (float)log(total);
+}
+
+static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2])
+{
+    double total = 0.0, squares = 0.0;
+    for (int i = 0; i < n; i++)
+        total += (double)x[i];
+    const double mean = total / n;
+    for (int i = 0; i < n; i++)
+        squares += ((double)x[i] - mean) * ((double)x[i] - mean);
+    const double inverse = 1.0 / sqrt(squares / n + (double)epsilon);
+    for (int i = 0; i < n; i++)
+        y[i] = (float)(((double)x[i] - mean) * inverse) * weight[i] + bias[i];
+    stats[0] = (float)mean;
+    stats[1] = (float)inverse;
+}
+
+static void layernorm(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2])
+{
+    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
+}
+
+/* With xhat = (x - mean) inverse and u = weight dy:
+ *     dx = inverse (u - mean(u) - xhat mean(u xhat)) */
+static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n)
+{
+    const float mean = stats[0], inverse = stats[1];
+    double u_total = 0.0, ux_total = 0.0;
+    for (int i = 0; i < n; i++) {
+        const float xhat = (x[i] - mean) * inverse, u = weight[i] * dy[i];
+        u_total += (double)u;
+        ux_total += (double)u * (double)xhat;
+        dweight[i] += dy[i] * xhat;
+        dbias[i] += dy[i];
+    }
+    const float u_mean = (float)(u_total / n), ux_mean = (float)(ux_total / n);
+    for (int i = 0; i < n; i++) {
+        const float xhat = (x[i] - mean) * inverse;
+        const float slope = inverse * (weight[i] * dy[i] - u_mean - xhat * ux_mean);
+        dx[i] = overwrite ? slope : dx[i] + slope;
+    }
+}
+
+/* ------------------------------------------------------------------------------------ attention */
+
+static void gather_dot(float *out, float a, const float *x, const void *rows,
+                       const struct sl_row_list *l)
+{
+    for (int j = 0; j < l->n; j++)
+        out[j] = a * dot(x, (const float *)rows + sl_row_offset(l, j), l->width);
+}
+
+static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
+{
+    memset(out, 0, (size_t)l->width * sizeof *out);
+    for (int j = 0; j < l->n; j++)
+        axpy(out, a[j], (const float *)rows + sl_row_offset(l, j), l->width);
+}
+
+static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)
+{
+    for (int j = 0; j < l->n; j++)
+        axpy(rows + sl_row_offset(l, j), a[j], x, l->width);
+}
+
+static void softmax_backward(const struct sl_softmax_backward *s)
+{
+    const float *e = s->e;
+    for (int j = 0; j < s->n; j++) {
+        const float p = s->rate * s->w[j] * e[j], slope = p * (s->dp[j] - s->mean);
+        s->ds[j] = s->overwrite ? slope : s->ds[j] + slope;
+        s->db[j] += slope;
+    }
+}
+
+/* -------------------------------------------------------------------------------- the optimiser */
+
+static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
+{
+    const float rest1 = 1.0f - a->b1, rest2 = 1.0f - a->b2, keep = 1.0f - a->decay;
+    for (int i = 0; i < n; i++) {
+        const float grad = g[i] * a->grad_scale;
+        m[i] = fmaf(a->b1, m[i], rest1 * grad);
+        v[i] = fmaf(a->b2, v[i], rest2 * (grad * grad));
+        const float step = a->rate * m[i] / (sqrtf(v[i] / a->correction2) + a->epsilon);
+        w[i] = fmaf(w[i], keep, -step);
+    }
+}
+
+void sl_ref_kernels(struct sl_kernels *t)
+{
+    *t = (struct sl_kernels){
+        .operand = SL_F32,
+        .pack_bytes = pack_bytes,
+        .pack = pack,
+        .gemm = gemm,
+        .transpose = transpose,
+        .small_gemm = small_gemm,
+        .to_operands = to_operands,
+        .from_operands = from_operands,
+        .dot = dot,
+        .sum = sum,
+        .axpy = axpy,
+        .scale = scale,
+        .dropout = dropout,
+        .activate = activate,
+        .activate_with_slope = activate_with_slope,
+        .multiply_to_operands = multiply_to_operands,
+        .epilogue = sl_epilogue_rows,
+        .sigmoid = sigmoid,
+        .softmax = softmax,
+        .layernorm = layernorm,
+        .layernorm_f32 = layernorm_f32,
+        .layernorm_backward = layernorm_backward,
+        .gather_dot = gather_dot,
+        .gather_sum = gather_sum,
+        .scatter_axpy = scatter_axpy,
+        .attention_scratch = sl_attention_rows_scratch,
+        .attention = sl_attention_rows,
+        .attention_backward = sl_attention_rows_backward,
+        .softmax_backward = softmax_backward,
+        .adamw = adamw,
+    };
+}

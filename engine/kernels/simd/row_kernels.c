@@ -1,0 +1,218 @@
+/* row_kernels.c - row slots, a vector at a time. */
+#include "kernels/simd/level.h"
+#include "kernels/simd/vec_math.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Two sums in turn hide half of the latency of an addition; the order depends on n alone. */
+static float dot(const float *x, const float *y, int n)
+{
+    vec even = vec_set(0.0f), odd = even;
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const int rest = n - i - LANES;
+        even = vec_fma(vec_load(x + i, n - i), vec_load(y + i, n - i), even);
+        if (rest > 0)
+            odd = vec_fma(vec_load(x + i + LANES, rest), vec_load(y + i + LANES, rest), odd);
+    }
+    return vec_sum(even + odd);
+}
+
+static float sum(const float *x, int n)
+{
+    return vec_sum_row(x, n);
+}
+
+static void axpy(float *y, float a, const float *x, int n)
+{
+    const vec factor = vec_set(a);
+    for (int i = 0; i < n; i += LANES)
+        vec_store(y + i, n - i, vec_fma(factor, vec_load(x + i, n - i), vec_load(y + i, n - i)));
+}
+
+static void scale(float *y, float a, const float *x, int n)
+{
+    const vec factor = vec_set(a);
+    for (int i = 0; i < n; i += LANES)
+        vec_store(y + i, n - i, factor * vec_load(x + i, n - i));
+}
+
+static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
+                    int n)
+{
+    assert(first % 2 == 0);
+    assert(d.threshold < 65536);
+    const vec factor = vec_set(d.scale);
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const int rest = n - i - LANES;
+        struct vec_pair v = {.low = factor * vec_load(x + i, n - i)};
+        if (rest > 0)
+            v.high = factor * vec_load(x + i + LANES, rest);
+        v = vec_drop(v, vec_dropout_words(row_key, (uint32_t)(first + i)), d.threshold);
+        vec_store(y + i, n - i, v.low);
+        if (rest > 0)
+            vec_store(y + i + LANES, rest, v.high);
+    }
+}
+
+static void activate(float *y, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        vec v, slope;
+        vec_activate(vec_load(x + i, n - i), f, &v, &slope);
+        vec_store(y + i, n - i, v);
+    }
+}
+
+static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
+{
+    for (int i = 0; i < n; i += LANES) {
+        vec v, s;
+        vec_activate(vec_load(x + i, n - i), f, &v, &s);
+        vec_store(y + i, n - i, v);
+        vec_store(slope + i, n - i, s);
+    }
+}
+
+static void multiply_to_operands(void *out, const float *x, const void *by, int n)
+{
+    const float *b = by;
+    for (int i = 0; i < n; i += LANES)
+        vec_store((float *)out + i, n - i, vec_load(x + i, n - i) * vec_load(b + i, n - i));
+}
+
+static void sigmoid(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i += LANES)
+        vec_store(y + i, n - i, vec_sigmoid(vec_load(x + i, n - i)));
+}
+
+static float maximum(const float *x, int n)
+{
+    const vec lowest = vec_set(-INFINITY);
+    vec max = lowest;
+    for (int i = 0; i < n; i += LANES)
+        max = vec_max(max, vec_load_or(lowest, x + i, n - i));
+    return vec_highest(max);
+}
+
+static float softmax(float *x, int n)
+{
+    const float largest = maximum(x, n);
+    const vec max = vec_set(largest);
+    vec sums = vec_set(0.0f);
+    for (int i = 0; i < n; i += LANES) {
+        const vec e = vec_exp(vec_load(x + i, n - i) - max);
+        vec_store(x + i, n - i, e);
+        sums += vec_first(e, n - i);
+    }
+    const float total = vec_sum(sums);
+    scale(x, 1.0f / total, x, n);
+    return largest + logf(total);
+}
+
+static inline vec normalised(const float *x, int n, const float stats[2])
+{
+    return (vec_load(x, n) - vec_set(stats[0])) * vec_set(stats[1]);
+}
+
+static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
+                          float epsilon, int n, float stats[2])
+{
+    vec_moments(x, n, epsilon, stats);
+    for (int i = 0; i < n; i += LANES)
+        vec_store(y + i, n - i,
+                  vec_fma(normalised(x + i, n - i, stats), vec_load(weight + i, n - i),
+                          vec_load(bias + i, n - i)));
+}
+
+static void layernorm(void *y, const float *x, const float *weight, const float *bias,
+                      float epsilon, int n, float stats[2])
+{
+    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
+}
+
+/* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
+static void slope_means(const float *dy, const float *x, const float *weight, const float stats[2],
+                        float *dweight, float *dbias, int n, float means[2])
+{
+    vec us = vec_set(0.0f), uxs = us;
+    for (int i = 0; i < n; i += LANES) {
+        const vec d = vec_load(dy + i, n - i), xhat = normalised(x + i, n - i, stats);
+        const vec u = d * vec_load(weight + i, n - i);
+        us += u;
+        uxs = vec_fma(u, xhat, uxs);
+        vec_store(dweight + i, n - i, vec_fma(d, xhat, vec_load(dweight + i, n - i)));
+        vec_store(dbias + i, n - i, d + vec_load(dbias + i, n - i));
+    }
+    means[0] = vec_sum(us) / (float)n;
+    means[1] = vec_sum(uxs) / (float)n;
+}
+
+static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
+                               const float *weight, const float stats[2], float *dweight,
+                               float *dbias, int n)
+{
+    float means[2];
+    slope_means(dy, x, weight, stats, dweight, dbias, n, means);
+    const vec inverse = vec_set(stats[1]), u_mean = vec_set(means[0]), ux_mean = vec_set(means[1]);
+    for (int i = 0; i < n; i += LANES) {
+        const vec xhat = normalised(x + i, n - i, stats);
+        const vec u = vec_load(dy + i, n - i) * vec_load(weight + i, n - i);
+        vec slope = vec_fnma(xhat, ux_mean, u - u_mean) * inverse;
+        if (!overwrite)
+            slope += vec_load(dx + i, n - i);
+        vec_store(dx + i, n - i, slope);
+    }
+}
+
+static void softmax_backward(const struct sl_softmax_backward *s)
+{
+    const float *e = s->e;
+    const vec rate = vec_set(s->rate), mean = vec_set(s->mean);
+    for (int j = 0; j < s->n; j += LANES) {
+        const int k = s->n - j;
+        const vec p = rate * vec_load(s->w + j, k) * vec_load(e + j, k);
+        const vec slope = p * (vec_load(s->dp + j, k) - mean);
+        vec_store(s->ds + j, k, s->overwrite ? slope : vec_add(vec_load(s->ds + j, k), slope));
+        vec_store(s->db + j, k, vec_load(s->db + j, k) + slope);
+    }
+}
+
+/* The reference's operations in the same order: the same bits where FMA is fused. */
+static void adamw(float *w, float *m, float *v, const float *g, const struct sl_adamw *a, int n)
+{
+    const vec b1 = vec_set(a->b1), rest1 = vec_set(1.0f - a->b1);
+    const vec b2 = vec_set(a->b2), rest2 = vec_set(1.0f - a->b2);
+    const vec keep = vec_set(1.0f - a->decay), rate = vec_set(a->rate);
+    for (int i = 0; i < n; i += LANES) {
+        const int k = n - i;
+        const vec grad = vec_load(g + i, k) * vec_set(a->grad_scale);
+        const vec m_new = vec_fma(b1, vec_load(m + i, k), rest1 * grad);
+        const vec v_new = vec_fma(b2, vec_load(v + i, k), rest2 * (grad * grad));
+        const vec root = vec_sqrt(v_new / vec_set(a->correction2));
+        const vec step = rate * m_new / (root + vec_set(a->epsilon));
+        vec_store(m + i, k, m_new);
+        vec_store(v + i, k, v_new);
+        vec_store(w + i, k, vec_fma(vec_load(w + i, k), keep, -step));
+    }
+}
+
+void SL_LEVEL(rows)(struct sl_kernels *t)
+{
+    t->dot = dot;
+    t->sum = sum;
+    t->axpy = axpy;
+    t->scale = scale;
+    t->dropout = dropout;
+    t->activate = activate;
+    t->activate_with_slope = activate_with_slope;
+    t->multiply_to_operands = multiply_to_operands;
+    t->sigmoid = sigmoid;
+    t->softmax = softmax;
+    t->layernorm = layernorm;
+    t->layernorm_f32 = layernorm_f32;
+    t->layernorm_backward = layernorm_backward;
+    t->softmax_backward = softmax_backward;
+    t->adamw = adamw;
+}

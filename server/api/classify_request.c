@@ -1,0 +1,333 @@
+/* classify_request.c - one request's texts on their way through a classifier. */
+#include "api/classify_request.h"
+#include "api/model_resolver.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "serve/scheduler.h"
+
+#include "sluice/model.h"
+#include "sluice/tokenizer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- making and unmaking --------------------------------------------------------------------- */
+
+static struct sv_classification *create(struct sv_request *request,
+                                        const struct sv_classify_format *format,
+                                        struct sv_error *error)
+{
+    struct sv_classification *c = calloc(1, sizeof *c);
+    void *params = calloc(1, format->params_size);
+    if (!c || !params) {
+        free(c);
+        free(params);
+        (void)sv_fail_no_memory(error);
+        return NULL;
+    }
+    c->request = request;
+    c->format = format;
+    c->params = params;
+    return c;
+}
+
+/* Gives back what the task does not own yet. */
+static void withdraw(struct sv_classification *c)
+{
+    if (c->is_admitted && !c->is_submitted)
+        sv_scheduler_withdraw(c->request->server->scheduler, c->ref, c->task.count, c->reserved);
+    c->is_admitted = false;
+}
+
+static void destroy(void *state)
+{
+    struct sv_classification *c = state;
+    withdraw(c);
+    for (int i = 0; c->token_ids && i < c->task.count; i++)
+        free(c->token_ids[i]);
+    free(c->token_ids);
+    free(c->task.items);
+    free(c->tokens_before_truncation);
+    free(c->logits);
+    free(c->params);
+    sv_json_document_release(c->document);
+    sv_model_ref_release(c->ref);
+    free(c);
+}
+
+static bool find_model(struct sv_classification *c, const char *name, struct sv_error *error)
+{
+    c->ref = sv_resolve_classifier(c->request, name, error);
+    if (!c->ref)
+        return false;
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
+    c->usage.depth = info->depth;
+    c->classes = info->classes;
+    c->labels = info->labels;
+    return true;
+}
+
+/* ---- texts to tokens ------------------------------------------------------------------------- */
+
+static bool allocate(struct sv_classification *c, int count)
+{
+    size_t texts = (size_t)count;
+    c->token_ids = calloc(texts, sizeof(int32_t *));
+    c->task.items = calloc(texts, sizeof *c->task.items);
+    c->tokens_before_truncation = calloc(texts, sizeof *c->tokens_before_truncation);
+    c->logits = calloc(texts * (size_t)c->classes, sizeof *c->logits);
+    return c->token_ids && c->task.items && c->tokens_before_truncation && c->logits;
+}
+
+static bool encode(struct sv_classification *c, const struct sv_tokenize_options *tokenize,
+                   const struct sv_string *text, const char *param, int index,
+                   struct sv_error *error)
+{
+    struct sv_tokens tokens = {0};
+    bool encoded = sv_tokenize_for_classifier(c->ref, tokenize, text, param, &tokens, error);
+    c->token_ids[index] = tokens.ids;
+    if (!encoded)
+        return false;
+    c->task.items[index] =
+        (struct sv_classification_item){.tokens = tokens.ids,
+                                        .count = tokens.count,
+                                        .logits = c->logits + (size_t)index * (size_t)c->classes};
+    c->usage.prompt_tokens += tokens.count;
+    c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
+    c->tokens_before_truncation[index] = tokens.given;
+    c->truncated_count += tokens.given > tokens.count;
+    return true;
+}
+
+static bool check_scores(const struct sv_classification *c, int texts, struct sv_error *error)
+{
+    int max = sv_classify_batch_max(c->classes);
+    return texts <= max ||
+           sv_fail(
+               error, SV_INVALID_VALUE, c->format->texts_field,
+               "'%s' holds %d texts and '%s' has %d labels; at most %d texts with so many labels "
+               "are accepted in one request.",
+               c->format->texts_field, texts, sv_model_ref_id(c->ref), c->classes, max);
+}
+
+/* At most one per byte, and what the model reads. */
+static int64_t count_tokens_at_most(const struct sv_classification *c)
+{
+    const struct sv_texts *texts = &c->input.texts;
+    size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
+    int64_t tokens = 0;
+    for (int i = 0; i < texts->count; i++) {
+        size_t max = sl_tokenizer_max_tokens(texts->items[i].bytes);
+        tokens += (int64_t)(max < context ? max : context);
+    }
+    return tokens;
+}
+
+/* Before anything is tokenized. */
+static bool admit(struct sv_classification *c, struct sv_error *error)
+{
+    int texts = c->input.texts.count;
+    if (!sv_request_check_batch_size(c->request, c->format->texts_field, texts, error) ||
+        !check_scores(c, texts, error))
+        return false;
+    c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, texts,
+                                        count_tokens_at_most(c), &c->reserved, error);
+    c->task.count = texts;
+    return c->is_admitted && (allocate(c, texts) || sv_fail_no_memory(error));
+}
+
+/* Tokenizes as many texts as others can wait for. */
+static bool encode_some(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_texts *texts = &c->input.texts;
+    int64_t began = sl_now_ns();
+    char name[SV_PARAM_MAX];
+    for (size_t bytes = 0; c->encoded < texts->count && bytes < SV_TOKENIZE_SLICE_BYTES;
+         c->encoded++) {
+        const struct sv_string *text = &texts->items[c->encoded];
+        sv_param_name(c->format->texts_field, texts->is_array, c->encoded, name);
+        if (!encode(c, c->input.tokenize, text, name, c->encoded, error)) {
+            error->index = texts->is_array ? c->encoded : -1;
+            return false;
+        }
+        bytes += text->bytes;
+    }
+    c->task.encoded_ns += sl_now_ns() - began;
+    return true;
+}
+
+/* ---- through the scheduler ---------------------------------------------------------------------
+ */
+
+static void sum_layers(struct sv_classification *c)
+{
+    if (c->usage.layers_full > 0)
+        return; /* already done */
+    for (int i = 0; i < c->task.count; i++) {
+        c->usage.layers_used += c->task.items[i].layers_used;
+        c->usage.layers_full += c->task.items[i].layers_full;
+    }
+}
+
+/* Everything is tokenized. */
+static bool submit(struct sv_classification *c, struct sv_error *error)
+{
+    struct sv_scheduler *scheduler = c->request->server->scheduler;
+    assert(c->task.count > 0);
+    c->is_admitted = sv_scheduler_settle(scheduler, c->ref, c->task.count, c->reserved,
+                                         c->usage.prompt_tokens, error);
+    if (!c->is_admitted)
+        return false;
+    c->task.request = c->request;
+    c->is_submitted = true;
+    sv_scheduler_submit_classification(scheduler, c->ref, &c->task);
+    return true;
+}
+
+static enum sv_progress tokenize(struct sv_classification *c)
+{
+    struct sv_error error = {0};
+    bool ok = !sv_request_must_stop(c->request, c->task.deadline_ns, NULL, sl_now_ns(), &error) &&
+              encode_some(c, &error);
+    if (ok && c->encoded < c->task.count)
+        return SV_YIELDING;
+    if (ok && submit(c, &error))
+        return SV_PENDING;
+    withdraw(c);
+    return sv_request_fail(c->request, &error);
+}
+
+static enum sv_progress proceed(struct sv_request *request)
+{
+    struct sv_classification *c = request->state;
+    if (!c->is_submitted)
+        return tokenize(c);
+    bool finished = atomic_load(&c->task.finished);
+    struct sv_error late = {0};
+    if (finished && c->task.error.kind != SV_OK)
+        return sv_request_fail(request, &c->task.error);
+    /* The executor holds the task and the request until its batch is finished. */
+    if (!atomic_load(&request->cancelled) &&
+        sv_request_must_stop(request, c->task.deadline_ns, NULL, sl_now_ns(), &late))
+        return sv_request_fail(request, &late);
+    if (!finished)
+        return SV_PENDING;
+    sum_layers(c);
+    return c->format->respond(request, c);
+}
+
+static void cancel(struct sv_request *request)
+{
+    sv_scheduler_sweep(request->server->scheduler);
+}
+
+static bool tick(struct sv_request *request, int64_t now_ns)
+{
+    const struct sv_classification *c = request->state;
+    return now_ns >
+           c->task
+               .deadline_ns; /* a batch may run past the deadline; the error need not wait for it */
+}
+
+static enum sv_error_kind outcome(struct sv_request *request, bool complete)
+{
+    const struct sv_classification *c = request->state;
+    if (atomic_load(&c->task.finished) && c->task.error.kind != SV_OK)
+        return c->task.error.kind;
+    return complete ? SV_OK : SV_CLIENT_DISCONNECTED;
+}
+
+static const struct sv_async async = {.proceed = proceed,
+                                      .cancel = cancel,
+                                      .tick = tick,
+                                      .outcome = outcome,
+                                      .destroy = destroy};
+
+static bool begin(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_classify_format *format = c->format;
+    char name[SV_PATH_MAX];
+    /* An unknown model takes precedence over errors in the body, and a full queue too. */
+    if (!format->body_names_model &&
+        (!find_model(c, sv_path_model_id(c->request, name), error) ||
+         !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error)))
+        return false;
+    c->document = format->read(c->request, c->params, &c->input, error);
+    return c->document && (c->ref || find_model(c, c->input.model, error)) &&
+           (!format->prepare || format->prepare(c, error)) && admit(c, error);
+}
+
+enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format)
+{
+    struct sv_error error;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_classification *c = create(request, format, &error);
+    if (!c || !begin(c, &error)) {
+        if (c)
+            destroy(c);
+        return sv_request_fail(request, &error);
+    }
+    c->task.deadline_ns = sv_request_deadline_ns(request);
+    request->async = &async; /* from here on the request owns c */
+    request->state = c;
+    return proceed(request);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+double sv_classification_depth(const struct sv_classification *c, int index)
+{
+    const struct sv_classification_item *item = &c->task.items[index];
+    return sv_mean_depth(c->usage.depth, item->layers_used, item->layers_full);
+}
+
+static void add_depths(struct sv_request *request, const struct sv_classification *c)
+{
+    if (c->task.count > SV_HEADER_LIST_MAX)
+        return;
+    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-depth");
+    for (int i = 0; i < c->task.count; i++)
+        sl_buffer_printf(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
+}
+
+int64_t sv_classification_tokens_before_truncation(const struct sv_classification *c)
+{
+    int64_t given = 0;
+    for (int i = 0; i < c->task.count; i++)
+        given += c->tokens_before_truncation[i];
+    return given;
+}
+
+/* How many texts were truncated, and the tokens that each had before. */
+static void add_truncation(struct sv_request *request, const struct sv_classification *c)
+{
+    if (c->truncated_count == 0)
+        return;
+    sv_request_add_header(request, "x-sluice-truncated", "%d", c->truncated_count);
+    if (c->task.count > SV_HEADER_LIST_MAX)
+        return;
+    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
+    for (int i = 0; i < c->task.count; i++)
+        sl_buffer_printf(out, "%s%d", i ? "," : "", c->tokens_before_truncation[i]);
+}
+
+void sv_classification_headers(struct sv_request *request, const struct sv_classification *c)
+{
+    const struct sv_classification_task *t = &c->task;
+    long long total = sv_ms(sl_now_ns() - request->received_ns);
+    sv_request_add_header(request, "x-compute-type", "cpu");
+    sv_request_add_header(request, "x-compute-time", "%lld", total);
+    sv_request_add_header(request, "x-compute-characters", "%lld", (long long)c->characters);
+    sv_request_add_header(request, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
+    sv_request_add_header(request, "x-total-time", "%lld", total);
+    sv_request_add_header(request, "x-tokenization-time", "%lld", sv_ms(t->encoded_ns));
+    sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
+    sv_request_add_header(request, "x-inference-time", "%lld",
+                          sv_ms(t->finished_ns - t->started_ns));
+    sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&c->usage));
+    sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
+                          sv_usage_layer_ops_skipped(&c->usage));
+    add_depths(request, c);
+    add_truncation(request, c);
+}

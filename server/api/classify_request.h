@@ -1,0 +1,64 @@
+/* classify_request.h - one request's texts on their way through a classifier: what the families of
+ * endpoints share. */
+#pragma once
+
+#include "api/text_to_tokens.h"
+#include "core/request.h"
+#include "core/token_usage.h"
+#include "registry/registry.h"
+#include "serve/classification_executor.h"
+
+/* What a request of any API comes down to. */
+struct sv_classify_input {
+    char model[SV_PATH_MAX]; /* if the body names it */
+    struct sv_texts texts;
+    const struct sv_tokenize_options *tokenize;
+};
+
+struct sv_classification {
+    struct sv_request *request;
+    const struct sv_classify_format *format;
+    struct sv_model_ref *ref;          /* a reference */
+    struct sv_json_document *document; /* what the request's strings belong to; owned */
+    void *params;                      /* the params struct of the endpoint; owned */
+
+    struct sv_classification_task task; /* items are in the order of the texts */
+    struct sv_usage usage;
+    const char *const *labels;
+    int classes;
+    struct sv_classify_input input;
+    int64_t reserved; /* tokens admitted, until the task is submitted */
+    int encoded;      /* texts that have their tokens */
+    bool is_admitted, is_submitted;
+    int *tokens_before_truncation; /* of each text */
+    int truncated_count;           /* number of truncated texts */
+    float *logits;                 /* of all items */
+    int32_t **token_ids;
+    int64_t characters;
+};
+
+/* How one API reads a request and writes the response. */
+struct sv_classify_format {
+    size_t params_size;
+    const char *texts_field; /* the name of its texts in messages */
+    bool body_names_model;
+    /* Reads the body into `params` and `input`. NULL: see error. */
+    struct sv_json_document *(*read)(struct sv_request *request, void *params,
+                                     struct sv_classify_input *input, struct sv_error *error);
+    /* Checks that need the classifier; may be NULL. */
+    bool (*prepare)(const struct sv_classification *c, struct sv_error *error);
+    /* Writes the response once every text has its logits. */
+    enum sv_progress (*respond)(struct sv_request *request, const struct sv_classification *c);
+};
+
+/* The whole of a handler: resolves the model, reads, admits the texts, tokenizes them and submits
+ * them to the scheduler, or responds with the error. */
+enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format);
+
+/* Mean layers per token of one text. */
+double sv_classification_depth(const struct sv_classification *c, int index);
+/* Tokens of all texts before truncation. */
+int64_t sv_classification_tokens_before_truncation(const struct sv_classification *c);
+
+/* Adds TEI's headers and ours: depths, operations skipped, truncated texts, the model. */
+void sv_classification_headers(struct sv_request *request, const struct sv_classification *c);

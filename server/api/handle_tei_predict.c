@@ -1,0 +1,91 @@
+/* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
+#include "api/classify_request.h"
+#include "api/handlers.h"
+#include "json/predict_params.h"
+#include "json/scores.h"
+
+#include <stdlib.h>
+
+/* One text's scores, highest first. */
+static void add_scores(struct sl_json_writer *json, const struct sv_classification *c, int index,
+                       struct sv_score *ranked, float *values)
+{
+    const struct sv_predict_params *params = c->params;
+    bool is_limited = params->top_k > 0 && params->top_k < c->classes;
+    int count = is_limited ? (int)params->top_k : c->classes;
+    sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
+    sv_scores_rank(values, c->classes, ranked);
+    sv_scores_write(ranked, count, c->labels, json);
+}
+
+static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
+                                bool nested)
+{
+    struct sl_buffer *body = &request->response.body;
+    struct sl_json_writer json = {.out = body};
+    struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
+    float *values = calloc((size_t)c->classes, sizeof *values);
+    body->failed = body->failed || !ranked || !values;
+    if (nested)
+        sl_json_begin_array(&json);
+    for (int i = 0; i < c->task.count && !body->failed; i++)
+        add_scores(&json, c, i, ranked, values);
+    if (nested)
+        sl_json_end_array(&json);
+    free(ranked);
+    free(values);
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+/* The scores of a single text stand alone, those of an array in an array. */
+static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
+{
+    const struct sv_predict_params *params = c->params;
+    return respond(request, c, params->inputs.is_array);
+}
+
+/* Hugging Face's client always expects an array. */
+static enum sv_progress respond_hf(struct sv_request *request, const struct sv_classification *c)
+{
+    return respond(request, c, true);
+}
+
+static struct sv_json_document *ask(struct sv_json_document *document,
+                                    const struct sv_predict_params *params,
+                                    struct sv_classify_input *input)
+{
+    input->texts = params->inputs;
+    input->tokenize = &params->tokenize;
+    return document;
+}
+
+static struct sv_json_document *read_tei(struct sv_request *request, void *params,
+                                         struct sv_classify_input *input, struct sv_error *error)
+{
+    return ask(sv_predict_params_read(&request->body, params, error), params, input);
+}
+
+static struct sv_json_document *read_hf(struct sv_request *request, void *params,
+                                        struct sv_classify_input *input, struct sv_error *error)
+{
+    return ask(sv_hf_params_read(&request->body, params, error), params, input);
+}
+
+enum sv_progress sv_handle_predict(struct sv_request *request)
+{
+    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_predict_params),
+                                                  .texts_field = "inputs",
+                                                  .read = read_tei,
+                                                  .respond = respond_tei};
+    return sv_classify(request, &tei);
+}
+
+enum sv_progress sv_handle_hf(struct sv_request *request)
+{
+    static const struct sv_classify_format hf = {.params_size = sizeof(struct sv_predict_params),
+                                                 .texts_field = "inputs",
+                                                 .read = read_hf,
+                                                 .respond = respond_hf};
+    return sv_classify(request, &hf);
+}

@@ -1,0 +1,257 @@
+/* handle_tei_tokenize.c - texts to tokens and back, and what a model is, as Text Embeddings
+ * Inference says it. */
+#include "api/handlers.h"
+#include "api/model_resolver.h"
+#include "api/text_to_tokens.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "core/options.h"
+#include "serve/classification_executor.h"
+#include "json/tokenize_params.h"
+
+#include "sluice/engine.h"
+#include "sluice/model.h"
+#include "sluice/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- tokenize -------------------------------------------------------------------------------- */
+
+static void add_special(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                        int32_t id)
+{
+    size_t bytes = 0;
+    const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
+    sl_json_add_bytes(sl_json_key(json, "text"), piece ? piece : "", piece ? bytes : 0);
+    sl_json_add_bool(sl_json_key(json, "special"), true);
+    sl_json_add_null(sl_json_key(json, "start"));
+    sl_json_add_null(sl_json_key(json, "stop"));
+}
+
+/* Offsets count bytes. A token that is part of a character gets the offsets of the whole character,
+ * because JSON cannot hold part of one. */
+static void add_plain(struct sl_json_writer *json, const struct sv_string *text,
+                      const struct sl_token_offset *place)
+{
+    size_t start = place->start, stop = place->stop;
+    sl_utf8_widen(text->data, text->bytes, &start, &stop);
+    sl_json_add_bytes(sl_json_key(json, "text"), text->data + start, stop - start);
+    sl_json_add_bool(sl_json_key(json, "special"), false);
+    sl_json_add_int(sl_json_key(json, "start"), (int64_t)start);
+    sl_json_add_int(sl_json_key(json, "stop"), (int64_t)stop);
+}
+
+static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                       const struct sv_string *text, const struct sv_tokens *tokens)
+{
+    sl_json_begin_array(json);
+    for (int i = 0; i < tokens->count; i++) {
+        const struct sl_token_offset *place = &tokens->places[i];
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "id"), tokens->ids[i]);
+        if (place->special)
+            add_special(json, tokenizer, tokens->ids[i]);
+        else
+            add_plain(json, text, place);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+}
+
+static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *ref,
+                         const struct sv_tokenize_params *params, struct sv_error *error)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    struct sl_json_writer json = {.out = &request->response.body};
+    bool ok = true;
+    int room = SV_TOKENIZE_TOKENS_MAX;
+    sl_json_begin_array(&json);
+    for (int i = 0; i < params->inputs.count && ok; i++) {
+        const struct sv_string *text = &params->inputs.items[i];
+        char param[SV_PARAM_MAX];
+        sv_param_name("inputs", params->inputs.is_array, i, param);
+        const struct sv_tokenize_input input = {.text = text,
+                                                .param = param,
+                                                .replaces_unknown = params->replaces_unknown,
+                                                .adds_special = params->adds_special,
+                                                .wants_places = true,
+                                                .max = (size_t)room + 1};
+        struct sv_tokens tokens;
+        ok = sv_tokenize(ref, &input, &tokens, error);
+        if (ok && tokens.given > room)
+            ok = sv_fail(error, SV_INVALID_VALUE, "inputs",
+                         "'inputs' has more than %d tokens, the maximum of one response.",
+                         SV_TOKENIZE_TOKENS_MAX);
+        room -= tokens.count;
+        if (ok)
+            add_tokens(&json, tokenizer, text, &tokens);
+        sv_tokens_release(&tokens);
+    }
+    sl_json_end_array(&json);
+    return ok;
+}
+
+enum sv_progress sv_handle_tokenize(struct sv_request *request)
+{
+    struct sv_error error;
+    struct sv_tokenize_params params;
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
+    struct sv_json_document *document =
+        ref ? sv_tokenize_params_read(&request->body, &params, &error) : NULL;
+    bool ok = document &&
+              sv_request_check_batch_size(request, "inputs", params.inputs.count, &error) &&
+              tokenize_all(request, ref, &params, &error);
+    sv_model_ref_release(ref);
+    sv_json_document_release(document);
+    return ok ? sv_request_respond(request, 200, "application/json")
+              : sv_request_fail(request, &error);
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
+                   bool skips_special, struct sl_json_writer *json, struct sv_error *error)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    struct sl_err err;
+    struct sl_decoding decoding = {
+        .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
+    long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    if (bytes < 0)
+        return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked before */
+    decoding.capacity = (size_t)bytes;
+    decoding.text = malloc(decoding.capacity + 1);
+    if (!decoding.text)
+        return sv_fail_no_memory(error);
+    bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    sl_json_add_bytes(json, decoding.text, (size_t)bytes);
+    free(decoding.text);
+    return true;
+}
+
+static bool check_ids_count(const struct sv_prompts *ids, struct sv_error *error)
+{
+    int64_t total = 0;
+    for (int i = 0; i < ids->count; i++)
+        total += ids->items[i].id_count;
+    return total <= SV_TOKENIZE_TOKENS_MAX ||
+           sv_fail(error, SV_INVALID_VALUE, "ids",
+                   "'ids' has %lld token ids; one response has at most %d.", (long long)total,
+                   SV_TOKENIZE_TOKENS_MAX);
+}
+
+enum sv_progress sv_handle_decode(struct sv_request *request)
+{
+    struct sv_error error;
+    struct sv_decode_params params;
+    struct sl_json_writer json = {.out = &request->response.body};
+    if (!sv_request_is_accepted(request, &error))
+        return sv_request_fail(request, &error);
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
+    struct sv_json_document *document =
+        ref ? sv_decode_params_read(&request->body, &params, &error) : NULL;
+    bool ok = document && sv_request_check_batch_size(request, "ids", params.ids.count, &error) &&
+              check_ids_count(&params.ids, &error);
+    sl_json_begin_array(&json);
+    for (int i = 0; ok && i < params.ids.count; i++) {
+        const struct sv_prompt *ids = &params.ids.items[i];
+        char param[SV_PARAM_MAX];
+        sv_param_name("ids", params.ids.is_array, i, param);
+        ok = sv_check_token_ids(ref, ids, param, &error) &&
+             decode(ref, ids, params.skips_special, &json, &error);
+    }
+    sl_json_end_array(&json);
+    sv_model_ref_release(ref);
+    sv_json_document_release(document);
+    return ok ? sv_request_respond(request, 200, "application/json")
+              : sv_request_fail(request, &error);
+}
+
+/* ---- info ------------------------------------------------------------------------------------ */
+
+static void add_labels(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    char id[16];
+    sl_json_begin_object(json);
+    sl_json_begin_object(sl_json_key(json, "id2label"));
+    for (int i = 0; i < info->classes; i++) {
+        (void)snprintf(id, sizeof id, "%d", i);
+        sl_json_add_string(sl_json_key(json, id), info->labels[i]);
+    }
+    sl_json_end_object(json);
+    sl_json_begin_object(sl_json_key(json, "label2id"));
+    for (int i = 0; i < info->classes; i++)
+        sl_json_add_int(sl_json_key(json, info->labels[i]), i);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+static void add_model_type(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    sl_json_begin_object(json);
+    if (info->task == SL_TASK_CLASSIFICATION)
+        add_labels(sl_json_key(json, "classifier"), info);
+    else {
+        sl_json_begin_object(sl_json_key(json, "completion"));
+        sl_json_end_object(json);
+    }
+    sl_json_end_object(json);
+}
+
+/* The limits of the model's executor, under TEI's names. */
+static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
+                       const struct sl_model_info *info)
+{
+    bool classifies = info->task == SL_TASK_CLASSIFICATION;
+    int64_t items = classifies ? o->classify_max_batch_size : o->max_sequences;
+    int64_t queue = classifies ? o->classify_max_queue_size : o->max_queue_size;
+    int64_t rows = classifies
+                       ? sv_classify_batch_tokens(o->classify_max_batch_tokens, info->context)
+                       : o->max_batch_tokens;
+    int64_t texts = classifies ? o->max_client_batch_size : SV_PROMPTS_MAX;
+    if (classifies && texts > sv_classify_batch_max(info->classes))
+        texts = sv_classify_batch_max(info->classes);
+    sl_json_add_int(sl_json_key(json, "max_concurrent_requests"), items + queue);
+    sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
+    sl_json_add_int(sl_json_key(json, "max_batch_tokens"), rows);
+    sl_json_add_int(sl_json_key(json, "max_batch_requests"), items);
+    sl_json_add_int(sl_json_key(json, "max_client_batch_size"), texts);
+}
+
+static void add_info(struct sl_json_writer *json, const struct sv_server *server,
+                     const struct sv_model_ref *ref)
+{
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    bool is_bf16 = sl_engine_precision(server->engine)[0] == 'b';
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "model_id"), sv_model_ref_id(ref));
+    sl_json_add_string(sl_json_key(json, "model_sha"), info->sha256);
+    sl_json_add_string(sl_json_key(json, "model_dtype"), is_bf16 ? "bfloat16" : "float32");
+    sl_json_add_string(sl_json_key(json, "served_model_name"), sv_model_ref_name(ref));
+    add_model_type(sl_json_key(json, "model_type"), info);
+    add_limits(json, server->options, info);
+    sl_json_add_bool(sl_json_key(json, "auto_truncate"), false);
+    sl_json_add_int(sl_json_key(json, "tokenization_workers"), SV_HTTP_THREADS);
+    sl_json_add_string(sl_json_key(json, "version"), sl_version());
+    sl_json_add_null(sl_json_key(json, "sha"));
+    sl_json_add_null(sl_json_key(json, "docker_label"));
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    sl_json_add_int(sl_json_key(json, "max_body_bytes"), server->options->max_body_bytes);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+enum sv_progress sv_handle_info(struct sv_request *request)
+{
+    struct sv_error error;
+    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    struct sl_json_writer json = {.out = &request->response.body};
+    add_info(&json, request->server, ref);
+    sv_model_ref_release(ref);
+    return sv_request_respond(request, 200, "application/json");
+}

@@ -1,0 +1,99 @@
+/* pagination.c - lists in OpenAI's format: pages of documents after an id. */
+#include "api/pagination.h"
+#include "base/json_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUE_MAX = 128 };
+
+/* The documents of a page, and the first and the last id. */
+struct listing {
+    struct sl_json_writer json;
+    char first[VALUE_MAX], last[VALUE_MAX];
+};
+
+static void add_document(void *context, const char *id, const char *document)
+{
+    struct listing *listing = context;
+    sl_json_add_raw(&listing->json, document, strlen(document));
+    if (!listing->first[0])
+        (void)snprintf(listing->first, sizeof listing->first, "%s", id);
+    (void)snprintf(listing->last, sizeof listing->last, "%s", id);
+}
+
+static const char *query(const struct sv_request *request, const char *name)
+{
+    const char *value = request->transport->query(request->connection, name);
+    return value && value[0] ? value : NULL;
+}
+
+static bool read_limit(const struct sv_request *request, const struct sv_page_rules *rules,
+                       int *limit, struct sv_error *error)
+{
+    enum { DIGITS_MAX = 6 };
+
+    const char *given = query(request, "limit");
+    *limit = rules->limit_default;
+    if (!given)
+        return true;
+    size_t digits = strspn(given, "0123456789");
+    *limit = digits <= DIGITS_MAX && !given[digits] ? (int)strtol(given, NULL, 10) : 0;
+    return (*limit >= 1 && *limit <= rules->limit_max) ||
+           sv_fail(error, SV_INVALID_VALUE, "limit",
+                   "'limit' must be an integer from 1 to %d, not \"%.32s\".", rules->limit_max,
+                   given);
+}
+
+static bool read_order(const struct sv_request *request, const struct sv_page_rules *rules,
+                       bool *oldest_first, struct sv_error *error)
+{
+    const char *order = query(request, "order");
+    if (!order || !rules->has_order)
+        return true;
+    *oldest_first = strcmp(order, "asc") == 0;
+    return *oldest_first || strcmp(order, "desc") == 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "order",
+                   "'order' must be \"asc\" or \"desc\", not \"%.32s\".", order);
+}
+
+static bool fail_list(const struct sl_err *err, const char *after, struct sv_error *error)
+{
+    if (err->code == SL_NOT_FOUND)
+        return sv_fail(error, SV_INVALID_VALUE, "after",
+                       "'after' is not an id of this list: \"%s\".", after);
+    return sv_fail(error, SV_INTERNAL, NULL, "The list could not be read: %s.", err->text);
+}
+
+bool sv_page_respond(struct sv_request *request, const struct sv_page_rules *rules,
+                     struct sv_error *error)
+{
+    struct listing listing = {.json = {.out = &request->response.body}};
+    struct sl_err err;
+    char after[VALUE_MAX] = "";
+    const char *given = query(request, "after");
+    if (given)
+        (void)snprintf(after, sizeof after, "%s", given);
+    struct sv_page page = {
+        .parent = rules->parent, .after = after, .each = add_document, .context = &listing};
+    if (rules->filter && query(request, rules->filter)) {
+        page.member = rules->filter_member;
+        page.value = query(request, rules->filter);
+    }
+    if (!read_limit(request, rules, &page.limit, error) ||
+        !read_order(request, rules, &page.oldest_first, error))
+        return false;
+    struct sl_json_writer *json = &listing.json;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "object"), "list");
+    sl_json_begin_array(sl_json_key(json, "data"));
+    if (!sv_state_list(request->server->state, rules->collection, &page, &err))
+        return fail_list(&err, after, error);
+    sl_json_end_array(json);
+    sl_json_add_string(sl_json_key(json, "first_id"), listing.first[0] ? listing.first : NULL);
+    sl_json_add_string(sl_json_key(json, "last_id"), listing.last[0] ? listing.last : NULL);
+    sl_json_add_bool(sl_json_key(json, "has_more"), page.has_more);
+    sl_json_end_object(json);
+    return true;
+}

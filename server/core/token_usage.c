@@ -1,0 +1,19 @@
+/* token_usage.c - what a request used: tokens, and layers of the model. */
+#include "core/token_usage.h"
+
+double sv_mean_depth(int depth, int64_t used, int64_t full)
+{
+    return full == 0 ? 0 : depth * (double)used / (double)full;
+}
+
+double sv_usage_mean_depth(const struct sv_usage *usage)
+{
+    return sv_mean_depth(usage->depth, usage->layers_used, usage->layers_full);
+}
+
+double sv_usage_layer_ops_skipped(const struct sv_usage *usage)
+{
+    if (usage->layers_full == 0)
+        return 0;
+    return 1 - (double)usage->layers_used / (double)usage->layers_full;
+}

@@ -1,0 +1,339 @@
+/* job_json.c - job.json, and the object that clients see. */
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "core/log.h"
+#include "jobs/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+void sv_job_path(const struct sv_jobs *jobs, const struct sv_job *job, const char *name,
+                 char path[static PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/jobs/%s%s%s", sv_state_directory(jobs->server->state),
+                   job->spec.id, name[0] ? "/" : "", name);
+}
+
+void sv_job_data_path(const struct sv_jobs *jobs, const struct sv_job *job, const char *data,
+                      char path[static PATH_MAX])
+{
+    if (data[0] == '/')
+        (void)snprintf(path, PATH_MAX, "%s", data);
+    else
+        sv_job_path(jobs, job, data, path);
+}
+
+/* ---- the object of clients ------------------------------------------------------------------- */
+
+static void add_time(struct sl_json_writer *json, int64_t seconds)
+{
+    if (seconds > 0)
+        sl_json_add_int(json, seconds);
+    else
+        sl_json_add_null(json);
+}
+
+static void add_text(struct sl_json_writer *json, const char *text)
+{
+    sl_json_add_string(json, text[0] ? text : NULL);
+}
+
+/* Those of OpenAI are always there. */
+static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
+{
+    static const char *const usual[] = {"n_epochs", "batch_size", "learning_rate_multiplier"};
+    const struct sv_string *raw = &spec->hyperparameters.raw;
+    sl_json_begin_object(json);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        if (!sv_setting_find(&spec->hyperparameters, usual[i]))
+            sl_json_add_string(sl_json_key(json, usual[i]), "auto");
+    if (raw->bytes > 2) {
+        if (json->needs_comma)
+            sl_buffer_append(json->out, ",", 1);
+        sl_buffer_append(json->out, raw->data + 1, raw->bytes - 2); /* without the braces */
+    }
+    sl_json_end_object(json);
+}
+
+static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
+{
+    if (raw->data)
+        sl_json_add_raw(json, raw->data, raw->bytes);
+    else
+        sl_json_add_raw(json, "{}", 2);
+}
+
+static void add_error(struct sl_json_writer *json, const struct sv_job_error *error)
+{
+    if (!error->code[0]) {
+        sl_json_add_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "code"), error->code);
+    sl_json_add_string(sl_json_key(json, "message"), error->message);
+    add_text(sl_json_key(json, "param"), error->param);
+    sl_json_end_object(json);
+}
+
+static void add_method(struct sl_json_writer *json, const struct sv_job_spec *spec)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "type"), "supervised");
+    sl_json_begin_object(sl_json_key(json, "supervised"));
+    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+static void add_published(struct sl_json_writer *json, const struct sv_job *job)
+{
+    char id[SV_MODEL_ID_MAX + 24];
+    (void)snprintf(id, sizeof id, "%s@%lld", job->spec.name, (long long)job->spec.version);
+    sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
+}
+
+static void add_results(struct sl_json_writer *json, const struct sv_job *job)
+{
+    char id[SV_JOB_ID_MAX + 8];
+    (void)snprintf(id, sizeof id, "file-%s", job->spec.id + strlen("ftjob-"));
+    sl_json_begin_array(json);
+    if (job->has_results)
+        sl_json_add_string(json, id);
+    sl_json_end_array(json);
+}
+
+void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
+{
+    struct sl_json_writer writer = {.out = out}, *json = &writer;
+    const struct sv_job_spec *spec = &job->spec;
+    bool runs = sv_job_phase_is_running(job->phase) && job->desired == SV_DESIRED_RUNNING;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), spec->id);
+    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job");
+    sl_json_add_int(sl_json_key(json, "created_at"), spec->created_ns / 1000000000);
+    add_time(sl_json_key(json, "finished_at"), job->finished_at);
+    add_time(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
+    sl_json_add_string(sl_json_key(json, "model"), spec->model);
+    add_published(sl_json_key(json, "fine_tuned_model"), job);
+    sl_json_add_string(sl_json_key(json, "organization_id"), "local");
+    sl_json_add_string(sl_json_key(json, "status"), sv_job_status(job->phase, job->desired));
+    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
+    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
+    add_text(sl_json_key(json, "validation_file"), spec->validation_file);
+    add_results(sl_json_key(json, "result_files"), job);
+    add_time(sl_json_key(json, "trained_tokens"), job->progress.tokens);
+    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
+    add_error(sl_json_key(json, "error"), &job->error);
+    sl_json_add_raw(sl_json_key(json, "integrations"), "[]", 2);
+    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
+    add_method(sl_json_key(json, "method"), spec);
+    sl_json_end_object(json);
+}
+
+/* ---- job.json -------------------------------------------------------------------------------- */
+
+static void write_record(const struct sv_job *job, struct sl_buffer *out)
+{
+    struct sl_json_writer writer = {.out = out}, *json = &writer;
+    const struct sv_job_spec *spec = &job->spec;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), spec->id);
+    sl_json_add_string(sl_json_key(json, "phase"), sv_job_phase_name(job->phase));
+    sl_json_add_bool(sl_json_key(json, "paused"), job->desired == SV_DESIRED_PAUSED);
+    sl_json_add_int(sl_json_key(json, "created_ns"), spec->created_ns);
+    sl_json_add_int(sl_json_key(json, "finished_at"), job->finished_at);
+    sl_json_add_int(sl_json_key(json, "trained_tokens"), job->progress.tokens);
+    sl_json_add_string(sl_json_key(json, "model"), spec->model);
+    sl_json_add_string(sl_json_key(json, "architecture"), spec->architecture);
+    sl_json_add_string(sl_json_key(json, "base"), spec->base);
+    sl_json_add_bool(sl_json_key(json, "classifies"), spec->classifies);
+    sl_json_add_string(sl_json_key(json, "name"), spec->name);
+    sl_json_add_int(sl_json_key(json, "version"), spec->version);
+    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
+    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
+    sl_json_add_string(sl_json_key(json, "validation_file"), spec->validation_file);
+    sl_json_add_string(sl_json_key(json, "data"), spec->data);
+    sl_json_add_string(sl_json_key(json, "validation"), spec->validation);
+    add_raw(sl_json_key(json, "hyperparameters"), &spec->hyperparameters.raw);
+    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
+    sl_json_add_string(sl_json_key(json, "key"), spec->key);
+    sl_json_add_string(sl_json_key(json, "body"), spec->body);
+    sl_json_add_bool(sl_json_key(json, "has_results"), job->has_results);
+    sl_json_add_string(sl_json_key(json, "error_code"), job->error.code);
+    sl_json_add_string(sl_json_key(json, "error_param"), job->error.param);
+    sl_json_add_string(sl_json_key(json, "error_message"), job->error.message);
+    sl_json_end_object(json);
+}
+
+bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *err)
+{
+    char path[PATH_MAX];
+    struct sl_buffer text = {0};
+    write_record(job, &text);
+    sl_buffer_append(&text, "\n", 1);
+    sv_job_path(jobs, job, "job.json", path);
+    const struct sl_slice slice = {text.data, text.bytes};
+    bool ok = sl_buffer_check(&text, err) && sl_file_replace(path, &slice, 1, err);
+    sl_buffer_release(&text);
+    if (ok)
+        sv_job_index(jobs, job);
+    return ok;
+}
+
+void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job)
+{
+    struct sl_err err;
+    struct sl_buffer object = {0};
+    sv_job_write(job, &object);
+    if (!sl_buffer_check(&object, &err) ||
+        !sv_state_put(jobs->server->state, SV_JOBS, job->spec.id, NULL, object.data, &err))
+        SV_LOG(SV_LOG_ERROR, "a job could not be indexed", sv_str("job", job->spec.id),
+               sv_str("reason", err.text));
+    sl_buffer_release(&object);
+    atomic_fetch_add(&jobs->revision, 1);
+}
+
+/* ---- reading it ------------------------------------------------------------------------------ */
+
+/* The strings of job.json. The settings go to the spec at once. */
+struct record {
+    struct sv_string id, phase, model, architecture, base, name, training_file, validation_file;
+    struct sv_string data, validation, key, body, error_code, error_param, error_message;
+    bool paused, classifies, has_results;
+    int64_t created_ns, finished_at, trained_tokens, version, seed;
+    struct sv_settings hyperparameters, metadata;
+};
+
+#define AT(member) offsetof(struct record, member)
+#define TEXT(member, bytes)                                                                        \
+    SV_FIELD(#member, STRING, AT(member), 0, (bytes)-1, .required = true, .help = "text")
+#define NUMBER(member)                                                                             \
+    SV_FIELD(#member, INT, AT(member), 0, 9e18, .required = true, .help = "number")
+#define FLAG(member) SV_FIELD(#member, BOOL, AT(member), 0, 1, .required = true, .help = "flag")
+
+static const struct sv_field record_fields[] = {
+    TEXT(id, SV_JOB_ID_MAX),
+    TEXT(phase, 32),
+    FLAG(paused),
+    NUMBER(created_ns),
+    NUMBER(finished_at),
+    NUMBER(trained_tokens),
+    TEXT(model, SV_MODEL_ID_MAX),
+    TEXT(architecture, SV_NAME_BYTES_MAX),
+    TEXT(base, SV_MODEL_ID_MAX),
+    FLAG(classifies),
+    TEXT(name, SV_MODEL_ID_MAX),
+    NUMBER(version),
+    NUMBER(seed),
+    TEXT(training_file, SV_JOB_FILE_ID_MAX),
+    TEXT(validation_file, SV_JOB_FILE_ID_MAX),
+    TEXT(data, PATH_MAX),
+    TEXT(validation, PATH_MAX),
+    SV_CUSTOM_FIELD("hyperparameters", sv_read_settings, AT(hyperparameters), 0,
+                    SV_JOB_SETTINGS_MAX, .help = "settings"),
+    SV_CUSTOM_FIELD("metadata", sv_read_metadata, AT(metadata), 0, SV_METADATA_MAX,
+                    .help = "texts"),
+    TEXT(key, SV_JOB_HASH_MAX),
+    TEXT(body, SV_JOB_HASH_MAX),
+    FLAG(has_results),
+    TEXT(error_code, SV_JOB_CODE_MAX),
+    TEXT(error_param, SV_JOB_CODE_MAX),
+    TEXT(error_message, sizeof(((struct sv_job_error *)0)->message)),
+    {.kind = SV_FIELD_END},
+};
+
+#define COPY(to, from) (void)snprintf(to, sizeof(to), "%s", (from).data)
+
+static void copy_spec(struct sv_job_spec *spec, const struct record *r)
+{
+    COPY(spec->id, r->id);
+    COPY(spec->model, r->model);
+    COPY(spec->architecture, r->architecture);
+    COPY(spec->base, r->base);
+    COPY(spec->name, r->name);
+    COPY(spec->training_file, r->training_file);
+    COPY(spec->validation_file, r->validation_file);
+    COPY(spec->data, r->data);
+    COPY(spec->validation, r->validation);
+    COPY(spec->key, r->key);
+    COPY(spec->body, r->body);
+    spec->created_ns = r->created_ns;
+    spec->classifies = r->classifies;
+    spec->version = r->version;
+    spec->seed = r->seed;
+    spec->hyperparameters = r->hyperparameters;
+    spec->metadata = r->metadata;
+}
+
+static bool copy_job(struct sv_job *job, const struct record *r, struct sv_error *error)
+{
+    copy_spec(&job->spec, r);
+    COPY(job->error.code, r->error_code);
+    COPY(job->error.param, r->error_param);
+    COPY(job->error.message, r->error_message);
+    job->desired = r->paused ? SV_DESIRED_PAUSED : SV_DESIRED_RUNNING;
+    job->finished_at = r->finished_at;
+    job->has_results = r->has_results;
+    job->progress.tokens = r->trained_tokens;
+    return sv_job_phase_find(r->phase.data, &job->phase) ||
+           sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", r->phase.data);
+}
+
+struct sv_job *sv_job_new(void)
+{
+    struct sv_job *job = calloc(1, sizeof *job);
+    if (job)
+        job->run.failures.step = -1;
+    return job;
+}
+
+void sv_job_free(struct sv_job *job)
+{
+    if (!job)
+        return;
+    sv_json_document_release(job->spec.document);
+    free(job);
+}
+
+static bool read_text(const char *path, struct sl_buffer *text, struct sl_err *err)
+{
+    struct sl_map map;
+    if (!sl_map_open(&map, path, err))
+        return false;
+    sl_buffer_append(text, map.data, map.size);
+    sl_map_close(&map);
+    return sl_buffer_check(text, err);
+}
+
+struct sv_job *sv_job_load(struct sv_jobs *jobs, const char *id, struct sl_err *err)
+{
+    char path[PATH_MAX];
+    struct record record = {0};
+    struct sv_error error = {0};
+    struct sl_buffer text = {0};
+    struct sv_job *job = sv_job_new();
+    if (!job) {
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for a job");
+        return NULL;
+    }
+    (void)snprintf(job->spec.id, sizeof job->spec.id, "%s", id);
+    sv_job_path(jobs, job, "job.json", path);
+    bool ok = read_text(path, &text, err);
+    if (ok) {
+        job->spec.document = sv_json_read(&text, record_fields, NULL, &record, &error);
+        ok = (job->spec.document && copy_job(job, &record, &error) &&
+              strcmp(job->spec.id, id) == 0 && sv_job_spec_settings(&job->spec, &error)) ||
+             sl_fail(err, SL_BAD_INPUT, "'%s' is damaged: %.400s", path, error.message);
+    }
+    sl_buffer_release(&text);
+    if (ok)
+        return job;
+    sv_job_free(job);
+    return NULL;
+}

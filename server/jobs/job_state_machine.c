@@ -1,0 +1,392 @@
+/* job_state_machine.c - what happens in each phase of a job. Every step can be repeated: after a
+ * crash it is, and finds what the first time left. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "core/log.h"
+#include "core/options.h"
+#include "jobs/job.h"
+#include "state/file_store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MS = 1000000 };
+
+static void save(struct sv_jobs *jobs, const struct sv_job *job)
+{
+    struct sl_err err;
+    if (!sv_job_save(jobs, job, &err))
+        SV_LOG(SV_LOG_ERROR, "a job could not be saved", sv_str("job", job->spec.id),
+               sv_str("reason", err.text));
+}
+
+static void enter(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
+{
+    job->phase = phase;
+    save(jobs, job);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void remove_file(const struct sv_jobs *jobs, const struct sv_job *job, const char *name)
+{
+    char path[PATH_MAX];
+    sv_job_path(jobs, job, name, path);
+    if (unlink(path) != 0 && errno != ENOENT)
+        SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path),
+               sv_str("reason", strerrordesc_np(errno)));
+}
+
+void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job)
+{
+    static const char *const directories[] = {"run/state", "run/state.sluice-tmp", "model/1",
+                                              "model/1.sluice-tmp", "model"};
+    char path[PATH_MAX];
+    struct sl_err err;
+    const struct sv_job_spec *spec = &job->spec;
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        sv_job_path(jobs, job, directories[i], path);
+        if (!sl_directory_remove(path, &err))
+            SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path), sv_str("reason", err.text));
+    }
+    if (spec->data[0] && spec->data[0] != '/')
+        remove_file(jobs, job, spec->data);
+    if (spec->validation[0] && spec->validation[0] != '/')
+        remove_file(jobs, job, spec->validation);
+}
+
+static void end(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
+{
+    job->phase = phase;
+    job->finished_at = sl_wall_ns() / 1000000000;
+    save(jobs, job);
+    sv_job_drop_metrics(jobs, job);
+    SV_LOG(SV_LOG_INFO, "job ended", sv_str("job", job->spec.id),
+           sv_str("status", sv_job_status(phase, SV_DESIRED_RUNNING)),
+           sv_str("model", job->spec.name), sv_int("version", job->spec.version));
+}
+
+void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, const char *param,
+                 const char *message)
+{
+    (void)snprintf(job->error.code, sizeof job->error.code, "%s", code);
+    (void)snprintf(job->error.param, sizeof job->error.param, "%s", param ? param : "");
+    (void)snprintf(job->error.message, sizeof job->error.message, "%s", message);
+    sv_job_event(jobs, job, "error", NULL, "The job failed: %s", message);
+    end(jobs, job, SV_JOB_FAILED);
+}
+
+static void succeed(struct sv_jobs *jobs, struct sv_job *job)
+{
+    char id[SV_FILE_ID_MAX];
+    struct sv_error error;
+    struct sl_buffer csv = {0};
+    (void)snprintf(id, sizeof id, "file-%s", job->spec.id + strlen("ftjob-"));
+    job->has_results =
+        sv_job_write_csv(jobs, job, &csv) &&
+        sv_file_put(jobs->server->files, id, "step_metrics.csv", "fine-tune-results", &csv, &error);
+    sl_buffer_release(&csv);
+    if (!job->has_results)
+        sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
+    sv_job_event(jobs, job, "info", NULL, "The job has successfully completed");
+    end(jobs, job, SV_JOB_SUCCEEDED);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sv_error error = {0};
+    pthread_mutex_unlock(&jobs->lock);
+    bool ok = sv_job_data_prepare(jobs, &job->spec, &error);
+    pthread_mutex_lock(&jobs->lock);
+    if (job->phase != SV_JOB_PREPARING)
+        return true;
+    if (ok) {
+        sv_job_event(jobs, job, "info", NULL, "Files validated, moving job to queued state");
+        enter(jobs, job, SV_JOB_WAITING);
+    } else
+        sv_job_fail(jobs, job, "invalid_training_file", error.param, error.message);
+    return true;
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+void sv_job_begin(struct sv_jobs *jobs, struct sv_job *job)
+{
+    sv_job_event(jobs, job, "info", NULL, "Fine-tuning job started");
+    enter(jobs, job, SV_JOB_TRAINING);
+}
+
+static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, int status,
+                         char text[static SV_TRAINER_REASON_MAX])
+{
+    if (WIFSIGNALED(status)) {
+        (void)snprintf(text, SV_TRAINER_REASON_MAX, "the trainer was killed by signal %d (%s)",
+                       WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
+        return;
+    }
+    sv_trainer_last_error(jobs, job, text);
+    if (!text[0])
+        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s",
+                       job->progress.reason[0] ? job->progress.reason
+                                               : "the trainer ended without a model");
+}
+
+/* Tries again from the saved state, later each time; or gives up. */
+static void on_failure(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+{
+    int64_t wait_ms = sv_job_failed_at(&job->run.failures, job->progress.step);
+    if (wait_ms < 0) {
+        sv_job_fail(jobs, job, "training_failed", NULL, reason);
+        return;
+    }
+    job->run.try_after_ns = sl_now_ns() + wait_ms * MS;
+    sv_job_event(jobs, job, "warn", NULL,
+                 "Training was interrupted at step %lld: %s; it continues "
+                 "from the last checkpoint",
+                 (long long)job->progress.step, reason);
+}
+
+static void on_stopped(struct sv_jobs *jobs, struct sv_job *job)
+{
+    if (jobs->stopping)
+        sv_job_event(jobs, job, "info", NULL,
+                     "The server shuts down; training continues when it starts");
+    else if (job->desired == SV_DESIRED_PAUSED) {
+        sv_job_event(jobs, job, "info", NULL, "Job paused at step %lld",
+                     (long long)job->progress.saved_step);
+        enter(jobs, job, SV_JOB_WAITING);
+    }
+}
+
+static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int status)
+{
+    enum { EXIT_BAD_INPUT = 2 };
+
+    char reason[SV_TRAINER_REASON_MAX];
+    bool was_asked = job->run.is_stopping;
+    job->run.is_stopping = false;
+    sv_job_read_log(jobs, job);
+    if (status == 0 && sv_trainer_has_model(jobs, job)) {
+        sv_job_event(jobs, job, "info", NULL, "Training has finished at step %lld",
+                     (long long)job->progress.step);
+        enter(jobs, job, SV_JOB_PUBLISHING);
+        return;
+    }
+    if (status == 0 || was_asked) {
+        on_stopped(jobs, job);
+        return;
+    }
+    describe_end(jobs, job, status, reason);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_BAD_INPUT)
+        sv_job_fail(jobs, job, "invalid_training_file", "training_file", reason);
+    else
+        on_failure(jobs, job, reason);
+}
+
+static bool start_trainer(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sl_err err;
+    if (job->desired == SV_DESIRED_PAUSED) { /* between two tries */
+        enter(jobs, job, SV_JOB_WAITING);
+        return true;
+    }
+    if (sl_now_ns() < job->run.try_after_ns || sv_trainer_is_locked(jobs, job))
+        return false;
+    sv_job_read_log(jobs, job);
+    /* The last process may have finished the model and been killed before it said so. */
+    if (sv_trainer_has_model(jobs, job) && job->progress.saved_step >= job->progress.steps) {
+        enter(jobs, job, SV_JOB_PUBLISHING);
+        return true;
+    }
+    if (sv_trainer_start(jobs, job, &err))
+        SV_LOG(SV_LOG_INFO, "training", sv_str("job", job->spec.id),
+               sv_int("pid", job->run.process.pid), sv_int("step", job->progress.saved_step));
+    else
+        on_failure(jobs, job, err.text);
+    return false;
+}
+
+static bool train(struct sv_jobs *jobs, struct sv_job *job)
+{
+    int status;
+    if (job->run.process.pid == 0)
+        return !jobs->stopping && start_trainer(jobs, job);
+    sv_job_read_log(jobs, job);
+    if (sv_child_process_poll(&job->run.process, &status)) {
+        on_exit_of_trainer(jobs, job, status);
+        return !jobs->stopping;
+    }
+    if ((job->desired == SV_DESIRED_PAUSED || jobs->stopping) && !job->run.is_stopping) {
+        sv_child_process_signal(&job->run.process, SIGTERM);
+        job->run.is_stopping = true;
+    }
+    return false;
+}
+
+/* ---- publishing ------------------------------------------------------------------------------ */
+
+/* Asks once and takes the answer. True: it is there. */
+static bool has_answer(struct sv_jobs *jobs, struct sv_job *job,
+                       bool (*ask)(struct sv_jobs *jobs, struct sv_job *job))
+{
+    if (!job->run.asked)
+        (void)!ask(jobs, job);
+    if (!job->run.asked || !atomic_load(&job->run.answered))
+        return false;
+    job->run.asked = false;
+    return true;
+}
+
+static bool publish(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sl_err err;
+    if (!job->run.pinned) {
+        /* It fails for a model that there is not yet, which does not matter. */
+        job->run.pinned = has_answer(jobs, job, sv_job_ask_pin);
+        return job->run.pinned;
+    }
+    if (job->spec.version == 0) {
+        /* Saved before anything is written, so that a crash does not publish it twice. */
+        job->spec.version = sv_store_highest(jobs->server->options->store, job->spec.name) + 1;
+        save(jobs, job);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    bool ok = sv_job_publish(jobs, &job->spec, &err);
+    pthread_mutex_lock(&jobs->lock);
+    if (ok) {
+        sv_job_event(jobs, job, "info", NULL, "New model created: %s@%lld", job->spec.name,
+                     (long long)job->spec.version);
+        enter(jobs, job, SV_JOB_LOADING);
+    } else if (err.code == SL_BUSY)
+        job->spec.version = 0;
+    else
+        sv_job_fail(jobs, job, "publishing_failed", NULL, err.text);
+    return true;
+}
+
+static bool load(struct sv_jobs *jobs, struct sv_job *job)
+{
+    if (!has_answer(jobs, job, sv_job_ask_load))
+        return false;
+    if (job->run.answer.kind != SV_OK)
+        sv_job_fail(jobs, job, "model_load_failed", NULL, job->run.answer.message);
+    else if (job->spec.promotion == SV_PROMOTE_NEVER ||
+             !sv_job_find_serving(jobs, job, job->run.serving))
+        succeed(jobs, job);
+    else
+        enter(jobs, job,
+              job->spec.promotion == SV_PROMOTE_CANARY ? SV_JOB_PROMOTING : SV_JOB_MEASURING);
+    return true;
+}
+
+/* ---- promotion ------------------------------------------------------------------------------- */
+
+/* Reads what an evaluation wrote. Higher is better. */
+static bool read_score(const struct sv_jobs *jobs, const struct sv_job *job, double *score)
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    struct sl_err err;
+    double loss, accuracy;
+    sv_job_path(jobs, job, "evaluation.json", path);
+    if (!sl_map_open(&map, path, &err))
+        return false;
+    bool ok = map.size > 0 && sv_evaluation_read(map.data, map.size, &loss, &accuracy);
+    sl_map_close(&map);
+    if (ok)
+        *score = isfinite(accuracy) ? accuracy : -loss;
+    return ok;
+}
+
+static void stay(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+{
+    sv_job_event(jobs, job, "warn", NULL, "Not promoted: %s", reason);
+    succeed(jobs, job);
+}
+
+static void compare(struct sv_jobs *jobs, struct sv_job *job)
+{
+    const double *score = job->run.score;
+    bool better = score[0] >= score[1] + job->spec.margin && score[0] > score[1];
+    sv_job_event(jobs, job, "info", NULL,
+                 "On the validation data the new version scores %.4f and %s scores %.4f; it needs "
+                 "%.4f more to be promoted",
+                 score[0], job->run.serving, score[1], job->spec.margin);
+    if (better)
+        enter(jobs, job, SV_JOB_PROMOTING);
+    else
+        succeed(jobs, job);
+}
+
+static bool measure(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sv_job_run *run = &job->run;
+    char reason[SV_TRAINER_REASON_MAX];
+    struct sl_err err;
+    int status;
+    if (jobs->stopping && run->process.pid == 0)
+        return false;
+    if (run->process.pid == 0) {
+        if (!sv_job_find_serving(jobs, job, run->serving))
+            succeed(jobs, job);
+        else if (!sv_evaluation_start(jobs, job, run->measured, &err))
+            stay(jobs, job, err.text);
+        return sv_job_phase_has_ended(job->phase);
+    }
+    if (jobs->stopping)
+        sv_child_process_signal(&run->process, SIGKILL);
+    if (!sv_child_process_poll(&run->process, &status) || jobs->stopping)
+        return false;
+    if (status != 0 || !read_score(jobs, job, &run->score[run->measured])) {
+        describe_end(jobs, job, status, reason);
+        stay(jobs, job, reason);
+    } else if (++run->measured == 2)
+        compare(jobs, job);
+    return true;
+}
+
+static bool promote(struct sv_jobs *jobs, struct sv_job *job)
+{
+    if (!has_answer(jobs, job, sv_job_ask_promotion))
+        return false;
+    if (job->run.answer.kind != SV_OK) {
+        stay(jobs, job, job->run.answer.message);
+        return true;
+    }
+    sv_job_audit_promotion(jobs, job);
+    if (job->spec.promotion == SV_PROMOTE_CANARY)
+        sv_job_event(jobs, job, "info", NULL, "Promoted: %s@%lld is the canary and gets %lld %%",
+                     job->spec.name, (long long)job->spec.version, (long long)job->spec.weight);
+    else
+        sv_job_event(jobs, job, "info", NULL, "Promoted: %s@%lld serves %s", job->spec.name,
+                     (long long)job->spec.version, job->spec.name);
+    succeed(jobs, job);
+    return true;
+}
+
+bool sv_job_step(struct sv_jobs *jobs, struct sv_job *job)
+{
+    int status;
+    switch (job->phase) {
+    case SV_JOB_PREPARING: return prepare(jobs, job);
+    case SV_JOB_WAITING: return false;
+    case SV_JOB_TRAINING: return train(jobs, job);
+    case SV_JOB_PUBLISHING: return publish(jobs, job);
+    case SV_JOB_LOADING: return load(jobs, job);
+    case SV_JOB_MEASURING: return measure(jobs, job);
+    case SV_JOB_PROMOTING: return promote(jobs, job);
+    case SV_JOB_SUCCEEDED:
+    case SV_JOB_FAILED:
+    case SV_JOB_CANCELLED:
+    case SV_JOB_PHASES: break;
+    }
+    (void)sv_child_process_poll(&job->run.process, &status); /* of a job that was cancelled */
+    return false;
+}

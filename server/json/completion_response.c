@@ -1,0 +1,167 @@
+/* completion_response.c - the JSON of a text completion, whole or in pieces. */
+#include "json/completion_response.h"
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <math.h>
+
+void sv_completion_response_begin(struct sl_json_writer *json,
+                                  const struct sv_completion_head *head)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), head->id);
+    sl_json_add_string(sl_json_key(json, "object"), "text_completion");
+    sl_json_add_int(sl_json_key(json, "created"), head->created);
+    sl_json_add_string(sl_json_key(json, "model"), head->model);
+    sl_json_add_string(sl_json_key(json, "system_fingerprint"), head->fingerprint);
+    sl_json_begin_array(sl_json_key(json, "choices"));
+}
+
+/* JSON has no infinity; this API writes -9999. */
+static void add_probability(struct sl_json_writer *json, float log_probability)
+{
+    if (isnan(log_probability))
+        sl_json_add_null(json);
+    else
+        sl_json_printf(json, "%.7g", isinf(log_probability) ? -9999.0 : (double)log_probability);
+}
+
+/* A token as text. Bytes that are not a character are written as this API does it,
+ * bytes:\xe2\x82. As U+FFFD they would all be the same, and names of an object must differ. */
+static void spell_token(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id)
+{
+    size_t bytes = 0;
+    const char *piece = sl_tokenizer_piece(tokens, id, &bytes);
+    bool is_text = !piece || sl_utf8_is_valid(piece, bytes);
+    sl_buffer_clear(text);
+    sl_buffer_append_string(text, is_text ? "" : "bytes:");
+    if (is_text && piece)
+        sl_buffer_append(text, piece, bytes);
+    for (size_t i = 0; i < bytes && !is_text; i++)
+        sl_buffer_printf(text, "\\x%02x", (unsigned)(unsigned char)piece[i]);
+}
+
+static void add_tokens(struct sl_json_writer *json, const struct sv_completion_choice *piece,
+                       struct sl_buffer *text)
+{
+    sl_json_begin_array(sl_json_key(json, "tokens"));
+    for (int i = 0; i < piece->record_count; i++) {
+        spell_token(text, piece->tokens, piece->records[i].id);
+        sl_json_add_bytes(json, text->data, text->bytes);
+    }
+    sl_json_end_array(json);
+    sl_json_begin_array(sl_json_key(json, "token_logprobs"));
+    for (int i = 0; i < piece->record_count; i++)
+        add_probability(json, piece->records[i].log_probability);
+    sl_json_end_array(json);
+}
+
+static void add_top(struct sl_json_writer *json, const struct sv_completion_choice *piece,
+                    const struct sl_token_logprob *record, struct sl_buffer *text)
+{
+    if (record->top_count == 0) {
+        sl_json_add_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    for (int k = 0; k < record->top_count; k++) {
+        spell_token(text, piece->tokens, record->top_ids[k]);
+        add_probability(sl_json_key_bytes(json, text->data, text->bytes),
+                        record->top_log_probabilities[k]);
+    }
+    sl_json_end_object(json);
+}
+
+/* Offsets count characters, as this API does. Bytes inside a character have the offset of its
+ * beginning. */
+static void add_offsets(struct sl_json_writer *json, const struct sv_completion_choice *piece)
+{
+    size_t at = 0, characters = piece->characters_before;
+    sl_json_begin_array(sl_json_key(json, "text_offset"));
+    for (int i = 0; i < piece->record_count; i++) {
+        size_t to = piece->records[i].text_offset - piece->bytes_before;
+        assert(piece->records[i].text_offset >= piece->bytes_before);
+        while (at < piece->bytes) {
+            size_t step = sl_utf8_step(piece->text + at, piece->bytes - at);
+            if (at + step > to)
+                break;
+            at += step;
+            characters++;
+        }
+        sl_json_add_int(json, (int64_t)characters);
+    }
+    sl_json_end_array(json);
+}
+
+static void add_records(struct sl_json_writer *json, const struct sv_completion_choice *piece)
+{
+    struct sl_buffer text = {0}; /* of one token */
+    sl_json_begin_object(json);
+    add_tokens(json, piece, &text);
+    sl_json_begin_array(sl_json_key(json, "top_logprobs"));
+    for (int i = 0; i < piece->record_count; i++)
+        add_top(json, piece, &piece->records[i], &text);
+    sl_json_end_array(json);
+    add_offsets(json, piece);
+    sl_json_end_object(json);
+    json->out->failed = json->out->failed || text.failed;
+    sl_buffer_release(&text);
+}
+
+static const char *finish_name(enum sl_finish finish)
+{
+    switch (finish) {
+    case SL_FINISH_STOP: return "stop";
+    case SL_FINISH_LENGTH: return "length";
+    case SL_RUNNING:
+    case SL_FINISH_ERROR: return NULL;
+    }
+    return NULL;
+}
+
+void sv_completion_response_choice(struct sl_json_writer *json,
+                                   const struct sv_completion_choice *piece)
+{
+    sl_json_begin_object(json);
+    sl_json_add_int(sl_json_key(json, "index"), piece->choice);
+    sl_json_add_bytes(sl_json_key(json, "text"), piece->text, piece->bytes);
+    sl_json_key(json, "logprobs");
+    if (piece->tokens)
+        add_records(json, piece);
+    else
+        sl_json_add_null(json);
+    sl_json_add_string(sl_json_key(json, "finish_reason"), finish_name(piece->finish));
+    sl_json_end_object(json);
+}
+
+static void add_truncations(struct sl_json_writer *json, const struct sv_usage *usage)
+{
+    if (usage->truncation_count == 0)
+        return;
+    sl_json_begin_array(sl_json_key(json, "truncated"));
+    for (int i = 0; i < usage->truncation_count; i++) {
+        const struct sv_truncation *t = &usage->truncations[i];
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "prompt"), t->prompt);
+        sl_json_add_int(sl_json_key(json, "prompt_tokens_given"), t->given);
+        sl_json_add_int(sl_json_key(json, "prompt_tokens_used"), t->used);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+}
+
+void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_usage *usage)
+{
+    int64_t total = usage->prompt_tokens + usage->completion_tokens;
+    sl_json_begin_object(json);
+    sl_json_add_int(sl_json_key(json, "prompt_tokens"), usage->prompt_tokens);
+    sl_json_add_int(sl_json_key(json, "completion_tokens"), usage->completion_tokens);
+    sl_json_add_int(sl_json_key(json, "total_tokens"), total);
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(usage));
+    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
+                   sv_usage_layer_ops_skipped(usage));
+    add_truncations(json, usage);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}

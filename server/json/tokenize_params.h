@@ -1,0 +1,25 @@
+/* tokenize_params.h - what POST /tokenize and POST /decode can be asked: TEI's fields, and ours. */
+#pragma once
+
+#include "json/json_schema.h"
+#include "json/tokenize_options.h"
+
+struct sv_tokenize_params {
+    struct sv_texts inputs;
+    struct sv_string unknown;
+    bool adds_special, replaces_unknown;
+};
+
+struct sv_decode_params {
+    struct sv_prompts ids;
+    bool skips_special;
+};
+
+/* Read, fill in defaults and check. NULL: see error. The request's strings belong to the
+ * document. */
+struct sv_json_document *sv_tokenize_params_read(const struct sl_buffer *body,
+                                                 struct sv_tokenize_params *params,
+                                                 struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
+                                               struct sv_decode_params *params,
+                                               struct sv_error *error) SL_MUST_CHECK;

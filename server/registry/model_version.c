@@ -1,0 +1,198 @@
+/* model_version.c - one version of a model, loaded: opened, given an executor, counted, closed. */
+#include "base/memory.h"
+#include "registry/registry_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DIRECTORY_MAX = 4096, FD_PATH_MAX = 32 };
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool attach(struct sv_model_ref *ref, struct sl_err *err)
+{
+    const struct sv_model_host *host = &ref->registry->options.host;
+    if (!host->attach)
+        return true;
+    ref->executor = host->attach(host->context, ref, err);
+    return ref->executor != NULL;
+}
+
+static void set_names(struct sv_model_ref *ref, const char *name, long number)
+{
+    ref->number = number;
+    (void)snprintf(ref->name, sizeof ref->name, "%s", name);
+    (void)snprintf(ref->version, sizeof ref->version, "%ld", number);
+    (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SV_MODEL_NAME_BYTES_MAX, name, ref->version);
+    (void)snprintf(ref->fingerprint, sizeof ref->fingerprint, "fp_%.12s",
+                   sl_model_info(ref->model)->sha256);
+}
+
+/* The operator made the store, so a model's directory may be a link. A version may not be one: it
+ * could lead anywhere, and be exchanged while it is read. */
+static int open_directory(const struct sv_registry *registry, const char *name,
+                          const struct sv_version *version, struct sl_err *err)
+{
+    char path[DIRECTORY_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
+    int model = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = model < 0 ? -1
+                       : openat(model, version->directory,
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int number = errno;
+    if (model >= 0)
+        (void)close(model);
+    if (fd < 0 && (number == ENOTDIR || number == ELOOP))
+        (void)sl_fail(err, SL_CORRUPT, "not a directory; links are not followed");
+    else if (fd < 0)
+        (void)sl_fail(err, SL_IO, "%s", strerrordesc_np(number));
+    return fd;
+}
+
+/* Copied, unpacked to floats, packed for computing: a file of bf16 takes up to five times its size,
+ * one of fp32 three times. What its requests need comes on top. */
+static bool check_memory(int directory, struct sl_err *err)
+{
+    enum { COPIES = 4, MIB = 1 << 20 };
+
+    struct stat weights;
+    if (fstatat(directory, "model.safetensors", &weights, AT_SYMLINK_NOFOLLOW) != 0)
+        return true; /* reading it tells why */
+    const struct sl_memory_room room = sl_memory_left();
+    if (weights.st_size < room.bytes / COPIES)
+        return true;
+    return sl_fail(err, SL_NO_MEMORY,
+                   "loading it takes about %" PRId64 " MiB, and %" PRId64
+                   " MiB are left: %s %" PRId64 " MiB, %" PRId64 " MiB are used",
+                   (int64_t)weights.st_size / MIB * COPIES, room.bytes / MIB,
+                   room.is_cgroup ? "the cgroup's memory.max is" : "the machine has",
+                   room.limit / MIB, room.used / MIB);
+}
+
+static struct sl_model *open_model(const struct sv_registry *registry, int directory,
+                                   struct sl_err *err)
+{
+    char path[FD_PATH_MAX]; /* the directory that was opened, whatever has its name now */
+    if (!check_memory(directory, err))
+        return NULL;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+    return sl_model_open(registry->options.engine, path, err);
+}
+
+/* Clients see paths relative to the store. */
+static void describe(const char *name, const struct sv_version *version, const struct sl_err *err,
+                     char reason[static SV_REASON_MAX])
+{
+    static const char fds[] = "/proc/self/fd/";
+    const char *rest = strncmp(err->path, fds, sizeof fds - 1) == 0
+                           ? strchr(err->path + sizeof fds - 1, '/')
+                           : NULL;
+    (void)snprintf(reason, SV_REASON_MAX, "%s/%s%s: %s", name, version->directory, rest ? rest : "",
+                   sl_err_reason(err));
+}
+
+struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name,
+                                     const struct sv_version *version, struct sl_err *err,
+                                     char reason[static SV_REASON_MAX])
+{
+    struct sv_model_ref *ref = calloc(1, sizeof *ref);
+    if (!ref) {
+        (void)sl_fail(err, SL_NO_MEMORY, "out of memory");
+        (void)snprintf(reason, SV_REASON_MAX, "out of memory");
+        return NULL;
+    }
+    ref->registry = registry;
+    atomic_init(&ref->references, 1);
+    int directory = open_directory(registry, name, version, err);
+    if (directory >= 0) {
+        ref->model = open_model(registry, directory, err);
+        (void)close(directory);
+    }
+    if (ref->model) {
+        set_names(ref, name, version->number);
+        if (attach(ref, err))
+            return ref;
+    }
+    describe(name, version, err, reason);
+    sv_version_close(ref);
+    return NULL;
+}
+
+void sv_version_close(struct sv_model_ref *ref)
+{
+    const struct sv_model_host *host = &ref->registry->options.host;
+    if (ref->executor)
+        host->detach(host->context, ref->executor);
+    sl_model_close(ref->model);
+    free(ref);
+}
+
+/* ---- using ----------------------------------------------------------------------------------- */
+
+struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref)
+{
+    int before = atomic_fetch_add_explicit(&ref->references, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return ref;
+}
+
+/* The last reference goes only after the version was retired. Its executor may still be in a batch
+ * that others share, so the registry's thread frees it. */
+void sv_model_ref_release(struct sv_model_ref *ref)
+{
+    if (!ref || atomic_fetch_sub_explicit(&ref->references, 1, memory_order_acq_rel) > 1)
+        return;
+    struct sv_registry *registry = ref->registry;
+    pthread_mutex_lock(&registry->lock);
+    ref->unused = true;
+    pthread_cond_signal(&registry->wakeup);
+    pthread_mutex_unlock(&registry->lock);
+}
+
+const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref)
+{
+    return ref->model;
+}
+
+struct sv_executor *sv_model_ref_executor(const struct sv_model_ref *ref)
+{
+    return ref->executor;
+}
+
+const char *sv_model_ref_name(const struct sv_model_ref *ref)
+{
+    return ref->name;
+}
+
+const char *sv_model_ref_version(const struct sv_model_ref *ref)
+{
+    return ref->version;
+}
+
+const char *sv_model_ref_id(const struct sv_model_ref *ref)
+{
+    return ref->id;
+}
+
+const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref)
+{
+    return ref->fingerprint;
+}
+
+const char *sv_version_state_name(enum sv_version_state state)
+{
+    static const char *const names[SV_VERSION_STATES] = {
+        [SV_VERSION_UNLOADED] = "unloaded", [SV_VERSION_LOADING] = "loading",
+        [SV_VERSION_READY] = "ready",       [SV_VERSION_DRAINING] = "draining",
+        [SV_VERSION_FAILED] = "failed",
+    };
+    return names[state];
+}

@@ -1,0 +1,253 @@
+/* registry_changes.c - what clients, jobs and signals change: versions loaded and unloaded, labels
+ * moved. */
+#include "core/log.h"
+#include "registry/registry_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a change is about ------------------------------------------------------------------ */
+
+static bool fail_no_version(const char *model, long version, struct sv_error *error)
+{
+    if (version > 0)
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                       "The model '%s' has no version %ld in the store.", model, version);
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "model", "The model '%s' is not in the store.",
+                   model);
+}
+
+/* A model as the store has it now; NULL: see error. */
+static struct sv_model *find_in_store(struct sv_registry *registry, const char *name,
+                                      struct sv_error *error)
+{
+    char reason[SV_REASON_MAX];
+    struct sv_model *model = NULL;
+    if (!sv_check_model_name(name, reason) && sv_scan_model(registry, name) > 0)
+        model = sv_find_model(registry, name);
+    if (model && model->count > 0)
+        return model;
+    (void)fail_no_version(name, 0, error);
+    return NULL;
+}
+
+static struct sv_version *require_version(struct sv_model *model, long number,
+                                          struct sv_error *error)
+{
+    struct sv_version *version = sv_find_version(model, number);
+    if (!version)
+        (void)fail_no_version(model->name, number, error);
+    return version;
+}
+
+/* ---- new labels ------------------------------------------------------------------------------ */
+
+static bool same_but_previous(const struct sv_labels *a, const struct sv_labels *b)
+{
+    return a->pinned == b->pinned && (!a->pinned || a->stable == b->stable) &&
+           a->weight == b->weight && a->count == b->count &&
+           memcmp(a->items, b->items, sizeof a->items) == 0;
+}
+
+/* Labels are on the disk before they take effect. Only `previous`, which nothing needs at a start,
+ * may be lost: a store that cannot be written can still be loaded from. */
+static bool save(struct sv_registry *registry, struct sv_model *model,
+                 const struct sv_labels *labels, struct sv_error *error)
+{
+    struct sl_err err;
+    char reason[SV_REASON_MAX];
+    bool is_optional = same_but_previous(labels, &model->labels);
+    if (is_optional && labels->previous == model->labels.previous)
+        return true;
+    if (sv_labels_write(registry, model->name, labels, &err) || is_optional)
+        return true;
+    sv_describe_failure(registry, &err, reason);
+    SV_LOG(SV_LOG_ERROR, "labels not saved", sv_str("model", model->name),
+           sv_str("reason", err.text));
+    return sv_fail(error, SV_INTERNAL, NULL,
+                   "The labels of '%s' could not be saved, so nothing was changed: %s.",
+                   model->name, reason);
+}
+
+/* What follows the highest version would take a higher one at the next start. */
+static void pin_below(struct sv_labels *labels, long version)
+{
+    labels->pinned = labels->pinned || (labels->stable > 0 && version > labels->stable);
+}
+
+static bool set_labels(struct sv_registry *registry, struct sv_model *model,
+                       const struct sv_labels *labels, struct sv_error *error)
+{
+    if (!save(registry, model, labels, error))
+        return false;
+    sv_set_labels(registry, model, labels);
+    return true;
+}
+
+/* ---- the changes ----------------------------------------------------------------------------- */
+
+static bool load_one(struct sv_registry *registry, struct sv_model *model,
+                     const struct sv_change *change, struct sv_change_result *result)
+{
+    struct sv_version *version = require_version(model, change->version, &result->error);
+    if (!version || !sv_load_version(registry, model, version, &result->error))
+        return false;
+    struct sv_labels labels = model->labels;
+    result->version = change->version;
+    pin_below(&labels, change->version);
+    struct sv_error ignored; /* the version is served by now; the log says what failed */
+    (void)set_labels(registry, model, &labels, &ignored);
+    return true;
+}
+
+static bool load(struct sv_registry *registry, const struct sv_change *change,
+                 struct sv_change_result *result)
+{
+    struct sv_model *model = find_in_store(registry, change->model, &result->error);
+    if (!model)
+        return false;
+    result->before = model->labels.stable;
+    if (change->version > 0)
+        return load_one(registry, model, change, result);
+    if (!sv_load_highest(registry, model, &result->version, &result->error))
+        return false;
+    struct sv_labels labels = model->labels;
+    /* It may have become stable when it was loaded, because nothing was. */
+    labels.previous = result->before != labels.stable ? result->before : labels.previous;
+    (void)sv_labels_set(&labels, sv_stable, result->version);
+    labels.pinned = false;
+    return set_labels(registry, model, &labels, &result->error);
+}
+
+static bool label(struct sv_registry *registry, const struct sv_change *change,
+                  struct sv_change_result *result)
+{
+    struct sv_model *model = find_in_store(registry, change->model, &result->error);
+    if (!model)
+        return false;
+    result->before = sv_labels_find(&model->labels, change->label);
+    result->version = change->version > 0 ? change->version : result->before;
+    if (result->version == 0)
+        return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
+                       "The model '%s' has no label '%s'; name the version that it is to be on.",
+                       model->name, change->label);
+    struct sv_version *version = require_version(model, result->version, &result->error);
+    if (!version || (!version->ref && !sv_load_version(registry, model, version, &result->error)))
+        return false;
+    struct sv_labels labels = model->labels;
+    bool is_stable = strcmp(change->label, sv_stable) == 0;
+    if (!sv_labels_set(&labels, change->label, result->version))
+        return sv_fail(&result->error, SV_CONFLICT, "label",
+                       "The model '%s' has %d labels already; remove one.", model->name,
+                       SV_LABELS_MAX);
+    if (strcmp(change->label, sv_canary) == 0 && change->weight != SV_WEIGHT_KEPT)
+        labels.weight = change->weight;
+    labels.pinned = labels.pinned || is_stable;
+    pin_below(&labels, result->version);
+    return set_labels(registry, model, &labels, &result->error);
+}
+
+static bool unlabel(struct sv_registry *registry, const struct sv_change *change,
+                    struct sv_change_result *result)
+{
+    struct sv_model *model = sv_find_model(registry, change->model);
+    if (!model)
+        return fail_no_version(change->model, 0, &result->error);
+    if (strcmp(change->label, sv_stable) == 0)
+        return sv_fail(&result->error, SV_CONFLICT, "label",
+                       "The label 'stable' cannot be removed; move it to another version.");
+    struct sv_labels labels = model->labels;
+    result->before = sv_labels_find(&labels, change->label);
+    if (!sv_labels_remove(&labels, change->label))
+        return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
+                       "The model '%s' has no label '%s'.", model->name, change->label);
+    return set_labels(registry, model, &labels, &result->error);
+}
+
+static bool roll_back(struct sv_registry *registry, const struct sv_change *change,
+                      struct sv_change_result *result)
+{
+    const struct sv_model *model = find_in_store(registry, change->model, &result->error);
+    if (!model)
+        return false;
+    if (model->labels.previous == 0)
+        return sv_fail(&result->error, SV_CONFLICT, NULL,
+                       "The label 'stable' of '%s' was on no other version, so there is nothing to "
+                       "roll back to; move it to a version.",
+                       model->name);
+    struct sv_change back = {
+        .kind = SV_CHANGE_LABEL, .version = model->labels.previous, .weight = SV_WEIGHT_KEPT};
+    (void)snprintf(back.model, sizeof back.model, "%s", change->model);
+    (void)snprintf(back.label, sizeof back.label, "%s", sv_stable);
+    return label(registry, &back, result);
+}
+
+static void unload_version(struct sv_registry *registry, const struct sv_model *model,
+                           struct sv_version *version)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_model_ref *ref = sv_retire(registry, version);
+    if (ref)
+        version->state = SV_VERSION_DRAINING;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    if (ref)
+        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
+               sv_int("version", version->number));
+    sv_model_ref_release(ref);
+}
+
+static bool unload(struct sv_registry *registry, const struct sv_change *change,
+                   struct sv_change_result *result)
+{
+    struct sv_model *model = sv_find_model(registry, change->model);
+    if (!model)
+        return fail_no_version(change->model, 0, &result->error);
+    if (change->version > 0 && !require_version(model, change->version, &result->error))
+        return false;
+    const struct sv_labels *labels = &model->labels;
+    if (change->version > 0 &&
+        (change->version == labels->stable || sv_labels_name(labels, change->version)))
+        return sv_fail(&result->error, SV_CONFLICT, "version",
+                       "The version %ld of '%s' has a label; move its labels first, or unload the "
+                       "whole model.",
+                       change->version, model->name);
+    result->version = change->version;
+    for (int i = 0; i < model->count; i++)
+        if (change->version == 0 || model->versions[i].number == change->version)
+            unload_version(registry, model, &model->versions[i]);
+    return true;
+}
+
+/* What no change can be. */
+static bool check(const struct sv_change *change, struct sv_error *error)
+{
+    if (change->kind != SV_CHANGE_LABEL && change->kind != SV_CHANGE_UNLABEL)
+        return true;
+    const char *fault = sv_check_label(change->label);
+    if (fault)
+        return sv_fail(error, SV_INVALID_VALUE, "label", "Invalid label '%s': %s.", change->label,
+                       fault);
+    if (change->kind == SV_CHANGE_UNLABEL || change->weight == SV_WEIGHT_KEPT)
+        return true;
+    if (strcmp(change->label, sv_canary) != 0)
+        return sv_fail(error, SV_INVALID_VALUE, "weight",
+                       "Only the label 'canary' has a weight, not '%s'.", change->label);
+    return (change->weight >= 0 && change->weight <= SV_WEIGHT_MAX) ||
+           sv_fail(error, SV_INVALID_VALUE, "weight", "'weight' must be 0 to %d, not %d.",
+                   SV_WEIGHT_MAX, change->weight);
+}
+
+void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
+                    struct sv_change_result *result)
+{
+    static bool (*const changes[SV_CHANGE_KINDS])(struct sv_registry *, const struct sv_change *,
+                                                  struct sv_change_result *) = {
+        [SV_CHANGE_LOAD] = load,       [SV_CHANGE_UNLOAD] = unload,       [SV_CHANGE_LABEL] = label,
+        [SV_CHANGE_UNLABEL] = unlabel, [SV_CHANGE_ROLL_BACK] = roll_back,
+    };
+    if (!check(change, &result->error) || !changes[change->kind](registry, change, result))
+        return;
+    const struct sv_model *model = sv_find_model(registry, change->model);
+    result->weight = model ? model->labels.weight : 0;
+}

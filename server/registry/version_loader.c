@@ -1,0 +1,326 @@
+/* version_loader.c - loads versions beside the ones being served, and publishes them. */
+#include "base/clock.h"
+#include "core/log.h"
+#include "registry/registry_internal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is recorded ------------------------------------------------------------------------ */
+
+void sv_record_state(const struct sv_registry *registry, const struct sv_model *model,
+                     const struct sv_version *version)
+{
+    char number[SV_VERSION_MAX];
+    struct sv_metrics *metrics = registry->options.metrics;
+    (void)snprintf(number, sizeof number, "%ld", version->number);
+    for (int state = 0; state < SV_VERSION_STATES; state++) {
+        const char *labels[] = {model->name, number,
+                                sv_version_state_name((enum sv_version_state)state)};
+        sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels),
+                      (int)version->state == state);
+    }
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_READY,
+                                    (const char *const[]){model->name, number}),
+                  version->ref != NULL);
+}
+
+void sv_record_unloaded(const struct sv_registry *registry, const struct sv_model *model,
+                        const struct sv_version *version)
+{
+    char number[SV_VERSION_MAX];
+    struct sv_metrics *metrics = registry->options.metrics;
+    (void)snprintf(number, sizeof number, "%ld", version->number);
+    sv_metrics_drop_version(metrics, model->name, number);
+    const char *labels[] = {model->name, number, sv_version_state_name(SV_VERSION_UNLOADED)};
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels), 1);
+}
+
+void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
+                         const struct sv_version *version)
+{
+    char number[SV_VERSION_MAX];
+    (void)snprintf(number, sizeof number, "%ld", version->number);
+    sv_metrics_drop_version(registry->options.metrics, model->name, number);
+}
+
+static void set_state(struct sv_registry *registry, const struct sv_model *model,
+                      struct sv_version *version, enum sv_version_state state)
+{
+    pthread_mutex_lock(&registry->lock);
+    version->state = state;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+}
+
+static void record_load(const struct sv_registry *registry, const char *name, const char *result)
+{
+    sv_metric_add(sv_metrics_series(registry->options.metrics, SV_METRIC_MODEL_LOADS,
+                                    (const char *const[]){name, result}),
+                  1);
+}
+
+static void record_loaded(const struct sv_registry *registry, const struct sv_model_ref *ref,
+                          double seconds)
+{
+    struct sv_metrics *metrics = registry->options.metrics;
+    const struct sl_model_info *info = sl_model_info(ref->model);
+    const char *labels[] = {ref->name, ref->version, info->sha256};
+    record_load(registry, ref->name, "ok");
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO, labels), 1);
+    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS,
+                                    (const char *const[]){ref->name, ref->version}),
+                  seconds);
+    SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", ref->name), sv_str("version", ref->version),
+           sv_int("parameters", info->parameters), sv_int("ms", (int64_t)(seconds * 1e3)));
+}
+
+void sv_describe_failure(const struct sv_registry *registry, const struct sl_err *err,
+                         char reason[static SV_REASON_MAX])
+{
+    const char *store = registry->options.store;
+    size_t bytes = strlen(store);
+    bool inside = strncmp(err->path, store, bytes) == 0 && err->path[bytes] == '/';
+    (void)snprintf(reason, SV_REASON_MAX, "%s%s%s", inside ? err->path + bytes + 1 : "",
+                   inside ? ": " : "", sl_err_reason(err));
+}
+
+/* A version that is not for serving, such as one that was only pretrained, is no failure: it stays
+ * in the store for those who train from it. */
+static bool leave_out(struct sv_registry *registry, const struct sv_model *model,
+                      struct sv_version *version, const char *reason)
+{
+    pthread_mutex_lock(&registry->lock);
+    (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
+    version->state = SV_VERSION_UNLOADED;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    SV_LOG(SV_LOG_INFO, "model not served", sv_str("model", model->name),
+           sv_int("version", version->number), sv_str("reason", reason));
+    return false;
+}
+
+/* What was served before still is. */
+static bool fail_load(struct sv_registry *registry, const struct sv_model *model,
+                      struct sv_version *version, const char *reason)
+{
+    pthread_mutex_lock(&registry->lock);
+    (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
+    version->state = version->ref           ? SV_VERSION_READY
+                     : version->retired > 0 ? SV_VERSION_DRAINING
+                                            : SV_VERSION_FAILED;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    record_load(registry, model->name, "failed");
+    SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", model->name),
+           sv_int("version", version->number), sv_str("reason", reason));
+    return false;
+}
+
+static bool fail_answer(const struct sv_model *model, const struct sv_version *version,
+                        struct sv_error *error)
+{
+    return sv_fail(error, SV_LOAD_FAILED, NULL, "The model '%s@%ld' could not be loaded: %s.",
+                   model->name, version->number, version->reason);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+/* With the lock. */
+static bool has_stable(struct sv_model *model)
+{
+    const struct sv_version *version = sv_find_version(model, model->labels.stable);
+    return version && version->ref;
+}
+
+/* From here on requests get this one. Returns what they got before. */
+static struct sv_model_ref *publish(struct sv_registry *registry, struct sv_model *model,
+                                    struct sv_version *version, struct sv_model_ref *ref)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_model_ref *old = sv_retire(registry, version);
+    version->ref = ref;
+    version->reason[0] = '\0';
+    version->state = SV_VERSION_READY;
+    if (!has_stable(model))
+        model->labels.stable = version->number;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    return old;
+}
+
+static bool open_and_publish(struct sv_registry *registry, struct sv_model *model,
+                             struct sv_version *version)
+{
+    char reason[SV_REASON_MAX];
+    struct sl_err err = {0};
+    int64_t began = sl_now_ns();
+    if (registry->options.on_open)
+        registry->options.on_open(registry->options.context, model->name);
+    struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err, reason);
+    if (!ref)
+        return err.code == SL_UNSUPPORTED ? leave_out(registry, model, version, reason)
+                                          : fail_load(registry, model, version, reason);
+    ref->used_ns = sl_now_ns();
+    record_loaded(registry, ref, 1e-9 * (double)(sl_now_ns() - began));
+    sv_model_ref_release(publish(registry, model, version, ref));
+    return true;
+}
+
+bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
+                     struct sv_version *version, struct sv_error *error)
+{
+    char reason[SV_REASON_MAX];
+    const char *fault = sv_check_model_name(model->name, reason);
+    if (!version->ref)
+        set_state(registry, model, version, SV_VERSION_LOADING);
+    bool loaded = fault ? fail_load(registry, model, version, fault)
+                        : open_and_publish(registry, model, version);
+    return loaded || fail_answer(model, version, error);
+}
+
+static bool has_ready(const struct sv_model *model)
+{
+    for (int i = 0; i < model->count; i++)
+        if (model->versions[i].ref)
+            return true;
+    return false;
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* Whether a version stays loaded because of these labels. */
+static bool is_kept(const struct sv_labels *labels, long version)
+{
+    return version == labels->stable || version == labels->previous ||
+           sv_labels_name(labels, version);
+}
+
+/* A version that the old labels kept and the new ones do not; NULL: there is none. With the
+ * lock. */
+static struct sv_model_ref *retire_unlabelled(struct sv_registry *registry, struct sv_model *model,
+                                              const struct sv_labels *before)
+{
+    for (int i = 0; i < model->count; i++) {
+        struct sv_version *version = &model->versions[i];
+        if (!version->ref || !is_kept(before, version->number) ||
+            is_kept(&model->labels, version->number))
+            continue;
+        struct sv_model_ref *ref = sv_retire(registry, version);
+        version->state = SV_VERSION_DRAINING;
+        sv_record_state(registry, model, version);
+        return ref;
+    }
+    return NULL;
+}
+
+void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
+                   const struct sv_labels *labels)
+{
+    struct sv_model_ref *ref;
+    pthread_mutex_lock(&registry->lock);
+    const struct sv_labels before = model->labels;
+    model->labels = *labels;
+    while ((ref = retire_unlabelled(registry, model, &before))) {
+        pthread_mutex_unlock(&registry->lock);
+        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
+               sv_str("version", ref->version));
+        sv_model_ref_release(ref);
+        pthread_mutex_lock(&registry->lock);
+    }
+    pthread_mutex_unlock(&registry->lock);
+}
+
+/* ---- the highest version --------------------------------------------------------------------- */
+
+bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long *loaded,
+                     struct sv_error *error)
+{
+    struct sv_error later;
+    bool falls_back = !has_ready(model);
+    for (int i = model->count - 1; i >= 0; i--) {
+        struct sv_version *version = &model->versions[i];
+        /* The answer says why the highest was not loaded. */
+        struct sv_error *why = i == model->count - 1 ? error : &later;
+        if (sv_load_version(registry, model, version, why)) {
+            *loaded = version->number;
+            return true;
+        }
+        if (!falls_back)
+            break;
+    }
+    return false;
+}
+
+/* ---- at start -------------------------------------------------------------------------------- */
+
+/* The version that `stable` is pinned to, else a lower one: a higher one was left on purpose. */
+static bool load_pinned(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sv_error error;
+    const long pinned = model->labels.stable;
+    for (int i = model->count - 1; i >= 0; i--)
+        if (model->versions[i].number <= pinned &&
+            sv_load_version(registry, model, &model->versions[i], &error))
+            return true;
+    return false;
+}
+
+static void load_labelled(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sv_error error;
+    for (int i = 0; i < model->labels.count; i++) {
+        const struct sv_label *label = &model->labels.items[i];
+        struct sv_version *version = sv_find_version(model, label->version);
+        if (!version)
+            SV_LOG(SV_LOG_ERROR, "the version of a label is not in the store",
+                   sv_str("model", model->name), sv_str("label", label->name),
+                   sv_int("version", label->version));
+        else if (!version->ref)
+            (void)sv_load_version(registry, model, version, &error);
+    }
+}
+
+/* What a model's labels name, at the start. False: nothing of it is served. */
+static bool load_model(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sl_err err;
+    struct sv_error error;
+    struct sv_labels labels;
+    long loaded;
+    if (!sv_labels_read(registry, model->name, &labels, &err))
+        SV_LOG(SV_LOG_ERROR, "the labels of a model are lost", sv_str("model", model->name),
+               sv_str("reason", err.text));
+    sv_set_labels(registry, model, &labels);
+    bool served = (labels.pinned && load_pinned(registry, model)) ||
+                  sv_load_highest(registry, model, &loaded, &error);
+    load_labelled(registry, model);
+    return served;
+}
+
+bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
+{
+    const char *store = registry->options.store;
+    struct dirent **entries;
+    if (!sv_registry_check_store(store, err))
+        return false;
+    int count = scandir(store, &entries, NULL, alphasort), models = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        struct sv_model *model = NULL;
+        if (name[0] != '.' && sv_scan_model(registry, name) > 0)
+            model = sv_find_model(registry, name);
+        if (model && load_model(registry, model))
+            models++;
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    if (models == 0)
+        SV_LOG(SV_LOG_WARN, "no model in the store", sv_str("store", store));
+    registry->scanned_ns = sl_now_ns();
+    atomic_store(&registry->is_loaded, true);
+    return true;
+}

@@ -1,0 +1,190 @@
+/* audit_log.c - who changed what, when and from where. */
+#include "state/audit_log.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "core/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ID_MAX = 32, PATH_BYTES = SV_STATE_PATH_MAX + 32 };
+
+struct sv_audit_log {
+    struct sv_state *state;
+    int fd; /* appended to: a line is one write */
+};
+
+/* Every line begins so, with the id after it. */
+static const char line_start[] = "{\"id\":\"";
+
+/* The id of a line, or false if it is no entry: a line cut short by a power cut. */
+static bool id_of(const char *line, size_t bytes, char id[static ID_MAX])
+{
+    size_t start = sizeof line_start - 1;
+    if (bytes < start + ID_MAX || memcmp(line, line_start, start) != 0 || line[bytes - 1] != '}')
+        return false;
+    size_t length = strcspn(line + start, "\"");
+    if (length == 0 || length >= ID_MAX)
+        return false;
+    memcpy(id, line + start, length);
+    id[length] = '\0';
+    return true;
+}
+
+static bool put_line(struct sv_state *state, const char *line, size_t bytes, struct sl_err *err)
+{
+    char id[ID_MAX];
+    struct sl_buffer text = {0};
+    if (!id_of(line, bytes, id))
+        return true;
+    sl_buffer_append(&text, line, bytes);
+    bool ok =
+        sl_buffer_check(&text, err) && sv_state_put(state, SV_AUDIT, id, NULL, text.data, err);
+    sl_buffer_release(&text);
+    return ok;
+}
+
+/* Whether the index has the last entry: then it has all of them. */
+static bool has_last(struct sv_state *state, const char *text, size_t bytes)
+{
+    struct sl_err err;
+    struct sl_buffer entry = {0};
+    char id[ID_MAX];
+    size_t end = bytes > 0 && text[bytes - 1] == '\n' ? bytes - 1 : bytes, start = end;
+    while (start > 0 && text[start - 1] != '\n')
+        start--;
+    bool found =
+        id_of(text + start, end - start, id) && sv_state_get(state, SV_AUDIT, id, &entry, &err);
+    sl_buffer_release(&entry);
+    return found;
+}
+
+static bool index_lines(struct sv_state *state, const struct sl_map *map, struct sl_err *err)
+{
+    const char *end = map->data + map->size;
+    if (map->size == 0 || has_last(state, map->data, map->size))
+        return true;
+    if (!sv_state_begin(state, err))
+        return false;
+    for (const char *line = map->data; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t bytes = (size_t)((stop ? stop : end) - line);
+        if (!put_line(state, line, bytes, err))
+            return false;
+        line += bytes + 1;
+    }
+    return sv_state_commit(state, err);
+}
+
+struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
+{
+    char path[PATH_BYTES];
+    struct sl_map map;
+    struct sv_audit_log *log = calloc(1, sizeof *log);
+    if (!log) {
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the audit log");
+        return NULL;
+    }
+    log->state = state;
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", sv_state_directory(state));
+    log->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    bool ok = log->fd >= 0 || sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
+    if (ok && (ok = sl_map_open(&map, path, err))) {
+        /* A line cut short must not run into the next. */
+        bool is_cut = map.size > 0 && map.data[map.size - 1] != '\n';
+        ok = index_lines(state, &map, err) && (!is_cut || write(log->fd, "\n", 1) == 1);
+        sl_map_close(&map);
+    }
+    if (ok)
+        return log;
+    sv_audit_close(log);
+    return NULL;
+}
+
+void sv_audit_close(struct sv_audit_log *log)
+{
+    if (!log)
+        return;
+    if (log->fd >= 0)
+        (void)close(log->fd);
+    free(log);
+}
+
+/* What is known of a change. */
+struct entry {
+    const char *actor, *address, *request_id, *action, *target, *detail;
+};
+
+static void write_entry(const struct entry *e, const char *id, struct sl_buffer *out)
+{
+    struct sl_json_writer json = {.out = out};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "id"), id);
+    sl_json_add_string(sl_json_key(&json, "object"), "audit.event");
+    sl_json_add_int(sl_json_key(&json, "created_at"), sl_wall_ns() / 1000000000);
+    sl_json_add_string(sl_json_key(&json, "actor"), e->actor);
+    sl_json_add_string(sl_json_key(&json, "address"), e->address);
+    sl_json_add_string(sl_json_key(&json, "request_id"), e->request_id);
+    sl_json_add_string(sl_json_key(&json, "action"), e->action);
+    sl_json_add_string(sl_json_key(&json, "target"), e->target);
+    if (e->detail)
+        sl_json_add_raw(sl_json_key(&json, "detail"), e->detail, strlen(e->detail));
+    else
+        sl_json_add_null(sl_json_key(&json, "detail"));
+    sl_json_end_object(&json);
+}
+
+static bool append(struct sv_audit_log *log, const char *id, const struct sl_buffer *line,
+                   struct sl_err *err)
+{
+    struct sl_buffer whole = {0};
+    sl_buffer_append(&whole, line->data, line->bytes);
+    sl_buffer_append(&whole, "\n", 1);
+    bool ok = sl_buffer_check(&whole, err) &&
+              ((write(log->fd, whole.data, whole.bytes) == (ssize_t)whole.bytes &&
+                fdatasync(log->fd) == 0) ||
+               sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno))) &&
+              sv_state_put(log->state, SV_AUDIT, id, NULL, line->data, err);
+    sl_buffer_release(&whole);
+    return ok;
+}
+
+static void record(struct sv_server *server, const struct entry *e)
+{
+    char id[ID_MAX];
+    struct sl_err err;
+    struct sl_buffer line = {0};
+    SV_LOG(SV_LOG_INFO, "audit", sv_str("actor", e->actor), sv_str("action", e->action),
+           sv_str("target", e->target));
+    if (!server->audit)
+        return;
+    (void)snprintf(id, sizeof id, "audit-%016llx", (unsigned long long)sv_next_id(server));
+    write_entry(e, id, &line);
+    if (!sl_buffer_check(&line, &err) || !append(server->audit, id, &line, &err))
+        SV_LOG(SV_LOG_ERROR, "the audit log could not be written", sv_str("reason", err.text));
+    sl_buffer_release(&line);
+}
+
+void sv_audit(const struct sv_request *request, const char *action, const char *target,
+              const char *detail)
+{
+    record(request->server, &(struct entry){.actor = request->caller.name,
+                                            .address = request->caller.address,
+                                            .request_id = request->request_id,
+                                            .action = action,
+                                            .target = target,
+                                            .detail = detail});
+}
+
+void sv_audit_daemon(struct sv_server *server, const char *action, const char *target,
+                     const char *detail)
+{
+    record(server, &(struct entry){
+                       .actor = "sluiced", .action = action, .target = target, .detail = detail});
+}

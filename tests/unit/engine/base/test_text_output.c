@@ -1,0 +1,127 @@
+/* test_text_output.c - what all programs write with: buffers, JSON, lists, characters. */
+#include "base/buffer.h"
+#include "base/comma_list.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+#include "support/test.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+Test(writing, a_buffer_takes_what_it_is_given_up_to_its_bound)
+{
+    struct sl_err err = {0};
+    struct sl_buffer b = {.bytes_max = 12};
+    sl_buffer_printf(&b, "%s-%d", "ab", 7);
+    sl_buffer_append_int(&b, INT64_C(-42));
+    sl_buffer_append_float(&b, 0.1f);
+    cr_assert_str_eq(b.data, "ab-7-420.1");
+    cr_assert(sl_buffer_check(&b, &err));
+    sl_buffer_append_string(&b, "xyz");
+    cr_assert_str_eq(b.data, "ab-7-420.1", "a piece that does not fit leaves all as it was");
+    cr_assert(b.failed && b.is_full);
+    cr_assert_not(sl_buffer_check(&b, &err));
+    cr_assert_str_eq(err.text, "more than 12 bytes");
+    sl_buffer_release(&b);
+    cr_assert_null(b.data);
+    cr_assert_eq(b.bytes_max, 12);
+}
+
+Test(writing, json_has_its_commas_and_nothing_else)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "a\"b"), "line\nbreak \x01 \xC3\xA9 \xFF");
+    sl_json_add_string(sl_json_key(&json, "none"), NULL);
+    sl_json_begin_array(sl_json_key(&json, "list"));
+    sl_json_add_int(&json, INT64_MIN);
+    sl_json_begin_array(&json);
+    sl_json_end_array(&json);
+    sl_json_begin_object(&json);
+    sl_json_end_object(&json);
+    sl_json_add_raw(&json, "1,2", 3);
+    sl_json_printf(&json, "%.2f", 0.5);
+    sl_json_end_array(&json);
+    sl_json_add_bool(sl_json_key(&json, "yes"), true);
+    sl_json_end_object(&json);
+    cr_assert_str_eq(out.data, "{\"a\\\"b\":\"line\\nbreak \\u0001 \xC3\xA9 \xEF\xBF\xBD\","
+                               "\"none\":null,\"list\":[-9223372036854775808,[],{},1,2,0.50],"
+                               "\"yes\":true}");
+    cr_assert_eq(json.depth, 0);
+    sl_buffer_release(&out);
+}
+
+Test(writing, numbers_in_json_are_the_shortest_that_read_back)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out};
+    sl_json_begin_array(&json);
+    sl_json_add_real(&json, 0.1);
+    sl_json_add_real(&json, 1.0 / 3.0);
+    sl_json_add_real(&json, NAN);
+    sl_json_add_float(&json, 1.0f / 3.0f);
+    sl_json_add_float(&json, INFINITY);
+    sl_json_end_array(&json);
+    cr_assert_str_eq(out.data, "[0.1,0.3333333333333333,null,0.33333334,null]");
+    sl_buffer_release(&out);
+}
+
+Test(writing, a_list_that_is_too_long_ends_with_dots_and_never_inside_an_item)
+{
+    static const char *const items[] = {"first", "second", "third", "fourth", NULL};
+    char list[32] = "", roomy[64] = "", quoted[64] = "";
+    cr_assert_str_eq(sl_list_join(list, sizeof list, items), "first, second, third, ...");
+    sl_list_add(list, sizeof list, "x");
+    cr_assert_str_eq(list, "first, second, third, ...");
+    cr_assert_str_eq(sl_list_join(roomy, sizeof roomy, items), "first, second, third, fourth");
+    sl_list_add_quoted(quoted, sizeof quoted, "a");
+    sl_list_add_quoted(quoted, sizeof quoted, "b");
+    cr_assert_str_eq(quoted, "'a', 'b'");
+}
+
+Test(writing, utf8_is_strict)
+{
+    static const char *const bad[] = {
+        "\xC0\x80",         "\x80",        "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+        "\xF8\x88\x80\x80", "\xE0\x80\xAF"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cr_expect_eq(sl_utf8_length(bad[i], strlen(bad[i])), 0, "case %zu", i);
+        cr_expect_eq(sl_utf8_step(bad[i], strlen(bad[i])), 1, "case %zu", i);
+    }
+    for (uint32_t point = 0; point < SL_CODE_POINTS; point++) {
+        char text[SL_UTF8_MAX];
+        size_t at = 0, bytes = sl_utf8_put(point, text);
+        uint32_t back = 0;
+        bool surrogate = point >= 0xD800 && point < 0xE000;
+        cr_assert_eq(sl_utf8_next(text, bytes, &at, &back), !surrogate, "U+%04X", point);
+        cr_assert(surrogate || (back == point && at == bytes), "U+%04X", point);
+        for (size_t cut = 1; cut < bytes; cut++)
+            cr_assert_eq(sl_utf8_incomplete(text, cut), cut, "U+%04X", point);
+        cr_assert_eq(sl_utf8_incomplete(text, bytes), 0, "U+%04X", point);
+    }
+}
+
+Test(writing, an_error_keeps_its_innermost_location_in_fields)
+{
+    struct sl_err err;
+    cr_assert_not(sl_fail(&err, SL_IO, "No such file"));
+    cr_assert_str_eq(sl_err_reason(&err), "No such file");
+    cr_assert_eq(err.index, -1);
+    (void)sl_err_set_path(&err, "/a/b");
+    (void)sl_wrap(&err, "open '/a/b'");
+    (void)sl_err_set_path(&err, "/a");
+    (void)sl_err_set_place(&err, 3, 7);
+    (void)sl_err_set_place(&err, 1, 1);
+    (void)sl_err_set_index(&err, 5);
+    (void)sl_err_set_field(&err, "slots");
+    (void)sl_wrap(&err, "load");
+    cr_assert_str_eq(err.text, "load: open '/a/b': No such file");
+    cr_assert_str_eq(err.path, "/a/b");
+    cr_assert_str_eq(sl_err_reason(&err), "No such file");
+    cr_assert(err.line == 3 && err.column == 7 && err.index == 5);
+    cr_assert_str_eq(err.field, "slots");
+    cr_assert_not(sl_fail(&err, SL_IO, "other"));
+    cr_assert(!err.path[0] && !err.field[0] && err.line == 0 && err.index == -1);
+}
