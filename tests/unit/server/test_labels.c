@@ -90,7 +90,7 @@ Test(labels, what_is_no_label_is_refused, .fini = close_fixture)
     expect_label("blue", 0, SV_WEIGHT_KEPT, SV_MODEL_NOT_FOUND);
     cr_assert_eq(remove_label("stable"), SV_CONFLICT);
     for (int i = 0; i < SV_LABELS_MAX; i++) {
-        char label[8];
+        char label[16];
         (void)snprintf(label, sizeof label, "l%d", i);
         expect_label(label, 5, SV_WEIGHT_KEPT, i < SV_LABELS_MAX - 1 ? SV_OK : SV_CONFLICT);
     }
