@@ -79,7 +79,7 @@ Test(state, lists_have_pages_in_both_orders)
     put(state, SV_JOBS, "j", NULL, "{}");
     put(state, SV_JOBS, "k", NULL, "{}");
     for (int i = 0; i < 5; i++) {
-        char id[8], text[32];
+        char id[16], text[32];
         (void)snprintf(id, sizeof id, "e%d", i);
         (void)snprintf(text, sizeof text, "{\"even\":\"%s\"}", i % 2 ? "no" : "yes");
         put(state, SV_EVENTS, id, "j", text);
@@ -116,7 +116,7 @@ Test(state, documents_survive_the_daemon_and_are_rebuilt_when_damaged)
     cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0,
                   "a new index does not replace a damaged one");
     for (int i = 0; i < 200; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof id, "file-%d", i);
         put(state, SV_FILES, id, NULL, "{}");
     }
