@@ -470,9 +470,9 @@ struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv
 
 void sv_http_stop_accepting(struct sv_http_listener *http)
 {
-    int socket = MHD_quiesce_daemon(http->daemon);
-    if (socket >= 0)
-        (void)close(socket);
+    if (!http->has_left) /* its thread takes the socket out of its epoll later: it stays open */
+        http->left_socket = MHD_quiesce_daemon(http->daemon);
+    http->has_left = true;
 }
 
 void sv_http_stop(struct sv_http_listener *http)
@@ -480,5 +480,7 @@ void sv_http_stop(struct sv_http_listener *http)
     if (!http)
         return;
     MHD_stop_daemon(http->daemon);
+    if (http->has_left && http->left_socket >= 0)
+        (void)close(http->left_socket);
     free(http);
 }

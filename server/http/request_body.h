@@ -17,6 +17,8 @@ struct sv_http_listener {
     const struct sv_router *router;
     struct sv_watcher *watcher;
     struct MHD_Daemon *daemon;
+    bool has_left; /* it accepts no more; closed when it has stopped: */
+    int left_socket;
 };
 
 struct sv_exchange {
