@@ -16,7 +16,6 @@ static void add_part(curl_mime *form, const char *name, const char *filename, co
 struct http_response file_upload(const struct daemon *daemon, const char *filename,
                                  const char *purpose, const char *bytes, size_t count)
 {
-    struct http_response response = {0};
     char path[PATH_MAX];
     CURL *curl = curl_easy_init();
     curl_mime *form = curl_mime_init(curl);
@@ -27,18 +26,9 @@ struct http_response file_upload(const struct daemon *daemon, const char *filena
     curl_easy_setopt(curl, CURLOPT_URL, "http://localhost/v1/files");
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, daemon_admin_socket(daemon, path));
     curl_easy_setopt(curl, CURLOPT_MIMEPOST, form);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_append);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &response.body);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_append);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &response.head);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)DAEMON_WAIT_MS);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    response.curl_code = curl_easy_perform(curl);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &response.status);
+    struct http_response response = http_perform(curl);
     curl_mime_free(form);
     curl_easy_cleanup(curl);
-    sl_buffer_append_string(&response.body, ""); /* an empty body is a string too */
-    sl_buffer_append_string(&response.head, "");
     return response;
 }
 

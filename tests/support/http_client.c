@@ -18,11 +18,26 @@ void http_response_release(struct http_response *response)
     sl_buffer_release(&response->body);
 }
 
+struct http_response http_perform(CURL *curl)
+{
+    struct http_response response = {0};
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_append);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &response.body);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_append);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &response.head);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)DAEMON_WAIT_MS);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    response.curl_code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &response.status);
+    sl_buffer_append_string(&response.body, ""); /* an empty body is a string too */
+    sl_buffer_append_string(&response.head, "");
+    return response;
+}
+
 /* unix_socket NULL: by TCP */
 static struct http_response perform(const char *url, const char *unix_socket, const char *method,
                                     const char *body, const struct curl_slist *headers)
 {
-    struct http_response response = {0};
     CURL *curl = curl_easy_init();
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, unix_socket);
@@ -39,18 +54,9 @@ static struct http_response perform(const char *url, const char *unix_socket, co
     for (; headers; headers = headers->next)
         all = curl_slist_append(all, headers->data);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, all);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_append);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &response.body);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_append);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &response.head);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)DAEMON_WAIT_MS);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    response.curl_code = curl_easy_perform(curl);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &response.status);
+    struct http_response response = http_perform(curl);
     curl_slist_free_all(all);
     curl_easy_cleanup(curl);
-    sl_buffer_append_string(&response.body, ""); /* an empty body is a string too */
-    sl_buffer_append_string(&response.head, "");
     return response;
 }
 

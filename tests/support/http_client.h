@@ -17,6 +17,8 @@ struct http_response {
 
 /* Appends what curl received to a struct sl_buffer: its write function. */
 size_t http_append(char *bytes, size_t size, size_t count, void *text);
+/* Performs a request that is set up but for where its response goes. */
+struct http_response http_perform(CURL *curl);
 
 void http_response_release(struct http_response *response);
 
