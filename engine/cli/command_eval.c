@@ -159,9 +159,9 @@ static void print_depth(const struct sl_model *m, const struct sl_evaluation *e,
     printf("depth %.3f of %d, %.1f %% of token-layer operations skipped\n", e->layers_mean,
            m->config.depth, 100.0 * skipped_of(m, e));
     if (isfinite(e->gate_mean))
-        printf("gate mean %.4f, open %.4f\n", e->gate_mean, e->active_mean);
-    else if (isfinite(e->active_mean))
-        printf("fraction of blocks after the first that ran: %.4f\n", e->active_mean);
+        printf("gate mean %.4f, open %.4f\n", e->gate_mean, e->gate_open_mean);
+    else if (isfinite(e->gate_open_mean))
+        printf("fraction of blocks after the first that ran: %.4f\n", e->gate_open_mean);
     if (isfinite(e->halting_depth) && all_tokens)
         printf("halting depth %.3f steps, of first tokens %.3f\n", e->halting_depth,
                e->halting_depth_first);
@@ -194,7 +194,7 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
         "bits_per_token", number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean",
         e->layers_mean, "layer_ops_skipped", skipped_of(m, e), "gate_mean", number(e->gate_mean),
-        "gate_open_mean", number(e->active_mean), "halting_depth", number(e->halting_depth),
+        "gate_open_mean", number(e->gate_open_mean), "halting_depth", number(e->halting_depth),
         "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
     if (outcome->labels)
         (void)json_object_set_new(o, "labels", label_metrics_json(m, outcome->labels));

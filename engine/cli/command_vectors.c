@@ -26,7 +26,7 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"isa", "LEVEL", "instruction set: ref, blas, avx2, avx512 or amx [the fastest]",
+    {"isa", "LEVEL", "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",
      SL_OPTION_STRING, offsetof(struct arguments, isa), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};

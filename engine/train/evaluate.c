@@ -80,7 +80,7 @@ void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_st
                              int64_t texts)
 {
     e->gate_mean = ratio(sum->gate_sum, sum->gate_count);
-    e->active_mean = ratio(sum->active_sum, sum->active_count);
+    e->gate_open_mean = ratio(sum->active_sum, sum->active_count);
     e->halting_depth = ratio(sum->depth_sum, sum->depth_count);
     e->halting_depth_first =
         sum->depth_count > 0.0 ? sum->first_depth / (double)texts : (double)NAN;

@@ -8,15 +8,16 @@
 #include "model/model.h"
 
 struct sl_evaluation {
-    double loss;        /* mean -log p, nats per token or per text */
-    double accuracy;    /* fraction of texts classified correctly; NAN for a corpus */
-    int64_t examples;   /* tokens predicted, or texts classified */
-    int64_t tokens;     /* read */
-    double gate_mean;   /* soft gates: alpha; NAN without gates */
-    double active_mean; /* rows that gates or exits let through */
-    double layers_mean; /* blocks that ran per token, of depth */
-    /* Steps until a token halted; NAN where nothing halts. Of all tokens under a dense policy;
-     * otherwise a text ends with its first token, and both are about first tokens. */
+    double loss;           /* mean -log p, nats per token or per text */
+    double accuracy;       /* fraction of texts classified correctly; NAN for a corpus */
+    int64_t examples;      /* tokens predicted, or texts classified */
+    int64_t tokens;        /* read */
+    double gate_mean;      /* mean value of the gates (the TSA paper's alpha); NAN without gates */
+    double gate_open_mean; /* fraction of the (token, skippable block) pairs that were computed */
+    double layers_mean;    /* blocks computed per token, at most the depth */
+    /* Mean steps until a token, or a text's first token, halted; NAN where nothing halts. Unless
+     * the policy is dense, a text to classify ends with its first token, so both count first
+     * tokens. */
     double halting_depth, halting_depth_first;
     double seconds;
 };

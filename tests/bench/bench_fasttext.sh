@@ -3,10 +3,11 @@
 #
 #     tests/bench/bench_fasttext.sh TRAIN.tsv TEST.tsv LABELS.tsv MODEL-DIR [BUILD]
 #
-# Both files have a label TAB a text on each line; LABELS.tsv maps their labels to the model's. fastText
-# (Debian package `fasttext`) is trained on TRAIN.tsv in a random order, since it does not shuffle, on
-# lower-case words apart from punctuation. Both classify TEST.tsv with one thread. Times are CPU seconds,
-# which hardly change when the machine is busy, and include loading the model.
+# TRAIN.tsv and TEST.tsv have a label, a tab and a text on each line. LABELS.tsv maps their labels to the
+# model's (LABEL TAB MODEL'S LABEL); `-` if they are the same. fastText (Debian package `fasttext`) is trained on
+# TRAIN.tsv with FASTTEXT_OPTIONS. Its texts are shuffled, because it does not shuffle itself, lower-cased, and
+# their punctuation is split off. Both classify TEST.tsv with one thread. Times are CPU seconds, which hardly
+# change when the machine is busy, and include loading the model.
 set -eu
 
 train=$1
@@ -48,8 +49,8 @@ trained=$(cat "$scratch/cpu")
 cpu fasttext test "$scratch/model.bin" "$scratch/test.txt"
 row fastText "$(awk '$1 == "P@1" { printf "%.2f", 100 * $2 }' "$scratch/out")" \
     "$(megabytes "$scratch/model.bin")" "$(cat "$scratch/cpu")" "$trained"
-cpu "$build/sluice" eval "$model" --data "$test" --label 1 --text 2 --labels "$labels" --truncate left \
-    --threads 1 --json
+[ "$labels" = - ] && labels= || labels=$(realpath "$labels")
+cpu "$build/sluice" eval "$model" --data "$test" --label 1 --text 2 ${labels:+--labels "$labels"} --threads 1 --json
 row "$(basename "$(dirname "$model")")" \
     "$(python3 -c 'import json, sys; print("%.2f" % (100 * json.load(sys.stdin)["accuracy"]))' <"$scratch/out")" \
     "$(megabytes "$model"/*)" "$(cat "$scratch/cpu")" -
