@@ -30,8 +30,8 @@ def rows_of(text):
 
 
 def peer_of(text):
-    """The accuracy of the peer, in per cent."""
-    return float(re.search(rf"^\| {PEER}[^|]*\| ([0-9.]+) %", text, re.M)[1])
+    """The accuracy of the peer, in per cent; the lowest of a range."""
+    return float(re.search(rf"\| {PEER} \| ([0-9.]+) (to [0-9.]+ )?%", text)[1])
 
 
 def scales_of(rows):

@@ -13,7 +13,7 @@ struct sl_evaluation {
     int64_t examples;      /* tokens predicted, or texts classified */
     int64_t tokens;        /* read */
     double gate_mean;      /* mean value of the gates (the TSA paper's alpha); NAN without gates */
-    double gate_open_mean; /* fraction of the (token, skippable block) pairs that were computed */
+    double gate_open_mean; /* fraction of (token, skippable block) pairs let through */
     double layers_mean;    /* blocks computed per token, at most the depth */
     /* Mean steps until a token, or a text's first token, halted; NAN where nothing halts. Unless
      * the policy is dense, a text to classify ends with its first token, so both count first

@@ -1,6 +1,5 @@
 /* spectral_linear.c - a linear layer whose weight is divided by its largest singular value.
- * Miyato et al.
- * 2018, algorithm 1. */
+ * Miyato et al. 2018, algorithm 1. */
 #include "arch/epsilon/epsilon.h"
 
 #include <math.h>
