@@ -87,14 +87,14 @@ static void tick_requests(struct sv_watcher *watcher)
     }
 }
 
-/* libmicrohttpd does not know that the time is over, and sends nothing while it receives. */
-static void say_goodbye(const struct sv_watched_connection *watched)
+/* libmicrohttpd does not know about the deadline, and does not send while it receives. */
+static void send_timeout_response(const struct sv_watched_connection *watched)
 {
     static const char text[] =
         "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: "
         "application/problem+json\r\nContent-Length: 110\r\n\r\n"
         "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408,"
-        "\"detail\":\"The rest of the request did not come.\"}";
+        "\"detail\":\"The request was not received in time.\"}";
     if (watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid))
         (void)send(watched->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -109,7 +109,7 @@ static void shut_expired(struct sv_watcher *watcher)
          watched = watched->next) {
         if (now <= (busy ? watched->busy_deadline_ns : watched->deadline_ns))
             continue;
-        say_goodbye(watched);
+        send_timeout_response(watched);
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->deadline_ns = watched->busy_deadline_ns = INT64_MAX; /* once is enough */
     }

@@ -210,7 +210,7 @@ Test(raw_stalls, half_a_request_gets_408)
         (void)raw_read_until(fds[i], &got, "never there");
         list_statuses(&got, statuses);
         cr_expect_str_eq(statuses, "408", "%s: %s", halves[i], got.data);
-        cr_expect(strstr(got.data, "did not come.\"}"), "%s", got.data);
+        cr_expect(strstr(got.data, "not received in time.\"}"), "%s", got.data);
         cr_expect_eq(strlen(strstr(got.data, "\r\n\r\n") + 4),
                      (size_t)strtol(strstr(got.data, "Content-Length: ") + 16, NULL, 10));
         sl_buffer_release(&got);
