@@ -1,6 +1,8 @@
 /* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
  * down. */
 #include "access/api_keys.h"
+#include "api/api_documents.h"
+#include "api/openapi.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "core/log.h"
@@ -35,7 +37,7 @@ struct daemon {
     struct sv_options options;
     struct sl_engine *engine;
     struct sv_server server;
-    struct sl_buffer index;
+    struct sv_api_documents documents;
     struct sv_listeners *listeners;
     atomic_bool is_serving; /* read by the registry's thread */
 };
@@ -119,6 +121,7 @@ static int run_command(enum sv_command command, const struct sv_options *options
     switch (command) {
     case SV_SERVE: break;
     case SV_CHECK_CONFIG: return check_config(options);
+    case SV_OPENAPI: return print_and_exit(sv_openapi_print);
     case SV_SAMPLE_CONFIG: return print_and_exit(sv_options_sample);
     case SV_HELP: return print_and_exit(sv_options_help);
     case SV_VERSION: return printf("sluiced %s\n", sl_version()) < 0 ? EXIT_FAILURE : 0;
@@ -301,14 +304,13 @@ static bool build(struct daemon *daemon, struct sl_err *err)
 {
     struct sv_server *server = &daemon->server;
     server->options = &daemon->options;
-    server->index = &daemon->index;
-    sv_routes_index(&daemon->index);
+    server->documents = &daemon->documents;
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
-    bool built = open_listeners(daemon, err) && start_engine(daemon, err) &&
-                 open_state(daemon, err) && (server->metrics = sv_metrics_create(err)) &&
-                 start_scheduler(daemon, err) && load_models(daemon, err) &&
-                 start_jobs(daemon, err);
+    bool built = sv_api_documents_write(&daemon->documents, err) && open_listeners(daemon, err) &&
+                 start_engine(daemon, err) && open_state(daemon, err) &&
+                 (server->metrics = sv_metrics_create(err)) && start_scheduler(daemon, err) &&
+                 load_models(daemon, err) && start_jobs(daemon, err);
     if (!built)
         return false;
     record_build_metrics(daemon);
@@ -329,7 +331,7 @@ static void tear_down(struct daemon *daemon)
     sv_scheduler_destroy(daemon->server.scheduler);
     sv_metrics_destroy(daemon->server.metrics);
     sl_engine_destroy(daemon->engine);
-    sl_buffer_release(&daemon->index);
+    sv_api_documents_release(&daemon->documents);
 }
 
 /* ---- serving -------------------------------------------------------------------------------- */

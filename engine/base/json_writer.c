@@ -73,11 +73,24 @@ void sl_json_quote(struct sl_buffer *out, const char *string)
 
 /* ---- structure ------------------------------------------------------------------------------- */
 
+static bool has_lines(const struct sl_json_writer *json)
+{
+    return json->depth > 0 && json->depth <= json->line_depth;
+}
+
+static void begin_line(struct sl_json_writer *json, int depth)
+{
+    sl_buffer_printf(json->out, "\n%*s", 2 * depth, "");
+}
+
 /* Writes the comma before a key or value, if one is needed. */
 static struct sl_buffer *next_value(struct sl_json_writer *json)
 {
     if (json->needs_comma)
-        sl_buffer_append(json->out, ",", 1);
+        sl_buffer_append_string(json->out, has_lines(json) || json->line_depth == 0 ? "," : ", ");
+    if (has_lines(json) && !json->has_key)
+        begin_line(json, json->depth);
+    json->has_key = false;
     json->needs_comma = true;
     return json->out;
 }
@@ -92,9 +105,11 @@ static void begin(struct sl_json_writer *json, const char *bracket)
 static void end(struct sl_json_writer *json, const char *bracket)
 {
     assert(json->depth > 0);
+    if (has_lines(json) && json->needs_comma) /* it is not empty */
+        begin_line(json, json->depth - 1);
+    json->depth--;
     sl_buffer_append(json->out, bracket, 1);
     json->needs_comma = true;
-    json->depth--;
 }
 
 void sl_json_begin_object(struct sl_json_writer *json)
@@ -125,8 +140,9 @@ struct sl_json_writer *sl_json_key(struct sl_json_writer *json, const char *key)
 struct sl_json_writer *sl_json_key_bytes(struct sl_json_writer *json, const char *key, size_t count)
 {
     sl_json_quote_bytes(next_value(json), key, count);
-    sl_buffer_append(json->out, ":", 1);
+    sl_buffer_append_string(json->out, json->line_depth > 0 ? ": " : ":");
     json->needs_comma = false;
+    json->has_key = true;
     return json;
 }
 

@@ -8,7 +8,8 @@
  *     sl_json_end_array(&json);
  *     sl_json_end_object(&json);
  *
- * The writer adds commas and escapes strings; its output has no blanks. The caller owns the buffer,
+ * The writer adds commas and escapes strings; its output has no blanks, unless it is to have lines.
+ * The caller owns the buffer,
  * which records when it is full or out of memory (sl_buffer_check). A value where a key belongs, or
  * an end without its begin, is a bug of the program. One thread at a time. */
 #pragma once
@@ -17,8 +18,10 @@
 
 struct sl_json_writer {
     struct sl_buffer *out;
-    int depth;        /* objects and arrays that are open */
+    int line_depth; /* a line for each member of objects and arrays up to this depth; 0: one line */
+    int depth;      /* objects and arrays that are open */
     bool needs_comma; /* before the next key or value */
+    bool has_key;     /* what comes next is its value */
 };
 
 void sl_json_begin_object(struct sl_json_writer *json);

@@ -11,7 +11,7 @@
 _Static_assert((int)SV_SCOPE_ADMIN - (int)SV_SCOPE_METRICS == (int)SL_SCOPE_ADMIN,
                "the scopes of routes follow those of keys");
 
-static enum sl_scope key_scope(enum sv_scope scope)
+enum sl_scope sv_key_scope(enum sv_scope scope)
 {
     return (enum sl_scope)(scope - SV_SCOPE_METRICS);
 }
@@ -77,7 +77,7 @@ static bool fail_scope(struct sv_request *request, const struct sl_api_key *key,
                        enum sv_scope scope, struct sv_error *error)
 {
     char list[SL_SCOPE_LIST_MAX];
-    const char *needed = sl_scope_name(key_scope(scope));
+    const char *needed = sl_scope_name(sv_key_scope(scope));
     count_denied(request, "scope");
     sv_request_add_header(request, "WWW-Authenticate",
                           "Bearer realm=\"sluice\", error=\"insufficient_scope\", scope=\"%s\"",
@@ -104,7 +104,7 @@ static bool check_key(struct sv_request *request, const char *authorization, enu
         return fail_key(request, invalid, "unknown", "The API key is not valid.", error);
     }
     (void)snprintf(request->caller.name, sizeof request->caller.name, "key:%s", key.name);
-    return (key.scopes & 1u << key_scope(scope)) || fail_scope(request, &key, scope, error);
+    return (key.scopes & 1u << sv_key_scope(scope)) || fail_scope(request, &key, scope, error);
 }
 
 bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_listener listeners,

@@ -105,7 +105,7 @@ static bool read_prompts(const struct sv_completion_params *params, struct compl
         sv_param_name("prompt", params->prompt.is_array, i, param);
         const struct sv_prompt *prompt = prompt_of(params, i);
         const struct sv_tokenize_input input = {
-            .text = &prompt->text, .param = param, .replaces_unknown = params->replaces_unknown};
+            .text = &prompt->text, .param = param, .unknown = params->unknown};
         if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], error)
                         : !sv_tokenize(c->ref, &input, &c->prompts[i], error))
             return false;

@@ -177,20 +177,23 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
+/* A list that needs the state directory. */
+static enum sv_progress respond_page(struct sv_request *request, enum sv_collection collection)
+{
+    struct sv_error error = {0};
+    if (!sv_has_state(request, &error))
+        return sv_request_fail(request, &error);
+    return sv_page_respond(request, collection, NULL);
+}
+
 enum sv_progress sv_handle_files(struct sv_request *request)
 {
-    enum { LIMIT_MAX = 10000 };
+    return respond_page(request, SV_FILES);
+}
 
-    const struct sv_page_rules rules = {.collection = SV_FILES,
-                                        .limit_max = LIMIT_MAX,
-                                        .limit_default = LIMIT_MAX,
-                                        .has_order = true,
-                                        .filter = "purpose",
-                                        .filter_member = "$.purpose"};
-    struct sv_error error = {0};
-    if (!sv_has_state(request, &error) || !sv_page_respond(request, &rules, &error))
-        return sv_request_fail(request, &error);
-    return sv_request_respond(request, 200, "application/json");
+enum sv_progress sv_handle_audit(struct sv_request *request)
+{
+    return respond_page(request, SV_AUDIT);
 }
 
 enum sv_progress sv_handle_file(struct sv_request *request)
@@ -216,22 +219,6 @@ enum sv_progress sv_handle_file_delete(struct sv_request *request)
     sl_json_add_string(sl_json_key(&json, "object"), "file");
     sl_json_add_bool(sl_json_key(&json, "deleted"), true);
     sl_json_end_object(&json);
-    return sv_request_respond(request, 200, "application/json");
-}
-
-enum sv_progress sv_handle_audit(struct sv_request *request)
-{
-    enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 100 };
-
-    const struct sv_page_rules rules = {.collection = SV_AUDIT,
-                                        .limit_max = LIMIT_MAX,
-                                        .limit_default = LIMIT_DEFAULT,
-                                        .has_order = true,
-                                        .filter = "action",
-                                        .filter_member = "$.action"};
-    struct sv_error error = {0};
-    if (!sv_has_state(request, &error) || !sv_page_respond(request, &rules, &error))
-        return sv_request_fail(request, &error);
     return sv_request_respond(request, 200, "application/json");
 }
 

@@ -1,5 +1,6 @@
 /* handle_health_and_metrics.c - liveness, readiness, metrics and the front page, which never wait
  * for the engine. */
+#include "api/api_documents.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
@@ -104,13 +105,23 @@ enum sv_progress sv_handle_metrics(struct sv_request *request)
     return sv_request_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
+/* The endpoints of this listener. */
+enum sv_progress sv_handle_openapi(struct sv_request *request)
+{
+    const struct sv_api_documents *documents = request->server->documents;
+    const struct sl_buffer *document =
+        request->listener == SV_ON_ADMIN ? &documents->admin : &documents->inference;
+    sl_buffer_append(&request->response.body, document->data, document->bytes);
+    return sv_request_respond(request, 200, "application/json");
+}
+
 /* Clients also use it as a health check. */
 enum sv_progress sv_handle_root(struct sv_request *request)
 {
     enum sv_progress next = sv_handle_health(request);
     if (request->response.status != 200)
         return next;
-    sl_buffer_append(&request->response.body, request->server->index->data,
-                     request->server->index->bytes);
+    const struct sl_buffer *index = &request->server->documents->index;
+    sl_buffer_append(&request->response.body, index->data, index->bytes);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -201,28 +201,12 @@ enum sv_progress sv_handle_job_resume(struct sv_request *request)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static enum sv_progress respond_page(struct sv_request *request, const struct sv_page_rules *rules)
-{
-    struct sv_error error = {0};
-    if (!sv_page_respond(request, rules, &error))
-        return sv_request_fail(request, &error);
-    return sv_request_respond(request, 200, "application/json");
-}
-
 enum sv_progress sv_handle_jobs(struct sv_request *request)
 {
-    enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
-
-    const struct sv_page_rules rules = {.collection = SV_JOBS,
-                                        .limit_max = LIMIT_MAX,
-                                        .limit_default = LIMIT_DEFAULT,
-                                        .has_order = true,
-                                        .filter = "status",
-                                        .filter_member = "$.status"};
     struct sv_error error = {0};
     if (!sv_has_state(request, &error))
         return sv_request_fail(request, &error);
-    return respond_page(request, &rules);
+    return sv_page_respond(request, SV_JOBS, NULL);
 }
 
 /* The job's object as the response's body. */
@@ -242,37 +226,25 @@ enum sv_progress sv_handle_job(struct sv_request *request)
 }
 
 /* What belongs to a job that exists. */
-static enum sv_progress respond_of_job(struct sv_request *request, enum sv_collection collection,
-                                       int limit_default)
+static enum sv_progress respond_of_job(struct sv_request *request, enum sv_collection collection)
 {
-    enum { LIMIT_MAX = 1000 };
-
     struct sv_error error = {0};
-    const struct sv_page_rules rules = {.collection = collection,
-                                        .parent = request->path_params[0],
-                                        .limit_max = LIMIT_MAX,
-                                        .limit_default = limit_default,
-                                        .has_order = true};
     if (!describe(request, &error))
         return sv_request_fail(request, &error);
     sl_buffer_clear(&request->response.body);
-    return respond_page(request, &rules);
+    return sv_page_respond(request, collection, request->path_params[0]);
 }
 
 enum sv_progress sv_handle_job_checkpoints(struct sv_request *request)
 {
-    enum { LIMIT_DEFAULT = 10 };
-
-    return respond_of_job(request, SV_CHECKPOINTS, LIMIT_DEFAULT);
+    return respond_of_job(request, SV_CHECKPOINTS);
 }
 
 enum sv_progress sv_handle_job_events(struct sv_request *request)
 {
-    enum { LIMIT_DEFAULT = 20 };
-
     struct sv_error error = {0};
     if (!sv_job_events_are_streamed(request))
-        return respond_of_job(request, SV_EVENTS, LIMIT_DEFAULT);
+        return respond_of_job(request, SV_EVENTS);
     if (!describe(request, &error))
         return sv_request_fail(request, &error);
     sl_buffer_clear(&request->response.body);

@@ -143,7 +143,7 @@ static void add_output(struct writer *w, const struct sv_output *output)
         top = 1;
     w->is_binary = output->wants_binary;
     sl_json_begin_object(w->json);
-    sl_json_add_string(sl_json_key(w->json, "name"), row->name);
+    sl_json_add_string(sl_json_key(w->json, "name"), sv_output_names[output->kind]);
     sl_json_add_string(sl_json_key(w->json, "datatype"), top > 0 ? "BYTES" : row->datatype);
     add_shape(w, is_column ? 0 : top > 0 ? top : classes);
     if (w->is_binary) {

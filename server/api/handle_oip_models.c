@@ -59,7 +59,7 @@ static void add_tensors(struct sl_json_writer *json, const struct sl_model_info 
     sl_json_begin_array(sl_json_key(json, "outputs"));
     for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        add_tensor(json, row->name, row->datatype, row->is_per_class ? info->classes : 0);
+        add_tensor(json, sv_output_names[i], row->datatype, row->is_per_class ? info->classes : 0);
     }
     sl_json_end_array(json);
 }
@@ -236,7 +236,7 @@ struct index_request {
     bool ready; /* only models that are */
 };
 
-static const struct sv_field index_fields[] = {
+const struct sv_field sv_index_fields[] = {
     SV_FIELD("ready", BOOL, offsetof(struct index_request, ready), 0, 1, .default_json = "false",
              .help = "only list models that are loaded"),
     {.kind = SV_FIELD_END},
@@ -254,7 +254,7 @@ static bool read_index(const struct sv_request *request, struct index_request *p
     if (request->body.bytes == 0)
         return true;
     struct sv_json_document *document =
-        sv_json_read(&request->body, index_fields, NULL, params, error);
+        sv_json_read(&request->body, sv_index_fields, NULL, params, error);
     bool ok = document != NULL;
     sv_json_document_release(document);
     return ok;

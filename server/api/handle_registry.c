@@ -197,7 +197,7 @@ static const struct sv_field repository_parameters[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field repository_fields[] = {
+const struct sv_field sv_repository_fields[] = {
     SV_OBJECT_FIELD("parameters", repository_parameters, .help = "parameters of the change"),
     {.kind = SV_FIELD_END},
 };
@@ -233,7 +233,7 @@ static enum sv_progress change_repository(struct sv_request *request, struct mod
     struct sv_error error = {0};
     struct repository_request body = {0};
     m->respond = respond_repository;
-    if (!read_body(request, repository_fields, &body, &error) ||
+    if (!read_body(request, sv_repository_fields, &body, &error) ||
         !take_model(m, request->path_params[0], &error) ||
         !take_version(request, m, request->path_params[1], &error))
         return sv_request_fail(request, &error);
@@ -282,7 +282,7 @@ struct label_request {
     bool has_weight;
 };
 
-static const struct sv_field label_fields[] = {
+const struct sv_field sv_label_fields[] = {
     SV_FIELD("version", INT, offsetof(struct label_request, version), 1, 999999999,
              .help = "version that the label moves to; it is loaded if it is not. If absent, the "
                      "label stays where it is"),
@@ -314,7 +314,7 @@ enum sv_progress sv_handle_label_set(struct sv_request *request)
     struct label_request body = {0};
     struct model_change m = {
         .action = "label.set", .respond = respond_label, .change.kind = SV_CHANGE_LABEL};
-    if (!read_body(request, label_fields, &body, &error) ||
+    if (!read_body(request, sv_label_fields, &body, &error) ||
         !take_model(&m, request->path_params[0], &error) ||
         !take_label(&m, request->path_params[1], &error))
         return sv_request_fail(request, &error);

@@ -73,7 +73,7 @@ static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *
         sv_param_name("inputs", params->inputs.is_array, i, param);
         const struct sv_tokenize_input input = {.text = text,
                                                 .param = param,
-                                                .replaces_unknown = params->replaces_unknown,
+                                                .unknown = params->unknown,
                                                 .adds_special = params->adds_special,
                                                 .wants_places = true,
                                                 .max = (size_t)room + 1};

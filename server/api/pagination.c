@@ -8,6 +8,19 @@
 
 enum { VALUE_MAX = 128 };
 
+static const struct sv_page_rules all_rules[SV_COLLECTIONS] = {
+    [SV_FILES] = {10000, 10000, "purpose", "$.purpose"},
+    [SV_JOBS] = {1000, 20, "status", "$.status"},
+    [SV_EVENTS] = {1000, 20, NULL, NULL},
+    [SV_CHECKPOINTS] = {1000, 10, NULL, NULL},
+    [SV_AUDIT] = {1000, 100, "action", "$.action"},
+};
+
+const struct sv_page_rules *sv_page_rules(enum sv_collection collection)
+{
+    return &all_rules[collection];
+}
+
 /* The documents of a page, and the first and the last id. */
 struct listing {
     struct sl_json_writer json;
@@ -46,11 +59,10 @@ static bool read_limit(const struct sv_request *request, const struct sv_page_ru
                    given);
 }
 
-static bool read_order(const struct sv_request *request, const struct sv_page_rules *rules,
-                       bool *oldest_first, struct sv_error *error)
+static bool read_order(const struct sv_request *request, bool *oldest_first, struct sv_error *error)
 {
     const char *order = query(request, "order");
-    if (!order || !rules->has_order)
+    if (!order)
         return true;
     *oldest_first = strcmp(order, "asc") == 0;
     return *oldest_first || strcmp(order, "desc") == 0 ||
@@ -66,9 +78,10 @@ static bool fail_list(const struct sl_err *err, const char *after, struct sv_err
     return sv_fail(error, SV_INTERNAL, NULL, "The list could not be read: %s.", err->text);
 }
 
-bool sv_page_respond(struct sv_request *request, const struct sv_page_rules *rules,
-                     struct sv_error *error)
+static bool write_page(struct sv_request *request, enum sv_collection collection,
+                       const char *parent, struct sv_error *error)
 {
+    const struct sv_page_rules *rules = sv_page_rules(collection);
     struct listing listing = {.json = {.out = &request->response.body}};
     struct sl_err err;
     char after[VALUE_MAX] = "";
@@ -76,19 +89,19 @@ bool sv_page_respond(struct sv_request *request, const struct sv_page_rules *rul
     if (given)
         (void)snprintf(after, sizeof after, "%s", given);
     struct sv_page page = {
-        .parent = rules->parent, .after = after, .each = add_document, .context = &listing};
+        .parent = parent, .after = after, .each = add_document, .context = &listing};
     if (rules->filter && query(request, rules->filter)) {
         page.member = rules->filter_member;
         page.value = query(request, rules->filter);
     }
     if (!read_limit(request, rules, &page.limit, error) ||
-        !read_order(request, rules, &page.oldest_first, error))
+        !read_order(request, &page.oldest_first, error))
         return false;
     struct sl_json_writer *json = &listing.json;
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "object"), "list");
     sl_json_begin_array(sl_json_key(json, "data"));
-    if (!sv_state_list(request->server->state, rules->collection, &page, &err))
+    if (!sv_state_list(request->server->state, collection, &page, &err))
         return fail_list(&err, after, error);
     sl_json_end_array(json);
     sl_json_add_string(sl_json_key(json, "first_id"), listing.first[0] ? listing.first : NULL);
@@ -96,4 +109,13 @@ bool sv_page_respond(struct sv_request *request, const struct sv_page_rules *rul
     sl_json_add_bool(sl_json_key(json, "has_more"), page.has_more);
     sl_json_end_object(json);
     return true;
+}
+
+enum sv_progress sv_page_respond(struct sv_request *request, enum sv_collection collection,
+                                 const char *parent)
+{
+    struct sv_error error = {0};
+    if (!write_page(request, collection, parent, &error))
+        return sv_request_fail(request, &error);
+    return sv_request_respond(request, 200, "application/json");
 }

@@ -6,15 +6,15 @@
 
 /* What a list accepts. */
 struct sv_page_rules {
-    enum sv_collection collection;
-    const char *parent; /* NULL: all documents */
     int limit_max, limit_default;
-    bool has_order;                     /* ?order=asc or desc; else newest first */
     const char *filter, *filter_member; /* ?filter=value, and the member it must equal; or NULL */
 };
 
-/* Reads after, limit and order from the query, and writes the page as the response's body. */
-bool sv_page_respond(struct sv_request *request, const struct sv_page_rules *rules,
-                     struct sv_error *error);
+const struct sv_page_rules *sv_page_rules(enum sv_collection collection);
+
+/* Reads after, limit, order and the filter from the query, and responds with the page, or with the
+ * error. parent: whose documents; NULL: all. */
+enum sv_progress sv_page_respond(struct sv_request *request, enum sv_collection collection,
+                                 const char *parent);
 /* False, with the error, if files and jobs are off or the server is draining. */
 bool sv_has_state(const struct sv_request *request, struct sv_error *error);

@@ -9,6 +9,7 @@
 
 static const struct sv_route routes[] = {
     {"GET", "/", SV_SCOPE_OPEN, SV_ON_BOTH, SV_API_TEI, sv_handle_root},
+    {"GET", "/openapi.json", SV_SCOPE_OPEN, SV_ON_BOTH, SV_API_PLAIN, sv_handle_openapi},
     {"GET", "/metrics", SV_SCOPE_METRICS, SV_ON_BOTH, SV_API_PLAIN, sv_handle_metrics},
 
     {"POST", "/v1/completions", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_OPENAI,

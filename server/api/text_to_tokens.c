@@ -36,7 +36,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
     const struct sl_encoding encoding = {
         .text = bytes > 0 ? input->text->data : "",
         .bytes = bytes,
-        .unknown = input->replaces_unknown ? SL_UNKNOWN_REPLACE : SL_UNKNOWN_FAIL,
+        .unknown = input->unknown,
         .special = input->adds_special,
         .ids = tokens->ids,
         .offsets = tokens->places,
@@ -122,7 +122,7 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
     const struct sv_tokenize_input input = {.text = text,
                                             .param = param,
                                             .in_parameters = tokenize->in_parameters,
-                                            .replaces_unknown = tokenize->replaces_unknown,
+                                            .unknown = tokenize->unknown,
                                             .adds_special = true};
     if (!sv_tokenize(ref, &input, tokens, error))
         return false;

@@ -13,7 +13,7 @@ struct sv_tokenize_input {
     const struct sv_string *text;
     const char *param;  /* its name in messages */
     bool in_parameters; /* as in struct sv_tokenize_options */
-    bool replaces_unknown;
+    enum sl_unknown unknown;
     bool adds_special; /* add the tokens that the model expects around a text */
     bool wants_places;
     size_t max; /* store at most this many tokens and count the rest; 0: store all */

@@ -223,7 +223,7 @@ static bool read_environment(struct sv_options *options, struct sl_err *err)
 /* What the command line asks for besides options. */
 struct requested {
     const char *config;
-    bool check_config, sample_config;
+    bool check_config, sample_config, openapi;
 };
 
 static const struct sl_option own_rows[] = {
@@ -233,6 +233,8 @@ static const struct sl_option own_rows[] = {
      offsetof(struct requested, check_config), 0, 0},
     {"sample-config", NULL, "print a configuration file with all defaults and exit", SL_OPTION_FLAG,
      offsetof(struct requested, sample_config), 0, 0},
+    {"openapi", NULL, "print the OpenAPI document of the HTTP API and exit", SL_OPTION_FLAG,
+     offsetof(struct requested, openapi), 0, 0},
     {0}};
 
 /* --max-queue-size for max_queue_size. */
@@ -301,6 +303,7 @@ static bool read_line(struct sv_options *options, struct requested *requested,
                : parser.wants_version     ? SV_VERSION
                : requested->check_config  ? SV_CHECK_CONFIG
                : requested->sample_config ? SV_SAMPLE_CONFIG
+               : requested->openapi       ? SV_OPENAPI
                                           : SV_SERVE;
     return true;
 }

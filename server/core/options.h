@@ -21,7 +21,7 @@ struct sv_options {
 };
 
 /* What the command line asks for; SV_SERVE unless it has another command. */
-enum sv_command { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_HELP, SV_VERSION };
+enum sv_command { SV_SERVE, SV_CHECK_CONFIG, SV_SAMPLE_CONFIG, SV_OPENAPI, SV_HELP, SV_VERSION };
 
 /* Reads all four sources. err says which source, which key, and what would be accepted. */
 bool sv_options_read(struct sv_options *options, int count, char *const *arguments,

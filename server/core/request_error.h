@@ -11,6 +11,7 @@ enum sv_error_kind {
 #define SV_ERROR(name, status, type, code, tei_status, tei_type, reason) SV_##name,
 #include "core/request_error.def"
 #undef SV_ERROR
+    SV_ERROR_KINDS
 };
 
 enum { SV_ERROR_MESSAGE_MAX = 1536, SV_PARAM_MAX = 64 };

@@ -15,7 +15,7 @@ struct sv_audit_log;
 struct sv_disk_thread;
 struct sv_file_store;
 struct sv_jobs;
-struct sl_buffer;
+struct sv_api_documents;
 
 enum sv_phase {
     SV_PHASE_SERVING,
@@ -44,5 +44,5 @@ struct sv_server {
     atomic_uint_fast64_t requests_started; /* since the start */
     uint64_t salt;                         /* random, for ids and seeds */
     atomic_uint_fast64_t ids_issued;       /* counter of sv_next_id */
-    const struct sl_buffer *index;         /* the body of GET / */
+    const struct sv_api_documents *documents;
 };

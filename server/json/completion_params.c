@@ -15,8 +15,8 @@ static const struct sv_field stream_options[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field fields[] = {
-    SV_FIELD("model", STRING, AT(model), 0, 256, .required = true,
+const struct sv_field sv_completion_fields[] = {
+    SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "model that completes: a name or name@version"),
     SV_CUSTOM_FIELD("prompt", sv_read_prompts, AT(prompt), 1, SV_PROMPTS_MAX,
                     .help = "text, token ids, or an array of either; null is an empty text"),
@@ -88,15 +88,14 @@ static bool check_stop_strings(const struct sv_completion_params *params, struct
 
 static bool check(void *to, struct sv_error *error)
 {
-    struct sv_completion_params *params = to;
+    const struct sv_completion_params *params = to;
     if (params->best_of_given && params->best_of != params->n)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "best_of",
                        "'best_of' must equal 'n', which is %lld.", (long long)params->n);
     if (params->include_usage_given && !params->stream)
         return sv_fail(error, SV_INVALID_VALUE, "stream_options",
                        "'stream_options' is accepted only with 'stream': true.");
-    return check_stop_strings(params, error) &&
-           sv_unknown_characters_check(&params->unknown, &params->replaces_unknown, error);
+    return check_stop_strings(params, error);
 }
 
 struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,
@@ -104,5 +103,5 @@ struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,
                                                    struct sv_error *error)
 {
     *params = (struct sv_completion_params){0};
-    return sv_json_read(body, fields, check, params, error);
+    return sv_json_read(body, sv_completion_fields, check, params, error);
 }

@@ -3,6 +3,8 @@
 
 #include "json/json_schema.h"
 
+#include "sluice/tokenizer.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,10 +17,11 @@ struct sv_completion_params {
     bool echo, stream, include_usage, include_usage_given;
     struct sv_strings stop;
     struct sv_logit_biases bias;
-    bool truncate;            /* Sluice's own: keep the end of a prompt that is too long */
-    struct sv_string unknown; /* Sluice's own: "error" or "replace" */
-    bool replaces_unknown;
+    bool truncate;           /* Sluice's own: keep the end of a prompt that is too long */
+    enum sl_unknown unknown; /* Sluice's own: characters outside the vocabulary */
 };
+
+extern const struct sv_field sv_completion_fields[];
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */

@@ -2,7 +2,6 @@
 #include "json/decision_params.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const struct sv_field choice_fields[] = {
     SV_CUSTOM_FIELD("value", sv_read_string_or_bool, offsetof(struct sv_choice, value), 0,
@@ -19,13 +18,16 @@ static const struct sv_field level_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
+static const char *const question_types[] =
+    {[SV_CHOICE] = "choice", [SV_SCORE] = "score", [SV_PREDICATE] = "predicate", NULL};
+
 static const struct sv_field question_fields[] = {
-    SV_FIELD("type", STRING, offsetof(struct sv_question, type_name), 0, SV_KEYWORD_BYTES_MAX,
-             .required = true, .help = "\"choice\", \"score\" or \"predicate\""),
+    SV_ENUM_FIELD("type", offsetof(struct sv_question, type), SV_CHOICE, question_types,
+                  .required = true, .help = "kind of question"),
     SV_FIELD("name", STRING, offsetof(struct sv_question, name), 0, SV_NAME_BYTES_MAX,
              .help = "name to repeat in the answer"),
-    SV_CUSTOM_FIELD("instructions", sv_read_content, offsetof(struct sv_question, instructions), 0,
-                    0, .required = true,
+    SV_CUSTOM_FIELD("instructions", sv_read_content, offsetof(struct sv_question, instructions), 1,
+                    SV_PARTS_MAX, .required = true, .subfields = sv_part_fields,
                     .help = "label to ask for, if the type is \"predicate\"; else ignored"),
     SV_LIST_FIELD("choices", offsetof(struct sv_question, choices), 2, SV_CHOICES_MAX,
                   choice_fields, struct sv_choice,
@@ -37,11 +39,11 @@ static const struct sv_field question_fields[] = {
 
 #define AT(member) offsetof(struct sv_decision_params, member)
 
-static const struct sv_field fields[] = {
+const struct sv_field sv_decision_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "classifier: a name or name@version"),
-    SV_CUSTOM_FIELD("input", sv_read_messages, AT(input), 0, 0, .required = true,
-                    .help = "text, or messages of the user"),
+    SV_CUSTOM_FIELD("input", sv_read_messages, AT(input), 1, SV_PARTS_MAX, .required = true,
+                    .subfields = sv_message_fields, .help = "text, or messages of the user"),
     SV_LIST_FIELD("questions", AT(questions), 1, SV_QUESTIONS_MAX, question_fields,
                   struct sv_question, .required = true, .help = "questions about the input"),
     SV_TOKENIZE_FIELDS(sv_decision_params, tokenize),
@@ -52,26 +54,16 @@ static const struct sv_field fields[] = {
 };
 
 /* A question must have what its type needs and nothing else. */
-static bool check_question(struct sv_question *question, int index, struct sv_error *error)
+static bool check_question(const struct sv_question *question, int index, struct sv_error *error)
 {
-    static const char *const types[] = {
-        [SV_CHOICE] = "choice", [SV_SCORE] = "score", [SV_PREDICATE] = "predicate"};
     char param[SV_PARAM_MAX];
-    int type = 0;
-    (void)snprintf(param, sizeof param, "questions[%d].type", index);
-    while (type <= SV_PREDICATE && strcmp(types[type], question->type_name.data) != 0)
-        type++;
-    if (type > SV_PREDICATE)
-        return sv_fail(error, SV_INVALID_VALUE, param,
-                       "'%s' must be \"choice\", \"score\" or \"predicate\", not \"%s\".", param,
-                       question->type_name.data);
-    (void)snprintf(param, sizeof param, "questions[%d]", index);
-    question->type = (enum sv_question_type)type;
+    enum sv_question_type type = question->type;
     if ((question->choices.count > 0) == (type == SV_CHOICE) &&
         (question->levels.count > 0) == (type == SV_SCORE))
         return true;
+    (void)snprintf(param, sizeof param, "questions[%d]", index);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is a %s; it must have %s.", param,
-                   types[type],
+                   question_types[type],
                    type == SV_CHOICE  ? "'choices' and no 'levels'"
                    : type == SV_SCORE ? "'levels' and no 'choices'"
                                       : "neither 'choices' nor 'levels'");
@@ -79,14 +71,14 @@ static bool check_question(struct sv_question *question, int index, struct sv_er
 
 static bool check(void *to, struct sv_error *error)
 {
-    struct sv_decision_params *params = to;
-    struct sv_question *questions = params->questions.items;
+    const struct sv_decision_params *params = to;
+    const struct sv_question *questions = params->questions.items;
     if (params->model.bytes == 0)
         return sv_fail(error, SV_INVALID_VALUE, "model", "'model' is empty.");
     for (int i = 0; i < params->questions.count; i++)
         if (!check_question(&questions[i], i, error))
             return false;
-    return sv_tokenize_options_check(&params->tokenize, error);
+    return true;
 }
 
 struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,
@@ -94,5 +86,5 @@ struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,
                                                  struct sv_error *error)
 {
     *params = (struct sv_decision_params){0};
-    return sv_json_read(body, fields, check, params, error);
+    return sv_json_read(body, sv_decision_fields, check, params, error);
 }

@@ -17,11 +17,11 @@ struct sv_level {
 };
 
 struct sv_question {
-    struct sv_string type_name, name, instructions;
+    enum sv_question_type type;
+    struct sv_string name, instructions;
     struct sv_list choices; /* struct sv_choice */
     struct sv_list levels;  /* struct sv_level */
 
-    enum sv_question_type type;
     int class; /* of a predicate; set by the handler */
 };
 
@@ -33,6 +33,8 @@ struct sv_decision_params {
 
     struct sv_string text; /* the whole text; set by the handler */
 };
+
+extern const struct sv_field sv_decision_fields[];
 
 /* Reads, fills in defaults and checks all that can be without the model. NULL: see error. The
  * request's strings and arrays belong to the document. */

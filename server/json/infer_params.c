@@ -1,6 +1,5 @@
 /* infer_params.c - what POST /v2/models/{name}/infer can be asked. */
 #include "json/infer_params.h"
-#include "base/comma_list.h"
 #include "json/binary_tensor.h"
 #include "json/json_field_reader.h"
 
@@ -12,18 +11,16 @@
 
 const char sv_input_name[] = "text";
 
+const char *const sv_output_names[] = {
+    [SV_OUTPUT_LABEL] = "label", [SV_OUTPUT_PROBS] = "probs",         [SV_OUTPUT_LOGITS] = "logits",
+    [SV_OUTPUT_DEPTH] = "depth", [SV_OUTPUT_TRUNCATED] = "truncated", NULL};
+
 const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
-    [SV_OUTPUT_LABEL] = {.name = "label", .datatype = "BYTES", .has_class_values = true},
-    [SV_OUTPUT_PROBS] = {.name = "probs",
-                         .datatype = "FP32",
-                         .has_class_values = true,
-                         .is_per_class = true},
-    [SV_OUTPUT_LOGITS] = {.name = "logits",
-                          .datatype = "FP32",
-                          .has_class_values = true,
-                          .is_per_class = true},
-    [SV_OUTPUT_DEPTH] = {.name = "depth", .datatype = "FP32"},
-    [SV_OUTPUT_TRUNCATED] = {.name = "truncated", .datatype = "INT32"},
+    [SV_OUTPUT_LABEL] = {.datatype = "BYTES", .has_class_values = true},
+    [SV_OUTPUT_PROBS] = {.datatype = "FP32", .has_class_values = true, .is_per_class = true},
+    [SV_OUTPUT_LOGITS] = {.datatype = "FP32", .has_class_values = true, .is_per_class = true},
+    [SV_OUTPUT_DEPTH] = {.datatype = "FP32"},
+    [SV_OUTPUT_TRUNCATED] = {.datatype = "INT32"},
 };
 
 /* MLServer's content types under which texts are plain JSON strings, not base64. */
@@ -31,8 +28,7 @@ static const char *const plain_types[] = {"str", "np", NULL};
 
 /* MLServer's types add these parameters everywhere. */
 #define MLSERVER_FIELDS                                                                            \
-    SV_FIELD("content_type", KEYWORD, 0, 0, 0, .keywords = plain_types,                            \
-             .help = "content type of MLServer; ignored"),                                         \
+    SV_KEYWORD_FIELD("content_type", plain_types, .help = "content type of MLServer; ignored"),    \
         SV_UNSUPPORTED_FIELD("headers", "Send them as headers of the request.")
 
 static const struct sv_field tensor_parameters[] = {
@@ -44,11 +40,12 @@ static const struct sv_field tensor_parameters[] = {
     {.kind = SV_FIELD_END},
 };
 
+static const char *const input_names[] = {sv_input_name, NULL};
+static const char *const input_datatypes[] = {"BYTES", NULL};
+
 static const struct sv_field tensor_fields[] = {
-    SV_FIELD("name", STRING, offsetof(struct sv_tensor, name), 0, SV_NAME_BYTES_MAX,
-             .required = true, .help = "\"text\""),
-    SV_FIELD("datatype", STRING, offsetof(struct sv_tensor, datatype), 0, SV_KEYWORD_BYTES_MAX,
-             .required = true, .help = "BYTES"),
+    SV_KEYWORD_FIELD("name", input_names, .required = true, .help = "name of the only input"),
+    SV_KEYWORD_FIELD("datatype", input_datatypes, .required = true, .help = "datatype of texts"),
     SV_CUSTOM_FIELD("shape", sv_read_shape, offsetof(struct sv_tensor, shape), 1, SV_SHAPE_MAX,
                     .required = true, .help = "[n] or [n, 1] for n texts"),
     SV_OBJECT_FIELD("parameters", tensor_parameters,
@@ -61,9 +58,8 @@ static const struct sv_field tensor_fields[] = {
 
 static const struct sv_field output_parameters[] = {
     SV_FIELD("classification", INT, offsetof(struct sv_output, classification), 1, SL_CLASSES_MAX,
-             .default_json = "0",
-             .help =
-                 "return this many classes of the highest values, as strings; 0 for all values"),
+             .help = "return this many classes of the highest values, as strings; if absent, all "
+                     "values"),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data", BOOL, offsetof(struct sv_output, wants_binary), 0, 1,
              .default_json = "false",
@@ -73,8 +69,8 @@ static const struct sv_field output_parameters[] = {
 };
 
 static const struct sv_field output_fields[] = {
-    SV_FIELD("name", STRING, offsetof(struct sv_output, name), 0, SV_NAME_BYTES_MAX,
-             .required = true, .help = "name of the output"),
+    SV_ENUM_FIELD("name", offsetof(struct sv_output, kind), SV_OUTPUT_LABEL, sv_output_names,
+                  .required = true, .help = "name of the output"),
     SV_OBJECT_FIELD("parameters", output_parameters,
                     .help = "parameters of the protocol and its extensions"),
     {.kind = SV_FIELD_END},
@@ -95,7 +91,7 @@ static const struct sv_field parameters[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field fields[] = {
+const struct sv_field sv_infer_fields[] = {
     SV_FIELD("id", STRING, AT(id), 0, SV_NAME_BYTES_MAX, .help = "id to repeat in the response"),
     SV_OBJECT_FIELD("parameters", parameters,
                     .help = "parameters of the protocol and its extensions"),
@@ -108,24 +104,6 @@ static const struct sv_field fields[] = {
     SV_IGNORED_FIELD("model_version", SV_NAME_BYTES_MAX),
     {.kind = SV_FIELD_END},
 };
-
-static bool check_datatype(const struct sv_tensor *input, struct sv_error *error)
-{
-    static const char *const known[] = {"BOOL", "UINT8", "UINT16", "UINT32", "UINT64",
-                                        "INT8", "INT16", "INT32",  "INT64",  "FP16",
-                                        "FP32", "FP64",  "BYTES"};
-    const char *datatype = input->datatype.data;
-    if (strcmp(datatype, "BYTES") == 0)
-        return true;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(datatype, known[i]) == 0)
-            return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
-                           "The datatype of the input '%s' must be BYTES, not %s.", sv_input_name,
-                           datatype);
-    return sv_fail(error, SV_INVALID_VALUE, "inputs[0].datatype",
-                   "\"%s\" is not a datatype of this protocol; the input '%s' must have BYTES.",
-                   datatype, sv_input_name);
-}
 
 static bool check_shape(const struct sv_shape *shape, struct sv_error *error)
 {
@@ -151,37 +129,19 @@ static bool check_data(const struct sv_tensor *input, struct sv_error *error)
 static bool check_input(struct sv_tensor *input, struct sv_error *error)
 {
     input->data.is_array = true;
-    if (strcmp(input->name.data, sv_input_name) != 0)
-        return sv_fail(error, SV_INVALID_VALUE, "inputs[0].name",
-                       "There is no input '%s'; the only input is '%s'.", input->name.data,
-                       sv_input_name);
-    return check_datatype(input, error) && check_shape(&input->shape, error);
+    return check_shape(&input->shape, error);
 }
 
-static bool fail_name(const struct sv_output *output, const char *param, struct sv_error *error)
-{
-    char names[128] = "";
-    for (int i = 0; i < SV_OUTPUTS; i++)
-        sl_list_add(names, sizeof names, sv_output_rows[i].name);
-    return sv_fail(error, SV_INVALID_VALUE, param,
-                   "'%s' is '%s', which is not an output; the outputs are %s.", param,
-                   output->name.data, names);
-}
-
-static bool check_output(struct sv_output *output, int index, struct sv_error *error)
+/* Only outputs with classes can be ranked. */
+static bool check_output(const struct sv_output *output, int index, struct sv_error *error)
 {
     char param[SV_PARAM_MAX];
-    int kind = 0;
+    if (output->classification == 0 || sv_output_rows[output->kind].has_class_values)
+        return true;
     (void)snprintf(param, sizeof param, "outputs[%d].name", index);
-    while (kind < SV_OUTPUTS && strcmp(output->name.data, sv_output_rows[kind].name) != 0)
-        kind++;
-    if (kind == SV_OUTPUTS)
-        return fail_name(output, param, error);
-    output->kind = (enum sv_output_kind)kind;
-    return output->classification == 0 || sv_output_rows[kind].has_class_values ||
-           sv_fail(error, SV_INVALID_VALUE, param,
+    return sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' is '%s', which has no classes; leave out 'classification'.", param,
-                   output->name.data);
+                   sv_output_names[output->kind]);
 }
 
 /* Clients look an output up by its name and find the first, so each may occur once. */
@@ -195,7 +155,7 @@ static bool check_once(const struct sv_output *outputs, int index, struct sv_err
         return true;
     (void)snprintf(param, sizeof param, "outputs[%d].name", index);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s', which outputs[%d] already names.",
-                   param, outputs[index].name.data, first);
+                   param, sv_output_names[outputs[index].kind], first);
 }
 
 /* An output without binary_data follows the request's binary_data_output. */
@@ -277,12 +237,11 @@ struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size
 {
     const struct sl_buffer json = {.data = body->data, .bytes = json_bytes};
     *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}};
-    struct sv_json_document *document = sv_json_read(&json, fields, NULL, params, error);
+    struct sv_json_document *document = sv_json_read(&json, sv_infer_fields, NULL, params, error);
     if (!document)
         return NULL;
     const char *rest = body->data ? body->data + json_bytes : "";
-    if (check_outputs(params, error) && sv_tokenize_options_check(&params->tokenize, error) &&
-        check_input(params->inputs.items, error) &&
+    if (check_outputs(params, error) && check_input(params->inputs.items, error) &&
         read_binary(params, document, rest, body->bytes - json_bytes, error) &&
         check_data(params->inputs.items, error))
         return document;

@@ -15,24 +15,22 @@ enum sv_output_kind {
 };
 
 struct sv_output_row {
-    const char *name, *datatype;
+    const char *datatype;
     bool has_class_values; /* its classes can be ranked, */
     bool is_per_class;     /* shape [n, classes]; else [n] */
 };
 
 extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
+extern const char *const sv_output_names[]; /* of each kind; NULL at the end */
 
 struct sv_output {
-    struct sv_string name;
+    enum sv_output_kind kind;
     int64_t classification; /* classes to return as strings; 0: all values as numbers */
     bool wants_binary;      /* binary_data; */
     bool is_binary_given;   /* if it is not given, that of the request holds */
-
-    enum sv_output_kind kind; /* by its name */
 };
 
 struct sv_tensor {
-    struct sv_string name, datatype;
     struct sv_shape shape;
     struct sv_texts data;
     bool is_data_given;
@@ -57,6 +55,8 @@ extern const char sv_input_name[]; /* "text" */
  * Inference-Header-Content-Length. NULL: the whole body. */
 bool sv_infer_json_bytes(const char *header, size_t bytes, size_t *json_bytes,
                          struct sv_error *error) SL_MUST_CHECK;
+
+extern const struct sv_field sv_infer_fields[];
 
 /* Reads, fills in defaults and checks. The first json_bytes of the body are JSON, the rest binary
  * tensors. NULL: see error. The request's strings belong to the document. */

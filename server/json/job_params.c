@@ -122,14 +122,14 @@ static const struct sv_field supervised[] = {
 static const char *const methods[] = {"supervised", NULL};
 
 static const struct sv_field method[] = {
-    SV_FIELD("type", KEYWORD, 0, 0, 0, .keywords = methods, .help = "\"supervised\""),
+    SV_KEYWORD_FIELD("type", methods, .help = "method of training"),
     SV_OBJECT_FIELD("supervised", supervised, .help = "options of supervised training"),
     SV_UNSUPPORTED_FIELD("dpo", "Only the method \"supervised\" is supported."),
     SV_UNSUPPORTED_FIELD("reinforcement", "Only the method \"supervised\" is supported."),
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field fields[] = {
+const struct sv_field sv_job_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "architecture to train from scratch, or served model to fine-tune"),
     SV_FIELD("training_file", STRING, AT(training_file), 0, SV_NAME_BYTES_MAX, .required = true,
@@ -166,5 +166,5 @@ struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
                                             struct sv_job_params *params, struct sv_error *error)
 {
     *params = (struct sv_job_params){0};
-    return sv_json_read(body, fields, check, params, error);
+    return sv_json_read(body, sv_job_fields, check, params, error);
 }

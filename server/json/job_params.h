@@ -40,6 +40,8 @@ bool sv_read_settings(const struct sv_reader *r, const struct sv_field *field,
 bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
 
+extern const struct sv_field sv_job_fields[];
+
 /* NULL: see error. Strings belong to the document. */
 struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
                                             struct sv_job_params *params, struct sv_error *error)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Memory that a document owns. */
 struct block {
@@ -194,21 +195,33 @@ bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *
                    field->max);
 }
 
+static bool fail_keyword(const struct sv_reader *r, const struct sv_field *field,
+                         const json_t *value)
+{
+    char expected[160] = "";
+    for (const char *const *word = field->keywords; *word; word++) {
+        size_t used = strlen(expected);
+        const char *separator = word == field->keywords ? "" : word[1] ? ", " : " or ";
+        (void)snprintf(expected + used, sizeof expected - used, "%s\"%s\"", separator, *word);
+    }
+    return sv_reader_invalid(r, field, value, expected);
+}
+
 static bool read_keyword(const struct sv_reader *r, const struct sv_field *field,
                          const json_t *value)
 {
     struct sv_string given;
-    char expected[96] = "";
+    int index = 0;
     if (!sv_reader_string(r, field, value, &given))
         return false;
-    for (int i = 0; field->keywords[i]; i++) {
-        size_t used = strlen(expected);
-        if (strcmp(given.data, field->keywords[i]) == 0)
-            return true;
-        (void)snprintf(expected + used, sizeof expected - used, i ? " or \"%s\"" : "\"%s\"",
-                       field->keywords[i]);
-    }
-    return sv_reader_invalid(r, field, value, expected);
+    int (*compare)(const char *, const char *) = field->ignores_case ? strcasecmp : strcmp;
+    while (field->keywords[index] && compare(given.data, field->keywords[index]) != 0)
+        index++;
+    if (!field->keywords[index])
+        return fail_keyword(r, field, value);
+    if (field->kind == SV_FIELD_ENUM)
+        *(int *)sv_reader_target(r, field->offset) = (int)field->min + index;
+    return true;
 }
 
 static bool read_strings(const struct sv_reader *r, const struct sv_field *field,
@@ -271,7 +284,8 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     case SV_FIELD_STRING:
         return sv_reader_bounded_string(r, field, value, sv_reader_target(r, field->offset));
     case SV_FIELD_IGNORED: return sv_reader_bounded_string(r, field, value, &ignored);
-    case SV_FIELD_KEYWORD: return read_keyword(r, field, value);
+    case SV_FIELD_KEYWORD:
+    case SV_FIELD_ENUM: return read_keyword(r, field, value);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
     case SV_FIELD_CUSTOM: return field->read(r, field, value);
     case SV_FIELD_END: break;
@@ -304,13 +318,14 @@ static void set_default(const struct sv_field *field, char *place)
     case SV_FIELD_BOOL: *(bool *)place = field->default_json[0] == 't'; break;
     case SV_FIELD_INT: *(int64_t *)(void *)place = strtoll(field->default_json, NULL, 10); break;
     case SV_FIELD_NUMBER: *(double *)(void *)place = strtod(field->default_json, NULL); break;
+    case SV_FIELD_ENUM: *(int *)(void *)place = (int)field->min; break; /* the first keyword */
     case SV_FIELD_STRING:
     case SV_FIELD_STRINGS:
     case SV_FIELD_CUSTOM:
     case SV_FIELD_IGNORED:
     case SV_FIELD_KEYWORD:
     case SV_FIELD_UNSUPPORTED:
-    case SV_FIELD_END: assert(!"only booleans and numbers have defaults");
+    case SV_FIELD_END: assert(!"only booleans, numbers and keywords have defaults");
     }
 }
 

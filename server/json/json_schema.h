@@ -24,6 +24,7 @@ enum sv_field_kind {
     SV_FIELD_CUSTOM,     /* what `read` makes of it */
     SV_FIELD_IGNORED,    /* a string of at most `max` bytes that is not used */
     SV_FIELD_KEYWORD,    /* one of `keywords`; they all mean the same, so it is not stored */
+    SV_FIELD_ENUM,       /* int: `min` plus the index of one of `keywords` */
     SV_FIELD_UNSUPPORTED /* known but not supported; `help` says what to do instead */
 };
 
@@ -36,15 +37,16 @@ struct sv_field {
     size_t offset;
     double min, max;
     const char *help;
-    const char
-        *default_json; /* of a BOOL, INT or NUMBER; NULL: false or 0. Not for an absent object */
+    const char *default_json; /* of a BOOL, INT, NUMBER or ENUM; NULL: false or 0. Not for an absent
+                          object */
     bool required;
     size_t presence_offset; /* of a bool: whether the field was there; 0: not stored */
     bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
                  struct json_t *value);
-    const struct sv_field *subfields; /* the fields of an object, or of each object of an array */
+    const struct sv_field *subfields; /* of an object, or of each object of an array */
     size_t size;                      /* of the struct for each object of an array */
-    const char *const *keywords;      /* NULL at the end */
+    const char *const *keywords; /* NULL at the end; the first is the default, if there is one */
+    bool ignores_case;           /* of keywords */
 };
 
 /* Rows of a table. What follows the bounds are members by name, `.help` among them. */
@@ -60,6 +62,10 @@ struct sv_field {
 #define SV_LIST_FIELD(json_name, offset_, min_, max_, fields, type, ...)                           \
     SV_CUSTOM_FIELD(json_name, sv_read_list, offset_, min_, max_, .subfields = fields,             \
                     .size = sizeof(type), __VA_ARGS__)
+#define SV_KEYWORD_FIELD(json_name, words, ...)                                                    \
+    SV_FIELD(json_name, KEYWORD, 0, 0, 0, .keywords = words, __VA_ARGS__)
+#define SV_ENUM_FIELD(json_name, offset_, first, words, ...)                                       \
+    SV_FIELD(json_name, ENUM, offset_, first, 0, .keywords = words, __VA_ARGS__)
 #define SV_IGNORED_FIELD(json_name, max_)                                                          \
     SV_FIELD(json_name, IGNORED, 0, 0, max_, .help = "ignored")
 #define SV_UNSUPPORTED_FIELD(json_name, advice)                                                    \
@@ -146,9 +152,13 @@ bool sv_read_tensor_data(const struct sv_reader *r, const struct sv_field *field
                          struct json_t *value);
 /* struct sv_shape */
 bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_string: a text, or parts joined as its lines. */
+/* struct sv_string: a text, or `min` to `max` parts joined as its lines; `subfields` are
+ * sv_part_fields. */
 bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
-/* struct sv_texts: the parts of one text, from a string or from messages. */
+/* struct sv_texts: the parts of one text, from a string or from an array: of parts, or of messages
+ * that have them. Their subfields are these. */
+extern const struct sv_field sv_part_fields[], sv_message_fields[];
+bool sv_read_parts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
 /* struct sv_string_or_bool, at most `max` bytes */

@@ -10,11 +10,11 @@ struct sv_predict_params {
     struct sv_texts inputs;
     struct sv_tokenize_options tokenize;
     bool raw_scores;
-    int64_t top_k; /* number of most likely classes to return; 0: all */
-    struct sv_string function;
-
-    enum sv_score_function score_function; /* from raw_scores or function_to_apply */
+    int64_t top_k;                         /* number of most likely classes to return; 0: all */
+    enum sv_score_function score_function; /* function_to_apply, or from raw_scores */
 };
+
+extern const struct sv_field sv_predict_fields[], sv_hf_fields[];
 
 /* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
  * document. */

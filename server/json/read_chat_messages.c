@@ -8,13 +8,15 @@
 
 /* One part of a message's content. */
 struct part {
-    struct sv_string type, text;
+    struct sv_string text;
 };
 
-static const struct sv_field part_fields[] = {
-    SV_FIELD("type", STRING, offsetof(struct part, type), 0, SV_KEYWORD_BYTES_MAX, .required = true,
-             .help = "\"input_text\""),
-    SV_FIELD("text", STRING, offsetof(struct part, text), 0, SV_TEXT_BYTES_MAX, .help = "the text"),
+static const char *const part_types[] = {"input_text", NULL};
+
+const struct sv_field sv_part_fields[] = {
+    SV_KEYWORD_FIELD("type", part_types, .required = true, .help = "type of the part"),
+    SV_FIELD("text", STRING, offsetof(struct part, text), 0, SV_TEXT_BYTES_MAX, .required = true,
+             .help = "the text"),
     SV_UNSUPPORTED_FIELD("prompt_cache_breakpoint",
                          "Prompt caching is not supported; leave it out."),
     SV_UNSUPPORTED_FIELD("image_url", "Only text is supported."),
@@ -24,25 +26,23 @@ static const struct sv_field part_fields[] = {
 };
 
 struct message {
-    struct sv_string role, type;
     struct sv_texts content;
 };
 
-static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value);
+static const char *const roles[] = {"user", NULL};
+static const char *const message_types[] = {"message", NULL};
 
-static const struct sv_field message_fields[] = {
-    SV_FIELD("role", STRING, offsetof(struct message, role), 0, SV_KEYWORD_BYTES_MAX,
-             .required = true, .help = "\"user\""),
-    SV_FIELD("type", STRING, offsetof(struct message, type), 0, SV_KEYWORD_BYTES_MAX,
-             .help = "\"message\""),
-    SV_CUSTOM_FIELD("content", read_parts, offsetof(struct message, content), 0, 0,
-                    .required = true, .help = "text, or parts of type \"input_text\""),
+const struct sv_field sv_message_fields[] = {
+    SV_KEYWORD_FIELD("role", roles, .required = true, .help = "who says it"),
+    SV_KEYWORD_FIELD("type", message_types, .help = "type of the item"),
+    SV_CUSTOM_FIELD("content", sv_read_parts, offsetof(struct message, content), 1, SV_PARTS_MAX,
+                    .required = true, .subfields = sv_part_fields, .help = "text, or its parts"),
     {.kind = SV_FIELD_END},
 };
 
-/* Reads an array of objects into structs of this size. NULL: see error. */
+/* Reads an array of the field's objects into structs of this size. NULL: see error. */
 static void *read_objects(const struct sv_reader *r, const struct sv_field *field, json_t *value,
-                          const struct sv_field *subfields, size_t size, int *count)
+                          size_t size, int *count)
 {
     struct sv_list list = {0};
     struct sv_reader reader = *r;
@@ -50,27 +50,13 @@ static void *read_objects(const struct sv_reader *r, const struct sv_field *fiel
     const struct sv_field as_list = {.name = field->name,
                                      .kind = SV_FIELD_CUSTOM,
                                      .read = sv_read_list,
-                                     .min = 1,
-                                     .max = SV_PARTS_MAX,
-                                     .subfields = subfields,
+                                     .min = field->min,
+                                     .max = field->max,
+                                     .subfields = field->subfields,
                                      .size = size};
     void *items = as_list.read(&reader, &as_list, value) ? list.items : NULL;
     *count = list.count;
     return items;
-}
-
-static bool is_keyword(const struct sv_string *string, const char *keyword)
-{
-    return string->data && strcmp(string->data, keyword) == 0;
-}
-
-static bool fail_content(const struct sv_reader *r, const struct sv_field *field, const char *what,
-                         const struct sv_string *found)
-{
-    char param[SV_PARAM_MAX];
-    sv_reader_param(r, field, param);
-    return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' holds %s, not \"%.40s\".", param, what,
-                   found->data ? found->data : "");
 }
 
 static struct sv_string *make_texts(const struct sv_reader *r, struct sv_texts *texts, int count)
@@ -88,20 +74,16 @@ static bool take_parts(const struct sv_reader *r, const struct sv_field *field, 
         return make_texts(r, texts, 1) && sv_reader_string(r, field, value, texts->items);
     if (!json_is_array(value))
         return sv_reader_invalid(r, field, value, "a string or an array of parts");
-    const struct part *parts = read_objects(r, field, value, part_fields, sizeof *parts, &count);
+    const struct part *parts = read_objects(r, field, value, sizeof *parts, &count);
     if (!parts || !make_texts(r, texts, count))
         return false;
     texts->is_array = true;
-    for (int i = 0; i < count; i++) {
-        if (!is_keyword(&parts[i].type, "input_text") || !parts[i].text.data)
-            return fail_content(r, field, "parts of type \"input_text\" with a 'text'",
-                                &parts[i].type);
+    for (int i = 0; i < count; i++)
         texts->items[i] = parts[i].text;
-    }
     return true;
 }
 
-static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+bool sv_read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     return take_parts(r, field, value, sv_reader_target(r, field->offset));
 }
@@ -138,14 +120,7 @@ bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field, j
         return take_parts(r, field, value, texts);
     if (!json_is_array(value))
         return sv_reader_invalid(r, field, value, "a string or an array of messages");
-    const struct message *messages =
-        read_objects(r, field, value, message_fields, sizeof *messages, &count);
-    for (int i = 0; messages && i < count; i++) {
-        if (messages[i].type.data && !is_keyword(&messages[i].type, "message"))
-            return fail_content(r, field, "items of type \"message\"", &messages[i].type);
-        if (!is_keyword(&messages[i].role, "user"))
-            return fail_content(r, field, "messages of the role \"user\"", &messages[i].role);
-    }
+    const struct message *messages = read_objects(r, field, value, sizeof *messages, &count);
     return messages && collect(r, messages, count, texts);
 }
 

@@ -3,7 +3,7 @@
 
 #define AT(member) offsetof(struct sv_tokenize_params, member)
 
-static const struct sv_field tokenize_fields[] = {
+const struct sv_field sv_tokenize_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to tokenize"),
     SV_FIELD("add_special_tokens", BOOL, AT(adds_special), 0, 1, .default_json = "true",
@@ -14,7 +14,7 @@ static const struct sv_field tokenize_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field decode_fields[] = {
+const struct sv_field sv_decode_fields[] = {
     SV_CUSTOM_FIELD("ids", sv_read_ids, offsetof(struct sv_decode_params, ids), 1, INT32_MAX,
                     .required = true, .help = "token ids, or an array of arrays of them"),
     SV_FIELD("skip_special_tokens", BOOL, offsetof(struct sv_decode_params, skips_special), 0, 1,
@@ -33,12 +33,12 @@ static bool fail_empty(const char *name, bool is_array, int index, const char *w
 
 static bool check_tokenize(void *to, struct sv_error *error)
 {
-    struct sv_tokenize_params *params = to;
+    const struct sv_tokenize_params *params = to;
     const struct sv_texts *inputs = &params->inputs;
     for (int i = 0; i < inputs->count; i++)
         if (inputs->items[i].bytes == 0)
             return fail_empty("inputs", inputs->is_array, i, "text", error);
-    return sv_unknown_characters_check(&params->unknown, &params->replaces_unknown, error);
+    return true;
 }
 
 static bool check_decode(void *to, struct sv_error *error)
@@ -56,7 +56,7 @@ struct sv_json_document *sv_tokenize_params_read(const struct sl_buffer *body,
                                                  struct sv_error *error)
 {
     *params = (struct sv_tokenize_params){0};
-    return sv_json_read(body, tokenize_fields, check_tokenize, params, error);
+    return sv_json_read(body, sv_tokenize_fields, check_tokenize, params, error);
 }
 
 struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
@@ -64,5 +64,5 @@ struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
                                                struct sv_error *error)
 {
     *params = (struct sv_decode_params){0};
-    return sv_json_read(body, decode_fields, check_decode, params, error);
+    return sv_json_read(body, sv_decode_fields, check_decode, params, error);
 }

@@ -6,14 +6,16 @@
 
 struct sv_tokenize_params {
     struct sv_texts inputs;
-    struct sv_string unknown;
-    bool adds_special, replaces_unknown;
+    enum sl_unknown unknown;
+    bool adds_special;
 };
 
 struct sv_decode_params {
     struct sv_prompts ids;
     bool skips_special;
 };
+
+extern const struct sv_field sv_tokenize_fields[], sv_decode_fields[];
 
 /* Read, fill in defaults and check. NULL: see error. The request's strings belong to the
  * document. */

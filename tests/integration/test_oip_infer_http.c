@@ -413,7 +413,7 @@ Test(infer_http, errors_have_the_format_of_the_protocol)
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\\u4e2d\"]") "}", "U+4E2D", 400},
         {MOOD_INFER,
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[\"a\"]}]}",
-         "BYTES, not FP32", 400},
+         "must be \"BYTES\", not \"FP32\"", 400},
         {MOOD_INFER,
          "{" TEXTS("[1]", "[\"a\"]") ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"depth\"},"
                                      "{\"name\":\"probs\"}]}",

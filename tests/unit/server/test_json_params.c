@@ -91,7 +91,7 @@ Test(json_params, predict)
     cr_assert_eq(predict.score_function, SV_RAW_LOGITS);
     cr_assert(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_LEFT);
-    cr_assert(predict.tokenize.replaces_unknown);
+    cr_assert_eq(predict.tokenize.unknown, SL_UNKNOWN_REPLACE);
     sv_json_document_release(document);
 
     document = expect_read(read_hf, "{\"inputs\":[\"a\",\"b\",\"c\"],\"parameters\":{\"top_k\":2,"
@@ -114,7 +114,7 @@ Test(json_params, tokens)
                     "\"unknown_characters\":\"replace\"}");
     cr_assert_eq(tokenize.inputs.count, 2);
     cr_assert_not(tokenize.adds_special);
-    cr_assert(tokenize.replaces_unknown);
+    cr_assert_eq(tokenize.unknown, SL_UNKNOWN_REPLACE);
     sv_json_document_release(document);
 
     document = expect_read(read_decode, "{\"ids\":[1,2]}");
@@ -304,19 +304,16 @@ static const struct {
      SV_INVALID_VALUE, "inputs[0].data[0]", "U+0000"},
     {read_infer,
      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_INVALID_VALUE, "inputs[0].name", "no input 'x'"},
+     SV_INVALID_VALUE, "inputs[0].name", "must be \"text\", not \"x\""},
     {read_infer,
      "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"INT64\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_INVALID_VALUE, "inputs[0].datatype", "BYTES, not INT64"},
-    {read_infer,
-     "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"STR\",\"shape\":[1],\"data\":[\"a\"]}]}",
-     SV_INVALID_VALUE, "inputs[0].datatype", "not a datatype of this protocol"},
+     SV_INVALID_VALUE, "inputs[0].datatype", "must be \"BYTES\", not \"INT64\""},
     {read_infer,
      "{\"inputs\":[{" TENSOR
      "\"shape\":[1],\"data\":[\"a\"],\"parameters\":{\"binary_data_size\":1}}]}",
      SV_INVALID_VALUE, "inputs[0].parameters.binary_data_size", "both 'data' and"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_INVALID_VALUE,
-     "outputs[1].name", "label, probs, logits, depth, truncated"},
+     "outputs[1].name", "\"probs\", \"logits\", \"depth\" or \"truncated\", not \"x\""},
     {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING_PARAMETER, "outputs[0].name", "required"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
      SV_INVALID_VALUE, "outputs[0].name", "no classes"},
@@ -379,19 +376,19 @@ static const struct {
      "questions[0].choices[1].value", "required"},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"system\",\"content\":\"a\"}],\"questions\":[]}",
-     SV_INVALID_VALUE, "input", "the role \"user\", not \"system\""},
+     SV_INVALID_VALUE, "input[0].role", "must be \"user\", not \"system\""},
     {read_decision,
-     "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_image\","
+     "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
      "\"image_url\":\"x\"}]}],\"questions\":[]}",
      SV_UNSUPPORTED_PARAMETER, "input[0].content[0].image_url", "Only text is supported"},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"output_text\","
      "\"text\":\"x\"}]}],\"questions\":[]}",
-     SV_INVALID_VALUE, "input[0].content", "\"input_text\" with a 'text', not \"output_text\""},
+     SV_INVALID_VALUE, "input[0].content[0].type", "must be \"input_text\", not \"output_text\""},
     {read_decision,
      "{\"model\":\"m\",\"input\":[{\"type\":\"function_call\",\"role\":\"user\","
      "\"content\":\"a\"}],\"questions\":[]}",
-     SV_INVALID_VALUE, "input", "of type \"message\", not \"function_call\""},
+     SV_INVALID_VALUE, "input[0].type", "must be \"message\", not \"function_call\""},
     {read_decision, "{\"model\":\"m\",\"input\":3,\"questions\":[]}", SV_INVALID_VALUE, "input",
      "array of messages, not 3"},
     {read_decision, "{\"model\":\"m\",\"input\":[],\"questions\":[]}", SV_EMPTY_INPUT, "input",

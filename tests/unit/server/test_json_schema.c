@@ -69,7 +69,7 @@ Test(json_schema, everything)
     cr_assert_eq(params.bias.count, 2);
     cr_assert_eq(params.bias.items[0].value + params.bias.items[1].value, -98.5f);
     cr_assert(params.truncate);
-    cr_assert(params.replaces_unknown);
+    cr_assert_eq(params.unknown, SL_UNKNOWN_REPLACE);
     sv_json_document_release(document);
 }
 

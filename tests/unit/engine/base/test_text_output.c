@@ -53,6 +53,31 @@ Test(writing, json_has_its_commas_and_nothing_else)
     sl_buffer_release(&out);
 }
 
+Test(writing, json_in_lines_has_them_down_to_a_depth)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out, .line_depth = 2};
+    sl_json_begin_object(&json);
+    sl_json_add_int(sl_json_key(&json, "a"), 1);
+    sl_json_begin_array(sl_json_key(&json, "b"));
+    sl_json_begin_object(&json);
+    sl_json_add_int(sl_json_key(&json, "c"), 2);
+    sl_json_add_int(sl_json_key(&json, "d"), 3);
+    sl_json_end_object(&json);
+    sl_json_end_array(&json);
+    sl_json_begin_object(sl_json_key(&json, "e"));
+    sl_json_end_object(&json);
+    sl_json_end_object(&json);
+    cr_assert_str_eq(out.data, "{\n"
+                               "  \"a\": 1,\n"
+                               "  \"b\": [\n"
+                               "    {\"c\": 2, \"d\": 3}\n"
+                               "  ],\n"
+                               "  \"e\": {}\n"
+                               "}");
+    sl_buffer_release(&out);
+}
+
 Test(writing, numbers_in_json_are_the_shortest_that_read_back)
 {
     struct sl_buffer out = {0};

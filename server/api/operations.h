@@ -1,0 +1,46 @@
+/* operations.h - what each endpoint is asked and answers, for the OpenAPI document. Where an
+ * endpoint is, and who may use it, is in the route table. */
+#pragma once
+
+#include "core/request.h"
+#include "state/state_directory.h"
+#include "json/json_schema.h"
+
+/* A query parameter or a request header that an operation reads. */
+struct sv_parameter {
+    const char *in, *name; /* NULL at the end of a table */
+    const char *type;      /* as in json/schema_writer.h */
+    const char *help;
+};
+
+/* Reasons to fail besides those of every request, of its key and of its body. */
+enum sv_fails {
+    SV_FAILS_MODEL = 1,   /* it names a model */
+    SV_FAILS_COMPUTE = 2, /* a model computes */
+    SV_FAILS_STATE = 4,   /* it needs the state directory */
+    SV_FAILS_FILE = 8,
+    SV_FAILS_UPLOAD = 16,
+    SV_FAILS_JOB = 32,
+    SV_FAILS_CHANGE = 64, /* it changes which versions are served */
+    SV_FAILS_HEALTH = 128
+};
+
+struct sv_operation {
+    enum sv_progress (*handle)(struct sv_request *request);
+    const char *id, *summary;
+    unsigned fails;                /* sv_fails */
+    const char *body;              /* name of the body's schema; NULL: no body */
+    const struct sv_field *fields; /* of the body; NULL: the schema is in response_schemas.c */
+    const char *body_media; /* a content type besides JSON, or instead of it without fields */
+    const char *response;   /* JSON type of the body with status 200; NULL: none */
+    const char *media;      /* a content type of the response besides JSON */
+    bool may_be_accepted;   /* 202, with the same body */
+    bool is_page;           /* a page of `collection` */
+    enum sv_collection collection;
+    const struct sv_parameter *parameters;
+};
+
+/* NULL handle at the end. */
+extern const struct sv_operation sv_operations[];
+/* Never NULL for a route's handler. */
+const struct sv_operation *sv_operation_find(enum sv_progress (*handle)(struct sv_request *));
