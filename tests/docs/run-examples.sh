@@ -8,14 +8,17 @@
 # against a daemon of the build with the bundled models and a small classifier. Changed are only: the
 # port, the folder of the programs, and how long training and measuring last. A ```text block shows
 # lines of the response to the command before it, a ```json block one line, broken for readers.
-# `...` stands for digits, <ID> for letters and digits; the model's dtype is the machine's. At the end every endpoint must have been used.
+# `...` stands for digits, <ID> for letters and digits; the model's dtype is the machine's. At the end every endpoint must
+# have been used. SLUICE_PROXY may be a command that puts a proxy before both listeners: it gets a file for its ports and
+# their URLs.
 set -eu
 
 top=$(realpath "$1")
 build=$(realpath "$2")
 scratch=$(mktemp -d)
 daemon=
-trap 'kill $daemon 2>/dev/null || :; rm -rf "$scratch"' EXIT
+proxy=
+trap 'kill $daemon $proxy 2>/dev/null || :; rm -rf "$scratch"' EXIT
 short='--steps 2 --batch-size 2 --width 32 --heads 2 --depth 2 --ffn-width 64 --context-length 32'
 
 mkdir "$scratch/build" "$scratch/store"
@@ -44,6 +47,19 @@ until [ -s "$scratch/port" ]; do
 done
 port=$(sed -n 1p "$scratch/port")
 admin_port=$(sed -n 2p "$scratch/port")
+if [ "${SLUICE_PROXY:-}" ]; then
+    # shellcheck disable=SC2086 # a command with arguments
+    $SLUICE_PROXY "$scratch/proxy.ports" "http://127.0.0.1:$port" "http://127.0.0.1:$admin_port" &
+    proxy=$!
+    tries=0
+    until [ -s "$scratch/proxy.ports" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -le 100 ] || { echo "the proxy did not start: $SLUICE_PROXY" >&2; exit 1; }
+        sleep 0.1
+    done
+    port=$(sed -n 1p "$scratch/proxy.ports")
+    admin_port=$(sed -n 2p "$scratch/proxy.ports")
+fi
 export SLUICE_URL="http://127.0.0.1:$port" SLUICE_ADMIN_URL="http://127.0.0.1:$admin_port"
 
 # The commands: lines of sh blocks, without comments and placeholders. A line goes on after a
