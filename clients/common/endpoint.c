@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CONNECT_MS = 1000 };
+
 static const char unix_prefix[] = "unix:";
 
 /* NULL: not a UNIX socket */
@@ -39,4 +41,16 @@ bool endpoint_apply(const struct endpoint *endpoint, void *curl, const char *pat
         good = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER) == CURLE_OK &&
                curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, endpoint->key) == CURLE_OK;
     return good;
+}
+
+bool endpoint_is_open(const struct endpoint *endpoint)
+{
+    CURL *easy = curl_easy_init();
+    bool is_open =
+        easy && endpoint_apply(endpoint, easy, "/") &&
+        curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS) == CURLE_OK &&
+        curl_easy_perform(easy) == CURLE_OK;
+    curl_easy_cleanup(easy);
+    return is_open;
 }

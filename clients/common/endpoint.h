@@ -15,3 +15,5 @@ struct endpoint {
 /* Sets what libcurl needs, for a request to this path. `curl` is a CURL handle. False: no memory,
  * or the URL is too long. */
 bool endpoint_apply(const struct endpoint *endpoint, void *curl, const char *path);
+/* Whether somebody accepts connections there. */
+bool endpoint_is_open(const struct endpoint *endpoint);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TIMEOUT_MS = 600 * 1000, MODELS_MAX = 64 };
 
@@ -39,9 +40,18 @@ struct client *ctl_client(const struct ctl_options *ctl, struct client_error *fa
     return client_create(&options, failure);
 }
 
+const char *ctl_admin_url(const char *own, const char *service)
+{
+    const char *socket = strchr(service, '/');
+    const struct endpoint endpoint = {.url = own};
+    return access(socket, F_OK) == 0 && !endpoint_is_open(&endpoint) ? service : own;
+}
+
 struct client *ctl_admin_client(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct client_options options = {.endpoint = endpoint_at(ctl, ctl->admin_url),
+    const char *url =
+        ctl->admin_url ? ctl->admin_url : ctl_admin_url(CTL_ADMIN_URL, CTL_SERVICE_ADMIN_URL);
+    const struct client_options options = {.endpoint = endpoint_at(ctl, url),
                                            .timeout_ms = ctl_timeout_ms(ctl)};
     return client_create(&options, failure);
 }

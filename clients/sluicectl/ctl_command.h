@@ -9,9 +9,14 @@ struct print_info;
 
 enum { CTL_OPERANDS_MAX = 256 };
 
+/* Where the admin listener of `make run` is, and that of the systemd service. */
+#define CTL_ADMIN_URL         "http://127.0.0.1:8081"
+#define CTL_SERVICE_ADMIN_URL "unix:/run/sluiced-admin.sock"
+
 /* The options of every command. */
 struct ctl_options {
-    const char *url, *admin_url;
+    const char *url;
+    const char *admin_url;              /* NULL: not given */
     const char *api_key_file, *ca_file; /* NULL: none */
     char key[SL_API_KEY_BYTES_MAX + 1]; /* "": none */
     struct sl_given_real timeout;       /* seconds */
@@ -41,6 +46,9 @@ extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_vers
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl_options *ctl);
 int64_t ctl_timeout_ms(const struct ctl_options *ctl);
+/* The first of these two URLs, or the second, a socket, if it exists and nobody accepts connections
+ * at the first. */
+const char *ctl_admin_url(const char *own, const char *service);
 struct client *ctl_client(const struct ctl_options *ctl, struct client_error *failure)
     SL_MUST_CHECK;
 /* The same for requests that change what is served, and for training. */

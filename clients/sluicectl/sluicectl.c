@@ -20,8 +20,9 @@ static const struct sl_option common[] = {
      "address of the daemon: http://, https:// or unix:PATH [SLUICE_URL, or http://127.0.0.1:8080]",
      SL_OPTION_STRING, offsetof(struct ctl_options, url), 0, 0},
     {"admin-url", "URL",
-     "address of its admin listener [SLUICE_ADMIN_URL, or http://127.0.0.1:8081]", SL_OPTION_STRING,
-     offsetof(struct ctl_options, admin_url), 0, 0},
+     "address of its admin listener [SLUICE_ADMIN_URL, or " CTL_ADMIN_URL
+     ", or " CTL_SERVICE_ADMIN_URL " if nothing listens there]",
+     SL_OPTION_STRING, offsetof(struct ctl_options, admin_url), 0, 0},
     {"api-key-file", "FILE", "file whose first line is the API key [the key in SLUICE_API_KEY]",
      SL_OPTION_STRING, offsetof(struct ctl_options, api_key_file), 0, 0},
     {"ca-file", "FILE", "certificates to trust for https [the system's]", SL_OPTION_STRING,
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
 {
     struct client_error failure = {0};
     struct ctl_options ctl = {.url = setting("SLUICE_URL", "http://127.0.0.1:8080"),
-                              .admin_url = setting("SLUICE_ADMIN_URL", "http://127.0.0.1:8081")};
+                              .admin_url = setting("SLUICE_ADMIN_URL", NULL)};
     bool good = read_line(&ctl, argc - 1, argv + 1, &failure);
     if (good && fflush(stdout) != 0)
         good = client_error_set(&failure, EXIT_FAILED, "cannot write to standard output");

@@ -155,6 +155,8 @@ void sv_job_read_log(struct sv_jobs *jobs, struct sv_job *job);
 bool sv_job_write_csv(struct sv_jobs *jobs, const struct sv_job *job, struct sl_buffer *out);
 /* Drops the job's series. */
 void sv_job_drop_metrics(struct sv_jobs *jobs, const struct sv_job *job);
+/* Counts a job that ended in this phase. */
+void sv_job_count_end(struct sv_jobs *jobs, enum sv_job_phase phase);
 
 /* ---- job_request.c --------------------------------------------------------------------------- */
 

@@ -66,6 +66,7 @@ static void end(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phas
     job->finished_at = sl_wall_ns() / 1000000000;
     save(jobs, job);
     sv_job_drop_metrics(jobs, job);
+    sv_job_count_end(jobs, phase);
     SV_LOG(SV_LOG_INFO, "job ended", sv_str("job", job->spec.id),
            sv_str("status", sv_job_status(phase, SV_DESIRED_RUNNING)),
            sv_str("model", job->spec.name), sv_int("version", job->spec.version));

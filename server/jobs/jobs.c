@@ -54,6 +54,17 @@ static void count_states(struct sv_jobs *jobs)
     }
 }
 
+static struct sv_series *ended_series(struct sv_jobs *jobs, enum sv_job_phase phase)
+{
+    const char *status = sv_job_status(phase, SV_DESIRED_RUNNING);
+    return sv_metrics_series(jobs->server->metrics, SV_METRIC_TRAIN_JOBS_ENDED, &status);
+}
+
+void sv_job_count_end(struct sv_jobs *jobs, enum sv_job_phase phase)
+{
+    sv_metric_add(ended_series(jobs, phase), 1);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Nothing of it runs or will call back. */
@@ -154,6 +165,9 @@ static void *run(void *context)
 
 bool sv_jobs_start(struct sv_jobs *jobs, struct sl_err *err)
 {
+    /* They are 0, so that the first increase can be seen. */
+    for (int phase = SV_JOB_SUCCEEDED; phase < SV_JOB_PHASES; phase++)
+        (void)ended_series(jobs, (enum sv_job_phase)phase);
     jobs->started = pthread_create(&jobs->thread, NULL, run, jobs) == 0;
     return jobs->started || sl_fail(err, SL_NO_MEMORY, "cannot start the thread of the jobs");
 }
@@ -291,6 +305,7 @@ static bool act(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_action act
         job->finished_at = sl_wall_ns() / 1000000000;
         sv_child_process_signal(&job->run.process, SIGKILL);
         sv_job_drop_metrics(jobs, job);
+        sv_job_count_end(jobs, job->phase);
     }
     sv_job_event(jobs, job, "info", NULL, "%s the job", past[action]);
     return sv_job_save(jobs, job, &err) || fail_disk(&err, error);

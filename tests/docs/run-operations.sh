@@ -13,7 +13,7 @@ trap '[ ! -e "$root/pid" ] || kill "$(cat "$root/pid")" 2>/dev/null || :; rm -rf
 port=$(free_port)
 mkdir -p "$root/bin" "$root/etc/sluice" "$root/var/lib/sluice" "$root/work"
 export PATH="$root/bin:$build:$PATH" SLUICE_URL="http://127.0.0.1:$port"
-export SLUICE_LISTEN="127.0.0.1:$port" SLUICE_ADMIN_LISTEN="unix:$root/admin.sock"
+export SLUICE_LISTEN="127.0.0.1:$port" SLUICE_ADMIN_LISTEN="unix:$root/admin.sock" SLUICE_ADMIN_URL="unix:$root/admin.sock"
 
 # here - names of the system's files become those of this tree
 here() {

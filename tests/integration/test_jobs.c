@@ -211,8 +211,10 @@ Test(jobs, a_bad_file_fails_the_job_with_the_trainers_reason)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX];
     file_upload_text(&d, "a.jsonl", "{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\"}\n", file);
+    double failed = metric_value(&d, "sluice_train_jobs_ended_total{status=\"failed\"}");
     job_create(&d, file, "mood", JOB_TINY, id);
     job_wait(&d, id, "failed");
+    metric_wait(&d, "sluice_train_jobs_ended_total{status=\"failed\"}", failed + 1);
     json_t *job = job_get(&d, id, "");
     cr_assert_str_eq(json_string_at(job, "error/code"), "invalid_training_file");
     cr_assert_str_eq(json_string_at(job, "error/param"), "training_file");
@@ -298,8 +300,11 @@ Test(jobs, jobs_wait_for_their_turn_in_order)
     job_create(&d, file, "third", JOB_TINY ",\"n_epochs\":2", third);
     job_wait(&d, first, "running");
     job_wait(&d, second, "queued");
+    double cancelled = metric_value(&d, "sluice_train_jobs_ended_total{status=\"cancelled\"}");
     cr_assert_eq(job_act(&d, first, "cancel"), 200);
     job_wait(&d, first, "cancelled");
+    cr_assert_eq(metric_value(&d, "sluice_train_jobs_ended_total{status=\"cancelled\"}"),
+                 cancelled + 1);
     job_wait(&d, second, "running");
     json_t *job = job_get(&d, third, "");
     cr_assert_str_eq(json_string_at(job, "status"), "queued", "the order was not kept");
