@@ -42,9 +42,11 @@ Test(sluicectl_top, it_survives_a_terminal_that_shrinks)
     static char text[1 << 16];
     int terminal, other;
     const struct winsize size = {.ws_row = 10, .ws_col = 60};
-    if (openpty(&terminal, &other, NULL, NULL, &size) != 0)
+    ctl_serve(&t); /* before there is a terminal, which it would inherit */
+    if (openpty(&terminal, &other, NULL, NULL, &size) != 0) {
+        daemon_stop(&t.daemon);
         cr_skip_test("no pseudo-terminals here");
-    ctl_serve(&t);
+    }
     pid_t pid =
         program_start("sluicectl", ARGS("--url", t.url, "top", "--interval", "0.1", "--count", "3"),
                       (const int[]){-1, other, other});
