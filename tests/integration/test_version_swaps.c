@@ -1,7 +1,7 @@
 /* test_version_swaps.c - versions replaced under load: no request fails, each answer is that of the
  * version that it names, and memory does not grow.
  *
- *     SLUICE_SWAPS=1000 build/release/tests/test_swaps      the long run, which prints latencies */
+ *     SLUICE_SWAPS=1000 build/release/tests/test_version_swaps      the long run, with latencies */
 #include "base/file.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
