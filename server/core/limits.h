@@ -9,6 +9,7 @@ enum {
     SV_VERSIONS_MAX = 256,   /* known of one model; beyond that, unused ones are forgotten */
     SV_EXECUTORS_MAX = 256,  /* versions loaded at the same time, of all models */
     SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
+    SV_LOADER_NICE = 5,      /* added for the thread that loads versions while others are served */
     SV_LABELS_MAX = 16,      /* of one model */
     SV_LABEL_BYTES_MAX = 31, /* of a label, without NUL */
     SV_MODEL_ID_MAX = 96,    /* name@version, with its NUL */
@@ -49,9 +50,10 @@ enum {
     SV_ADMIN_ADDRESSES_MAX = 4,
     SV_ADMIN_CONNECTIONS_MAX = 64, /* at each address of the admin listener */
     SV_ADMIN_BODIES_BYTES =
-        64 << 20,          /* its bodies fit when those of inference are at their bound */
-    SV_KEYS_MAX = 1024,    /* API keys */
-    SV_KEY_LINE_MAX = 512, /* a line of the keys file, with newline and NUL */
+        64 << 20,               /* its bodies fit when those of inference are at their bound */
+    SV_ADMIN_SLICE_NS = 100000, /* time slice of its threads; see base/thread_priority.h */
+    SV_KEYS_MAX = 1024,         /* API keys */
+    SV_KEY_LINE_MAX = 512,      /* a line of the keys file, with newline and NUL */
     SV_CALLER_NAME_MAX = 64,
     SV_CALLER_ADDRESS_MAX = 64,
     SV_UNIX_PATH_MAX = 108, /* a socket's path, with its NUL */

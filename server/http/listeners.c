@@ -1,5 +1,6 @@
 /* listeners.c - all listeners of the daemon: `listen`, and the addresses of `admin_listen`. */
 #include "http/listeners.h"
+#include "base/thread_priority.h"
 #include "core/log.h"
 #include "http/connection_watcher.h"
 #include "http/http_server.h"
@@ -183,8 +184,9 @@ struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool ha
     return NULL;
 }
 
-static bool start(const struct sv_listeners *l, struct listener *listener, struct sv_server *server,
-                  const struct sv_router *router, struct sl_err *err)
+static bool start_threads(const struct sv_listeners *l, struct listener *listener,
+                          struct sv_server *server, const struct sv_router *router,
+                          struct sl_err *err)
 {
     bool is_admin = listener->is_admin;
     const struct sv_http_options options = {
@@ -200,6 +202,17 @@ static bool start(const struct sv_listeners *l, struct listener *listener, struc
     listener->socket.fd = -1; /* sv_http_start owns it, even when it fails */
     listener->http = sv_http_start(server, router, listener->watcher, &options, err);
     return listener->http != NULL;
+}
+
+/* Threads inherit from the one that creates them. However busy inference is, administration, health
+ * and metrics need little and are urgent. */
+static bool start(const struct sv_listeners *l, struct listener *listener, struct sv_server *server,
+                  const struct sv_router *router, struct sl_err *err)
+{
+    sl_thread_set_slice(listener->is_admin ? SV_ADMIN_SLICE_NS : 0);
+    bool started = start_threads(l, listener, server, router, err);
+    sl_thread_set_slice(0);
+    return started;
 }
 
 bool sv_listeners_start(struct sv_listeners *l, struct sv_server *server,
