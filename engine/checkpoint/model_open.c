@@ -23,9 +23,7 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
     sl_model_describe(m);
-    pthread_mutex_lock(&engine->lock);
-    sl_model_pack(m);
-    pthread_mutex_unlock(&engine->lock);
+    sl_model_pack_alone(m); /* others may be running batches */
     return m;
 }
 

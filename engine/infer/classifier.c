@@ -2,6 +2,7 @@
 #include "infer/classifier.h"
 
 #include "base/int_math.h"
+#include "base/thread_pool.h"
 #include "infer/logits.h"
 #include "model/model.h"
 
@@ -187,16 +188,36 @@ static void scatter(const struct sl_classifier *c, struct sl_classifier_item *it
     }
 }
 
+static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count,
+                struct sl_thread_pool *pool)
+{
+    struct sl_batch batch = gather(c, items, count);
+    c->tape.pool = pool;
+    sl_tape_begin(&c->tape, &batch, false);
+    scatter(c, items, count, sl_model_forward(c->model, &c->tape));
+}
+
 bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items, int count,
                        struct sl_err *err)
 {
+    struct sl_engine *engine = c->model->engine;
     if (!check_items(c, items, count, err))
         return sl_wrap(err, "classify");
-    struct sl_batch batch = gather(c, items, count);
-    pthread_mutex_lock(&c->model->engine->lock);
-    sl_tape_begin(&c->tape, &batch, false);
-    struct sl_tensor *logits = sl_model_forward(c->model, &c->tape);
-    pthread_mutex_unlock(&c->model->engine->lock);
-    scatter(c, items, count, logits);
+    pthread_mutex_lock(&engine->lock);
+    run(c, items, count, engine->pool);
+    pthread_mutex_unlock(&engine->lock);
     return true;
+}
+
+bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int count,
+                           struct sl_err *err)
+{
+    struct sl_classifier_item item = {.tokens = tokens, .count = count};
+    struct sl_thread_pool *alone =
+        check_items(c, &item, 1, err) ? sl_thread_pool_create(1, err) : NULL;
+    if (!alone)
+        return sl_wrap(err, "first run");
+    run(c, &item, 1, alone);
+    sl_thread_pool_destroy(alone);
+    return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }

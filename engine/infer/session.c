@@ -2,6 +2,7 @@
 #include "sluice/session.h"
 
 #include "base/int_math.h"
+#include "base/thread_pool.h"
 #include "infer/logits.h"
 #include "model/model.h"
 
@@ -245,15 +246,35 @@ static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
     assert(place == logits->rows);
 }
 
+static void run(struct sl_session *s, struct sl_chunk *chunks, int count,
+                struct sl_thread_pool *pool)
+{
+    struct sl_batch batch = gather(s, chunks, count);
+    s->tape.pool = pool;
+    sl_tape_begin(&s->tape, &batch, false);
+    scatter(s, chunks, count, sl_model_forward(s->model, &s->tape));
+}
+
 bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, struct sl_err *err)
 {
+    struct sl_engine *engine = s->model->engine;
     if (!check_chunks(s, chunks, count, err))
         return sl_wrap(err, "run");
-    struct sl_batch batch = gather(s, chunks, count);
-    pthread_mutex_lock(&s->model->engine->lock);
-    sl_tape_begin(&s->tape, &batch, false);
-    struct sl_tensor *logits = sl_model_forward(s->model, &s->tape);
-    pthread_mutex_unlock(&s->model->engine->lock);
-    scatter(s, chunks, count, logits);
+    pthread_mutex_lock(&engine->lock);
+    run(s, chunks, count, engine->pool);
+    pthread_mutex_unlock(&engine->lock);
     return true;
+}
+
+bool sl_session_warm_up(struct sl_session *s, const int32_t *tokens, int count, struct sl_err *err)
+{
+    struct sl_chunk chunk = {.slot = 0, .tokens = tokens, .count = count};
+    struct sl_thread_pool *alone =
+        check_chunks(s, &chunk, 1, err) ? sl_thread_pool_create(1, err) : NULL;
+    if (!alone)
+        return sl_wrap(err, "first run");
+    run(s, &chunk, 1, alone);
+    sl_thread_pool_destroy(alone);
+    sl_session_clear(s, 0);
+    return chunk.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }

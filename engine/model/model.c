@@ -253,18 +253,34 @@ static void pack_panels(void *ctx, int first, int last, int worker)
     }
 }
 
-void sl_model_pack(struct sl_model *m)
+static void materialize(const struct sl_model *m)
 {
-    int total = 0;
-    const struct sl_parameter *p;
     for (int i = 0; i < m->builder.hooked_count; i++) {
         const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
         if (hooked->hooks->materialize)
             hooked->hooks->materialize(hooked->layer, m->engine->kernels);
     }
+}
+
+static int count_panels(const struct sl_model *m)
+{
+    int total = 0;
+    const struct sl_parameter *p;
     for (int i = 0; (p = parameter_at(m, i)); i++)
         total += panels_of(p);
-    sl_parallel_for(m->engine->pool, total, 8, pack_panels, m);
+    return total;
+}
+
+void sl_model_pack(struct sl_model *m)
+{
+    materialize(m);
+    sl_parallel_for(m->engine->pool, count_panels(m), 8, pack_panels, m);
+}
+
+void sl_model_pack_alone(struct sl_model *m)
+{
+    materialize(m);
+    pack_panels(m, 0, count_panels(m), 0);
 }
 
 /* -- description ------------------------------------------------------------------------------ */

@@ -43,6 +43,8 @@ bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err) SL_MUST
 
 /* Brings derived buffers and packed forms up to date with the values. Runs on the engine's pool. */
 void sl_model_pack(struct sl_model *m);
+/* The same on the calling thread alone, beside what runs on the pool. */
+void sl_model_pack_alone(struct sl_model *m);
 
 /* Around the backward passes of one step: gradients begin at zero; at the end those of derived
  * buffers are propagated to the parameters from which they were computed. */

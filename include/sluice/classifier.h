@@ -42,6 +42,11 @@ struct sl_classifier_item {
  * and then before anything is computed. */
 SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_classifier_item *items,
                                  int count, struct sl_err *err) SL_MUST_CHECK;
+/* A first run, of one text, so that later ones find their memory in place. It runs on the calling
+ * thread alone: other classifiers and sessions of the engine do not wait for it. Fails if the
+ * logits hold NaN or infinity. */
+SL_PUBLIC bool sl_classifier_warm_up(struct sl_classifier *classifier, const int32_t *tokens,
+                                     int count, struct sl_err *err) SL_MUST_CHECK;
 
 #ifdef __cplusplus
 }

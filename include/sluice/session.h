@@ -49,6 +49,11 @@ struct sl_chunk {
  * limits, and then before anything is computed. */
 SL_PUBLIC bool sl_session_run(struct sl_session *session, struct sl_chunk *chunks, int count,
                               struct sl_err *err) SL_MUST_CHECK;
+/* A first run, of one text, so that later ones find their memory in place. All slots are empty
+ * before and after it. It runs on the calling thread alone: other sessions and classifiers of the
+ * engine do not wait for it. Fails if the logits hold NaN or infinity. */
+SL_PUBLIC bool sl_session_warm_up(struct sl_session *session, const int32_t *tokens, int count,
+                                  struct sl_err *err) SL_MUST_CHECK;
 
 SL_PUBLIC int sl_session_length(const struct sl_session *session, int slot); /* cached tokens */
 SL_PUBLIC void sl_session_clear(struct sl_session *session, int slot);

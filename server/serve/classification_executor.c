@@ -236,6 +236,12 @@ static void sweep(struct sv_executor *base, const struct sv_error *ending)
 
 /* ---- one batch ------------------------------------------------------------------------------- */
 
+static int64_t oldest_ns(const struct sv_executor *base)
+{
+    const struct sv_link *first = base->waiting.first;
+    return first ? ((const struct sv_classification_task *)first)->queued_ns : INT64_MAX;
+}
+
 static void feed(struct executor *executor, struct sv_classification_task *task, int index,
                  int64_t now)
 {
@@ -348,10 +354,7 @@ static bool step(struct sv_executor *base)
 static bool warm(struct sv_executor *base, const int32_t *tokens, int count, struct sl_err *err)
 {
     const struct executor *executor = (const struct executor *)base;
-    struct sl_classifier_item item = {.tokens = tokens, .count = count};
-    if (!sl_classifier_run(executor->classifier, &item, 1, err))
-        return false;
-    return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+    return sl_classifier_warm_up(executor->classifier, tokens, count, err);
 }
 
 static const enum sv_metric metric_ids[] = {
@@ -367,6 +370,7 @@ const struct sv_executor_ops sv_classification_executor_ops = {
     .metric_count = sizeof metric_ids / sizeof metric_ids[0],
     .sweep = sweep,
     .step = step,
+    .oldest_ns = oldest_ns,
     .warm = warm,
     .destroy = destroy,
 };

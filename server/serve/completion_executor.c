@@ -398,11 +398,7 @@ static bool warm(struct sv_executor *base, const int32_t *tokens, int count, str
 {
     const struct executor *executor = (const struct executor *)base;
     int rows = executor->options.max_batch_tokens;
-    struct sl_chunk chunk = {.slot = 0, .tokens = tokens, .count = count < rows ? count : rows};
-    if (!sl_session_run(executor->session, &chunk, 1, err))
-        return false;
-    sl_session_clear(executor->session, 0);
-    return chunk.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+    return sl_session_warm_up(executor->session, tokens, count < rows ? count : rows, err);
 }
 
 static const enum sv_metric metric_ids[] = {

@@ -18,6 +18,9 @@ struct sv_executor_ops {
     /* Ends cancelled and expired work; all work, with this error, if `ending` is not NULL. */
     void (*sweep)(struct sv_executor *executor, const struct sv_error *ending);
     bool (*step)(struct sv_executor *executor); /* one batch; false: there was nothing to run */
+    /* When the first of the work that waits was queued; INT64_MAX: none waits. NULL: the order of
+     * arrival does not matter, because what waits is admitted to a batch that never ends. */
+    int64_t (*oldest_ns)(const struct sv_executor *executor);
     /* Runs these tokens alone, before there are requests. */
     bool (*warm)(struct sv_executor *executor, const int32_t *tokens, int count,
                  struct sl_err *err);

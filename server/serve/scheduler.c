@@ -88,9 +88,9 @@ static void heartbeat(struct sv_scheduler *scheduler)
     scheduler->options.heartbeat(scheduler->options.context);
 }
 
-static bool step_all(struct sv_scheduler *scheduler, const struct control *control)
+/* What has arrived, and what must end. */
+static void collect_all(struct sv_scheduler *scheduler, const struct control *control)
 {
-    bool ran = false;
     int64_t now = sl_now_ns();
     bool sweep = control->sweep || now - scheduler->swept_ns > (int64_t)SV_SWEEP_MS * 1000000;
     for (int i = 0; i < scheduler->executor_count; i++) {
@@ -102,11 +102,35 @@ static bool step_all(struct sv_scheduler *scheduler, const struct control *contr
         sv_executor_collect(executor);
         if (sweep)
             executor->kind->sweep(executor, ending);
-        ran = executor->kind->step(executor) || ran;
-        heartbeat(scheduler);
     }
     if (sweep)
         scheduler->swept_ns = now;
+}
+
+/* Whether a request for another version of the model has waited longer. When a version is replaced,
+ * many wait for the old one; if both took turns, these would wait twice as long. */
+static bool has_older_sibling(const struct sv_scheduler *scheduler,
+                              const struct sv_executor *executor)
+{
+    int64_t mine = executor->kind->oldest_ns ? executor->kind->oldest_ns(executor) : INT64_MAX;
+    for (int i = 0; mine < INT64_MAX && i < scheduler->executor_count; i++) {
+        const struct sv_executor *other = scheduler->executors[i];
+        if (other->kind == executor->kind && other->kind->oldest_ns(other) < mine &&
+            strcmp(sv_model_ref_name(other->ref), sv_model_ref_name(executor->ref)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool step_all(struct sv_scheduler *scheduler)
+{
+    bool ran = false;
+    for (int i = 0; i < scheduler->executor_count; i++) {
+        struct sv_executor *executor = scheduler->executors[i];
+        /* Next time it may be its turn, whatever became of the other. */
+        ran = has_older_sibling(scheduler, executor) || executor->kind->step(executor) || ran;
+        heartbeat(scheduler);
+    }
     return ran;
 }
 
@@ -118,7 +142,8 @@ static void *dispatch(void *argument)
     for (;;) {
         struct control control = wait_for_work(scheduler, idle);
         heartbeat(scheduler);
-        idle = !step_all(scheduler, &control);
+        collect_all(scheduler, &control);
+        idle = !step_all(scheduler);
         if (control.stop && sv_scheduler_pending(scheduler) == 0)
             return NULL;
     }

@@ -1,7 +1,8 @@
 /* scheduler.h - one thread that runs what was admitted, batch after batch.
  *
  * Batching needs no waiting time: while the engine computes, work accumulates, and the next batch
- * takes what is there. Versions take turns, one step each; they come and go while others run. */
+ * takes what is there. Models take turns, one step each; among the versions of a classifier, the
+ * request that has waited longest is next. Versions come and go while others run. */
 #pragma once
 
 #include "serve/classification_executor.h"

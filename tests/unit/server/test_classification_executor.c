@@ -4,9 +4,10 @@
 #include "base/random.h"
 #include "model/model.h"
 #include "support/in_process_classifier.h"
-#include "support/scheduler_fixture.h"
+#include "support/registry_fixture.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
+#include "support/tiny_store.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,9 +23,9 @@ static void teardown(void)
 
 static struct sv_model_ref *mood_served, *plain_served;
 
-static void open_with(int64_t items_max)
+static void start(void (*make)(const char *store), int64_t items_max)
 {
-    scheduler_fixture_init(&fixture, tiny_classifiers_make);
+    scheduler_fixture_init(&fixture, make);
     scheduler_fixture_start(
         &fixture, &(struct sv_scheduler_options){
                       .complete = {.max_sequences = 1,
@@ -33,6 +34,11 @@ static void open_with(int64_t items_max)
                       .classify = {.max_batch_size = ITEMS,
                                    .max_batch_tokens = ROWS,
                                    .bounds = {.items_max = items_max, .tokens_max = 10000000}}});
+}
+
+static void open_with(int64_t items_max)
+{
+    start(tiny_classifiers_make, items_max);
     mood_served = scheduler_fixture_acquire(&fixture, MOOD "@4");
     plain_served = scheduler_fixture_acquire(&fixture, PLAIN);
 }
@@ -371,6 +377,33 @@ Test(classification_executor, end_all_ends_all_requests, .init = open_usual)
         ask_destroy(asks[i]);
     }
     scheduler_fixture_expect_idle(&fixture);
+}
+
+static void make_two_versions(const char *store)
+{
+    tiny_classifiers_make(store);
+    tiny_store_copy(store, MOOD "/4", MOOD "/5");
+}
+
+/* When a version is replaced under load, those that wait for it must not wait twice as long. */
+Test(classification_executor, versions_of_a_model_are_served_in_the_order_of_arrival)
+{
+    enum { ASKS = 10 };
+
+    struct ask *asks[ASKS];
+    start(make_two_versions, 1000000);
+    struct sv_change_result loaded = registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 4);
+    cr_assert_eq(loaded.error.kind, SV_OK);
+    struct sv_model_ref *before = scheduler_fixture_acquire(&fixture, MOOD "@4");
+    struct sv_model_ref *after = scheduler_fixture_acquire(&fixture, MOOD "@5");
+    for (int i = 0; i < ASKS; i++)
+        asks[i] = submit(i < ASKS - 1 ? before : after, (uint64_t)i, TEXTS_MAX);
+    for (int i = 0; i < ASKS; i++)
+        scheduler_fixture_wait(&asks[i]->task.finished);
+    for (int i = 0; i + 1 < ASKS; i++)
+        cr_assert_leq(asks[i]->task.started_ns, asks[i + 1]->task.started_ns, "request %d", i);
+    for (int i = 0; i < ASKS; i++)
+        ask_destroy(asks[i]);
 }
 
 Test(classification_executor, statistics_add_up, .init = open_usual)
