@@ -15,14 +15,14 @@
 
 enum {
     SWAPS = TEST_SANITIZED ? 12 : 40,
-    CONNECTIONS = 32,
+    CONNECTIONS = TEST_SANITIZED ? 12 : 32,
     LONG_CONNECTIONS = 128,
     QUESTIONS = 16,
     TEXTS = 4,   /* of one question */
     KEPT = 4,    /* versions that stay in the store */
     FIRST = 4,   /* the version that is served at the start */
     BLOCKS = 20, /* of swaps, and as many without: what else the machine does is in both */
-    CALM_REQUESTS = 100,
+    CALM_REQUESTS = TEST_SANITIZED ? 10 : 100,
     LONG_CALM_REQUESTS = 6000, /* of one block without swaps */
     LATENCIES_MAX = 1 << 22
 };

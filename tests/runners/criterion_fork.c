@@ -5,11 +5,14 @@
  * the address sanitizer ended for a leak. Its tests are plain functions listed in a section of the
  * program, though, and its macros call few others: this file has those few and a main of its own,
  * and forks once for each test. It takes no options. */
+#include "base/clock.h"
+
 #include <criterion/criterion.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +121,15 @@ static bool is_as_announced(const struct criterion_test *t, int status)
     return WEXITSTATUS(status) == t->data->exit_code || WEXITSTATUS(status) == SKIPPED;
 }
 
+/* Of the processes that have ended. */
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 int main(void)
 {
     int count = 0, failures = 0;
@@ -128,8 +140,13 @@ int main(void)
             (void)fprintf(stderr, "%s: only plain tests run here\n", (*t)->data->identifier_);
             return FAILED;
         }
+        double start_s = sl_now_seconds(), start_cpu_s = cpu_seconds();
         int status = run_apart(*t);
+        double seconds = sl_now_seconds() - start_s;
         count++;
+        if (seconds > 3.0)
+            (void)printf("[SLOW] %s: %.1f s, %.1f s of CPU time\n", (*t)->data->identifier_,
+                         seconds, cpu_seconds() - start_cpu_s);
         if (is_as_announced(*t, status))
             continue;
         failures++;

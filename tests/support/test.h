@@ -24,6 +24,13 @@ enum { TEST_SANITIZED = 1 };
 enum { TEST_SANITIZED = 0 };
 #endif
 
+/* For a test with one thread, which has no races to find: Test(suite, name, TEST_ONE_THREAD). */
+#if defined(__SANITIZE_THREAD__)
+#define TEST_ONE_THREAD .disabled = true
+#else
+#define TEST_ONE_THREAD .disabled = false
+#endif
+
 /* The number of elements of an array. */
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

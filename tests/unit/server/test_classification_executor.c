@@ -149,7 +149,7 @@ TestSuite(classification_executor, .fini = teardown);
 Test(classification_executor, every_text_gets_its_own_result_over_any_number_of_batches,
      .init = open_usual)
 {
-    enum { ASKS = 60 };
+    enum { ASKS = TEST_SANITIZED ? 20 : 60 };
 
     struct ask *asks[ASKS];
     int64_t texts = 0;
@@ -205,7 +205,7 @@ Test(classification_executor, a_request_is_admitted_whole_or_not_at_all, .init =
 /* Long enough that whatever comes after it has to wait. */
 static struct ask *submit_long(void)
 {
-    enum { LONG = 2000 };
+    enum { LONG = TEST_SANITIZED ? 500 : 2000 };
 
     struct ask *ask = submit(mood_served, 1, LONG);
     cr_assert(ask);

@@ -13,7 +13,7 @@
 
 /* -- gradients -------------------------------------------------------------------------------- */
 
-Test(archs, gradients_agree_with_finite_differences)
+Test(archs, gradients_agree_with_finite_differences, TEST_ONE_THREAD)
 {
     static const int lengths[] = {24, 1, 7, 17, 0};
     struct sl_engine *engine = fixture_exact_engine(1);
@@ -121,17 +121,17 @@ Test(archs, gradients_do_not_depend_on_threads)
     free(three);
 }
 
+enum { TEXTS = TEST_SANITIZED ? 24 : 64, FEW_TEXTS = TEST_SANITIZED ? 2 : 8 };
+
 struct texts {
-    int count;
-    int lengths[64];
-    int32_t tokens[64][FIXTURE_CONTEXT];
+    int lengths[TEXTS];
+    int32_t tokens[TEXTS][FIXTURE_CONTEXT];
 };
 
 static void draw_texts(struct texts *x)
 {
     uint64_t key = sl_random_key(test_seed(), "texts");
-    x->count = 64;
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < TEXTS; i++) {
         x->lengths[i] = 1 + (int)sl_random_below(key, (uint64_t)i, FIXTURE_CONTEXT);
         for (int j = 0; j < FIXTURE_CONTEXT; j++)
             x->tokens[i][j] = (int32_t)sl_random_below(key, 1000 + (uint64_t)i * 100 + (uint64_t)j,
@@ -183,19 +183,21 @@ static void each_policy(int threads, void (*check)(struct sl_model *m, const cha
     sl_engine_destroy(engine);
 }
 
-static void alone_and_among_64(struct sl_model *m, const char *name)
+static void alone_and_among_many(struct sl_model *m, const char *name)
 {
     struct texts x;
     struct sl_err err;
-    struct sl_chunk feeds[64] = {0};
+    struct sl_chunk feeds[TEXTS] = {0};
     float alone[FIXTURE_CONTEXT * FIXTURE_VOCAB];
     draw_texts(&x);
-    struct sl_session *many = session_of(m, 64), *one = session_of(m, 1);
-    for (int i = 0; i < 64; i++)
-        feeds[i] = (struct sl_chunk){
-            .slot = 63 - i, .tokens = x.tokens[i], .count = x.lengths[i], .all_logits = i % 3 != 0};
-    EXPECT_OK(sl_session_run(many, feeds, 64, &err), err);
-    for (int i = 0; i < 64; i++) {
+    struct sl_session *many = session_of(m, TEXTS), *one = session_of(m, 1);
+    for (int i = 0; i < TEXTS; i++)
+        feeds[i] = (struct sl_chunk){.slot = TEXTS - 1 - i,
+                                     .tokens = x.tokens[i],
+                                     .count = x.lengths[i],
+                                     .all_logits = i % 3 != 0};
+    EXPECT_OK(sl_session_run(many, feeds, TEXTS, &err), err);
+    for (int i = 0; i < TEXTS; i++) {
         logits_alone(one, x.tokens[i], x.lengths[i], false, alone);
         size_t rows = feeds[i].all_logits ? (size_t)x.lengths[i] : 1;
         const float *want = alone + ((size_t)x.lengths[i] - rows) * FIXTURE_VOCAB;
@@ -209,7 +211,7 @@ static void alone_and_among_64(struct sl_model *m, const char *name)
 
 Test(archs, answers_do_not_depend_on_the_batch)
 {
-    each_policy(2, alone_and_among_64);
+    each_policy(2, alone_and_among_many);
 }
 
 static void cached_and_whole(struct sl_model *m, const char *name)
@@ -218,7 +220,7 @@ static void cached_and_whole(struct sl_model *m, const char *name)
     float whole[FIXTURE_CONTEXT * FIXTURE_VOCAB], steps[FIXTURE_CONTEXT * FIXTURE_VOCAB];
     draw_texts(&x);
     struct sl_session *s = session_of(m, 1);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < FEW_TEXTS; i++) {
         logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, false, whole);
         logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, true, steps);
         cr_expect_eq(memcmp(whole, steps, sizeof whole), 0, "%s: text %d", name, i);
@@ -293,7 +295,7 @@ Test(archs, full_runs_have_room_whatever_is_wanted)
 }
 
 /* Lists of rows are as long as the batch is, for every block. */
-Test(archs, sessions_may_be_large_and_models_deep)
+Test(archs, sessions_may_be_large_and_models_deep, TEST_ONE_THREAD)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -323,7 +325,7 @@ static void sparse_and_dense(struct sl_model *m, const char *name)
     float sparse[FIXTURE_CONTEXT * FIXTURE_VOCAB], dense[FIXTURE_CONTEXT * FIXTURE_VOCAB];
     draw_texts(&x);
     struct sl_session *s = session_of(m, 1);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < FEW_TEXTS; i++) {
         m->policy.dense = false;
         logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, false, sparse);
         m->policy.dense = true;
@@ -364,7 +366,7 @@ Test(archs, the_past_does_not_see_the_future)
 /* -- the table itself
  * --------------------------------------------------------------------------- */
 
-Test(archs, have_the_published_number_of_parameters)
+Test(archs, have_the_published_number_of_parameters, TEST_ONE_THREAD)
 {
     static const struct {
         const char *name;
@@ -403,7 +405,7 @@ Test(archs, have_the_published_number_of_parameters)
         {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 0}, 4670209},
     };
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+    for (size_t i = 0; i < COUNT(published); i += TEST_SANITIZED ? 5 : 1) {
         struct sl_err err;
         struct sl_config c;
         const struct sl_arch *arch = sl_arch_find(published[i].name);
@@ -444,7 +446,7 @@ static int64_t parameters_with(struct sl_engine *engine, const struct sl_arch *a
     return count;
 }
 
-Test(archs, tables_have_the_requested_number_of_parameters)
+Test(archs, tables_have_the_requested_number_of_parameters, TEST_ONE_THREAD)
 {
     static const char *const names[] = {"encoder", "epsilon"};
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -503,7 +505,7 @@ Test(archs, reject_hyper_parameters_of_other_tasks)
 /* -- what the TSA paper says of its routers
  * ------------------------------------------------------- */
 
-Test(archs, tsa_starts_with_gates_at_0_73)
+Test(archs, tsa_starts_with_gates_at_0_73, TEST_ONE_THREAD)
 {
     static const int lengths[] = {24, 24, 24, 24, 0};
     struct sl_engine *engine = fixture_engine(NULL, 1);

@@ -220,7 +220,7 @@ Test(eam_ops, sparse_attention_equals_a_mask_of_minus_infinity)
     }
 }
 
-Test(eam_ops, queries_without_keys_give_zero)
+Test(eam_ops, queries_without_keys_give_zero, TEST_ONE_THREAD)
 {
     enum { SPARE = 1 << 16 };
 
@@ -242,7 +242,7 @@ Test(eam_ops, queries_without_keys_give_zero)
 }
 
 /* A step of decoding: what else the cache holds may be anything. */
-Test(eam_ops, a_step_reads_few_rows_of_the_cache)
+Test(eam_ops, a_step_reads_few_rows_of_the_cache, TEST_ONE_THREAD)
 {
     enum { HEADS = 3, PAST = 45, CAPACITY = 50, EACH = WIDTH / HEADS };
 
@@ -287,7 +287,7 @@ static struct sl_tensor *shares_of(struct attended *a, int experts)
     return sl_softmax_rows(&a->t, x);
 }
 
-Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone)
+Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone, TEST_ONE_THREAD)
 {
     static const int lengths[] = {40, 0};
 
@@ -318,7 +318,7 @@ Test(eam_ops, gates_sum_to_one_unless_one_expert_is_alone)
     sl_engine_destroy(engine);
 }
 
-Test(eam_ops, equal_gates_choose_the_lower_experts)
+Test(eam_ops, equal_gates_choose_the_lower_experts, TEST_ONE_THREAD)
 {
     static const int lengths[] = {3, 0};
     static const float given[3][4] = {{1, 1, 1, 1}, {1, 3, 2, 2}, {2, 1, 2, 1}};

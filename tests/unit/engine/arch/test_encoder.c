@@ -78,7 +78,7 @@ static const struct sl_parameter *find(const struct sl_model *m, const char *nam
 
 /* Glorot and Bengio 2010, eq. 16, is a uniform distribution: its deviation is the bound by the root
  * of 3. */
-Test(encoder, embeddings_start_as_wide_as_they_should)
+Test(encoder, embeddings_start_as_wide_as_they_should, TEST_ONE_THREAD)
 {
     enum { VOCAB = 3000, COLS = 24 };
 
@@ -108,7 +108,7 @@ Test(encoder, embeddings_start_as_wide_as_they_should)
 }
 
 /* The Transformer that EAM's paper trains, with 10,000 words and two classes. */
-Test(encoder, eams_transformer_has_its_published_size)
+Test(encoder, eams_transformer_has_its_published_size, TEST_ONE_THREAD)
 {
     struct sl_engine *engine = fixture_exact_engine(1);
     struct sl_config c = config_of(&variants[2]);

@@ -623,7 +623,7 @@ Test(epsilon_causal, halting_at_once_costs_one_step)
 }
 
 /* What a slot remembers has the size that the paper's numbers give, and none for each token. */
-Test(epsilon_causal, remembers_sums_alone)
+Test(epsilon_causal, remembers_sums_alone, TEST_ONE_THREAD)
 {
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_model *m = model_of(engine);

@@ -7,7 +7,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
-enum { ITEMS_MAX = 40, ROWS_MAX = 200, TEXTS = 300 };
+enum { ITEMS_MAX = 40, ROWS_MAX = 200, MIXES = TEST_SANITIZED ? 4 : 30 };
 
 static struct sl_engine *engine;
 static struct sl_model *model;
@@ -88,7 +88,7 @@ Test(classifier, every_batch_within_the_limits_runs, .fini = close_all)
         open_model(&f);
         for (size_t l = 0; l < sizeof limits / sizeof limits[0]; l++) {
             open_classifier(limits[l].items, limits[l].rows);
-            for (uint64_t seed = 0; seed < TEXTS / 10; seed++) {
+            for (uint64_t seed = 0; seed < MIXES; seed++) {
                 int count = mix(limits[l].items, limits[l].rows, seed, lengths);
                 fill(count, lengths, seed);
                 EXPECT_OK(sl_classifier_run(classifier, items, count, &err), err);
@@ -141,7 +141,8 @@ Test(classifier, has_room_for_full_runs_of_all_shapes, .fini = close_all)
         model = fixture_model(engine, arch, &config);
         open_classifier(FULL_ITEMS, FULL_ROWS);
         for (int texts = 1; texts <= FULL_ITEMS; texts += TEST_SANITIZED ? 45 : 9)
-            for (int longest = 1; longest <= FULL_CONTEXT; longest += longest / 3 + 1)
+            for (int longest = 1; longest <= FULL_CONTEXT;
+                 longest += (TEST_SANITIZED ? 3 * longest : longest / 3) + 1)
                 run_full(texts, longest);
         run_full(FULL_ITEMS, 16);
         run_full(FULL_ITEMS, FULL_CONTEXT);
@@ -227,7 +228,7 @@ Test(classifier, unused_rows_are_skipped_exactly, .fini = close_all)
 {
     for (struct fixture_case f = {0}; fixture_next(&f); f.task++)
         for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
-            for (int policy = 0; policy < FIXTURE_POLICIES; policy++)
+            for (int policy = 0; policy < FIXTURE_POLICIES; policy += TEST_SANITIZED ? 3 : 1)
                 if (f.task == SL_TASK_CLASSIFICATION)
                     expect_exact_savings(sl_arch_at(f.arch), pooling, policy);
 }

@@ -127,7 +127,7 @@ Test(labelled, a_rule_is_learnt)
 }
 
 /* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
-Test(labelled, ties_in_accuracy_are_broken_by_loss)
+Test(labelled, ties_in_accuracy_are_broken_by_loss, TEST_ONE_THREAD)
 {
     struct sl_train_options training =
         labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
@@ -290,7 +290,7 @@ static struct sl_train_options from_model(const struct sl_arch *arch, const char
 }
 
 /* A completion model's table and blocks begin a classifier; its head is drawn. */
-Test(labelled, a_model_begins_where_another_ended)
+Test(labelled, a_model_begins_where_another_ended, TEST_ONE_THREAD)
 {
     struct sl_err err;
     char first[PATH_MAX], text[PATH_MAX];
