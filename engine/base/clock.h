@@ -1,6 +1,7 @@
 /* clock.h - the monotonic clock and the wall clock. Any thread. */
 #pragma once
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -13,3 +14,6 @@ int64_t sl_wall_ns(void);
 
 /* A time of either clock as a timespec. */
 struct timespec sl_timespec(int64_t ns);
+
+/* Initialises a condition whose timed waits end at a time of the monotonic clock. */
+void sl_monotonic_cond_init(pthread_cond_t *condition);

@@ -241,12 +241,8 @@ struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err)
         return NULL;
     }
     jobs->server = server;
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&jobs->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&jobs->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sl_monotonic_cond_init(&jobs->changed);
     jobs->cgroup_fd = -1;
     find_program(jobs);
     if (for_each_job(jobs, err) && take_up_all(jobs, err)) {

@@ -10,15 +10,6 @@
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-static void init_wakeup(pthread_cond_t *wakeup)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(wakeup, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
                                        struct sl_err *err)
 {
@@ -29,7 +20,7 @@ struct sv_registry *sv_registry_create(const struct sv_registry_options *options
     }
     registry->options = *options;
     pthread_mutex_init(&registry->lock, NULL);
-    init_wakeup(&registry->wakeup);
+    sl_monotonic_cond_init(&registry->wakeup);
     if (sv_keeper_start(registry, err))
         return registry;
     sv_registry_destroy(registry);

@@ -151,15 +151,6 @@ static void *dispatch(void *argument)
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
-static void init_wakeup(pthread_cond_t *wakeup)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(wakeup, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
                                          struct sv_metrics *metrics, struct sl_err *err)
 {
@@ -171,10 +162,13 @@ struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *opti
     scheduler->options = *options;
     scheduler->metrics = metrics;
     pthread_mutex_init(&scheduler->lock, NULL);
-    init_wakeup(&scheduler->wakeup);
+    sl_monotonic_cond_init(&scheduler->wakeup);
     pthread_cond_init(&scheduler->changed, NULL);
     atomic_store(&scheduler->last_progress_ns, sl_now_ns());
+    /* The thread reads it along with its neighbours, in one load. */
+    pthread_mutex_lock(&scheduler->lock);
     scheduler->running = pthread_create(&scheduler->thread, NULL, dispatch, scheduler) == 0;
+    pthread_mutex_unlock(&scheduler->lock);
     if (scheduler->running)
         return scheduler;
     (void)sl_fail(err, SL_IO, "cannot start the scheduler's thread");
