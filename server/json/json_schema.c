@@ -363,15 +363,39 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
     return read_members(&subfields, field->subfields, value);
 }
 
+/* The one required field; NULL: none or several. */
+static const struct sv_field *only_required(const struct sv_field *fields)
+{
+    const struct sv_field *only = NULL;
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++) {
+        if (f->required && only)
+            return NULL;
+        only = f->required ? f : only;
+    }
+    return only;
+}
+
+/* A likely mistake is the value of the one required field in place of the object. */
+static bool fail_not_an_object(const struct sv_reader *r, const struct sv_field *field,
+                               size_t index, const json_t *value)
+{
+    struct sv_indexed_field element;
+    char expected[SV_PARAM_MAX + 32] = "an object";
+    const struct sv_field *only = only_required(field->subfields);
+    if (only)
+        (void)snprintf(expected, sizeof expected, "an object like {\"%s\": ...}", only->name);
+    return sv_reader_invalid(r, sv_reader_element(field, index, &element), value, expected);
+}
+
 /* Reads element `index` of an array into element `index` of the list. */
 static bool read_item(const struct sv_reader *r, const struct sv_field *field, size_t index,
                       json_t *value)
 {
     const struct sv_list *list = sv_reader_target(r, field->offset);
     char prefix[SV_PARAM_MAX], param[SV_PARAM_MAX];
-    (void)snprintf(param, sizeof param, "%s%s[%zu]", r->prefix, field->name, index);
     if (!json_is_object(value))
-        return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' must be an object.", param);
+        return fail_not_an_object(r, field, index, value);
+    (void)snprintf(param, sizeof param, "%s%s[%zu]", r->prefix, field->name, index);
     (void)snprintf(prefix, sizeof prefix, "%.62s.", param);
     struct sv_reader subfields = *r;
     subfields.to = (char *)list->items + index * field->size;
