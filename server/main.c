@@ -94,25 +94,27 @@ static int print_and_exit(void (*write_text)(struct sl_buffer *))
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Checks without opening anything. The store may be filled later, so a missing default_classifier
- * is only a warning. */
+/* A default_classifier that the store lacks is a typing error, or was removed by accident. */
+static bool check_store(const struct sv_options *options, struct sl_err *err)
+{
+    if (!sv_registry_check_store(options->store, err))
+        return false;
+    return !options->default_classifier[0] ||
+           sv_registry_check_model(options->store, options->default_classifier, err) ||
+           sl_wrap(err, "default_classifier");
+}
+
+/* Checks without opening anything. */
 static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
-    char path[2 * SV_OPTION_TEXT_MAX];
     struct sv_api_keys *keys = sv_api_keys_create(options->api_keys_file, &err);
     bool checked = keys && sv_listeners_check(options, sv_api_keys_are_required(keys), &err);
     sv_api_keys_destroy(keys);
-    if (!checked || !sv_registry_check_store(options->store, &err)) {
+    if (!checked || !check_store(options, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
         return EXIT_BAD_OPTIONS;
     }
-    const char *name = options->default_classifier;
-    (void)snprintf(path, sizeof path, "%s/%.*s", options->store, (int)strcspn(name, "@"), name);
-    if (name[0] && access(path, F_OK) != 0)
-        (void)fprintf(stderr,
-                      "sluiced: warning: default_classifier '%s' is not in the store '%s'\n", name,
-                      options->store);
     return puts("The configuration is valid.") < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -178,7 +180,7 @@ static void feed_watchdog(void *context)
     (void)sd_notify(0, "WATCHDOG=1");
 }
 
-/* Warn at start, not at the first request without a model. */
+/* Warn at start, not at the first request without a model. It may become ready later. */
 static void check_default_classifier(struct daemon *daemon)
 {
     const char *name = daemon->options.default_classifier;
@@ -307,7 +309,8 @@ static bool build(struct daemon *daemon, struct sl_err *err)
     server->documents = &daemon->documents;
     if (getrandom(&server->salt, sizeof server->salt, 0) != sizeof server->salt)
         return sl_fail(err, SL_IO, "cannot get random numbers: %s", strerrordesc_np(errno));
-    bool built = sv_api_documents_write(&daemon->documents, err) && open_listeners(daemon, err) &&
+    bool built = check_store(&daemon->options, err) &&
+                 sv_api_documents_write(&daemon->documents, err) && open_listeners(daemon, err) &&
                  start_engine(daemon, err) && open_state(daemon, err) &&
                  (server->metrics = sv_metrics_create(err)) && start_scheduler(daemon, err) &&
                  load_models(daemon, err) && start_jobs(daemon, err);

@@ -252,6 +252,16 @@ static bool is_public(const struct listener *listener)
     return listener->socket.port > 0 && !sv_listen_check(&address, &reason);
 }
 
+static void log_address(const struct listener *listener)
+{
+    const char *event = listener->is_admin ? "admin listening" : "listening";
+    if (listener->socket.port > 0)
+        SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address),
+               sv_int("port", listener->socket.port));
+    else
+        SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address));
+}
+
 void sv_listeners_log(const struct sv_listeners *l)
 {
     for (int i = 0; i < l->count; i++)
@@ -261,8 +271,7 @@ void sv_listeners_log(const struct sv_listeners *l)
                    "tls_key, or put a proxy in front",
                    sv_str("address", l->list[i].address));
     for (int i = 0; i < l->count; i++)
-        SV_LOG(SV_LOG_INFO, l->list[i].is_admin ? "admin listening" : "listening",
-               sv_str("address", l->list[i].address), sv_int("port", l->list[i].socket.port));
+        log_address(&l->list[i]);
 }
 
 bool sv_listeners_leave(struct sv_listeners *l)

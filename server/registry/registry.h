@@ -63,6 +63,9 @@ void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */
 bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
+/* Checks that the store has the model of an id such as "name@version". An empty store may be filled
+ * later. */
+bool sv_registry_check_model(const char *store, const char *id, struct sl_err *err) SL_MUST_CHECK;
 /* At start: loads of every model the version that its label `stable` is pinned to, else the highest
  * version that can be loaded; and the versions that have other labels. What fails is logged and
  * recorded: then the next lower version is stable, but the pin stays. Fails only if the store

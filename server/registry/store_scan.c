@@ -1,4 +1,5 @@
 /* store_scan.c - what the store's directories hold. */
+#include "base/comma_list.h"
 #include "core/log.h"
 #include "registry/registry_internal.h"
 
@@ -38,11 +39,36 @@ bool sv_registry_check_store(const char *store, struct sl_err *err)
     return true;
 }
 
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool sv_registry_check_model(const char *store, const char *id, struct sl_err *err)
+{
+    char models[256] = "", path[DIRECTORY_MAX];
+    struct dirent **entries = NULL;
+    (void)snprintf(path, sizeof path, "%s/%.*s", store, (int)strcspn(id, "@:"), id);
+    if (is_directory(path))
+        return true;
+    int count = scandir(store, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", store, entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.' && is_directory(path))
+            sl_list_add(models, sizeof models, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return !models[0] ||
+           sl_fail(err, SL_NOT_FOUND, "the store '%s' has no model '%s': expected one of: %s",
+                   store, id, models);
+}
+
 /* Files in the store are ignored; a directory was probably meant to be a model. */
 static void warn_no_version(const char *directory)
 {
-    struct stat status;
-    if (stat(directory, &status) == 0 && S_ISDIR(status.st_mode))
+    if (is_directory(directory))
         SV_LOG(SV_LOG_WARN, "directory without a model version", sv_str("directory", directory),
                sv_str("accepted", "<store>/<model>/<number from 1>"));
 }

@@ -230,24 +230,42 @@ Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
     daemon_stop(&mine);
 }
 
-Test(sluiced, a_missing_default_classifier_is_reported)
+Test(sluiced, a_default_classifier_that_the_store_lacks_is_an_error)
+{
+    struct daemon mine;
+    char path[PATH_MAX], empty[PATH_MAX];
+    daemon_make_store(&mine);
+    (void)log_begin(mine.directory, path);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
+                                           "--default-classifier", "nobody@2", NULL}),
+                 2);
+    expect_log(path, "has no model 'nobody@2': expected one of: ", true);
+    cr_assert_eq(run((const char *const[]){"--store", mine.store, "--listen", "127.0.0.1:0",
+                                           "--default-classifier", "nobody", NULL}),
+                 1);
+    expect_log(path, "has no model 'nobody': expected one of: ", true);
+    cr_assert_eq(mkdir(test_path(empty, mine.directory, "empty"), 0700), 0);
+    cr_assert_eq(run((const char *const[]){"--check-config", "--store", empty,
+                                           "--default-classifier", "nobody", NULL}),
+                 0);
+    test_directory_remove(mine.directory);
+}
+
+Test(sluiced, a_default_classifier_that_cannot_answer_is_reported)
 {
     struct daemon mine;
     char path[PATH_MAX];
     daemon_make_store(&mine);
     (void)log_begin(mine.directory, path);
-    cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
-                                           "--default-classifier", "nobody", NULL}),
-                 0);
-    expect_log(path, "default_classifier 'nobody' is not in the store", true);
-    daemon_serve(&mine, (const char *const[]){"--default-classifier", "nobody@2", NULL});
+    daemon_serve(&mine, (const char *const[]){"--default-classifier", TINY_MODEL "@2", NULL});
     struct http_response answer =
         http_admin(&mine, "POST", "/v2/repository/models/tiny/load", "{}");
     cr_assert_eq(answer.status, 200);
     http_response_release(&answer);
     answer = http_request(&mine, "POST", "/predict", "{\"inputs\":\"ab\"}");
     cr_assert_eq(answer.status, 404);
-    cr_assert(strstr(answer.body.data, "default_classifier applies: The model 'nobody@2' does not"),
+    cr_assert(strstr(answer.body.data,
+                     "default_classifier applies: The model '" TINY_MODEL "@2' does not"),
               "%s", answer.body.data);
     http_response_release(&answer);
     metric_wait(&mine, "sluice_requests_in_flight", 0);
