@@ -24,7 +24,7 @@ static bool read_file(struct sl_buffer *bytes, const char *path, struct client_e
     size_t count;
     FILE *file = fopen(path, "re");
     if (!file) {
-        (void)client_error_set(failure, EXIT_FAILED, "cannot open '%s': %s", path,
+        (void)client_error_set(failure, EXIT_BAD_INPUT, "cannot open '%s': %s", path,
                                strerrordesc_np(errno));
         return at_line(failure, path, 0);
     }
@@ -84,7 +84,7 @@ static bool take_lines(struct bench_classify_requests *texts, const struct sl_bu
         bool has_nul = memchr(line, '\0', text);
         char *quoted = has_nul ? NULL : quote(line, text);
         if (!quoted) {
-            (void)client_error_set(failure, EXIT_FAILED, "%s:%lld: the line %s", path,
+            (void)client_error_set(failure, EXIT_BAD_INPUT, "%s:%lld: the line %s", path,
                                    (long long)number,
                                    has_nul ? "contains a NUL byte" : "is not UTF-8");
             return at_line(failure, path, number);
@@ -92,7 +92,7 @@ static bool take_lines(struct bench_classify_requests *texts, const struct sl_bu
         texts->lines[texts->count++] = quoted;
     }
     return texts->count > 0 ||
-           client_error_set(failure, EXIT_FAILED, "'%s' has no lines with text", path);
+           client_error_set(failure, EXIT_BAD_INPUT, "'%s' has no lines with text", path);
 }
 
 bool bench_classify_requests_read(struct bench_classify_requests *texts, const char *path, int each,

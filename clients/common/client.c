@@ -93,8 +93,9 @@ struct client *client_create(const struct client_options *options, struct client
 {
     size_t length = strlen(options->endpoint.url);
     if (length == 0 || length >= ENDPOINT_URL_MAX / 2) {
-        (void)client_error_set(failure, EXIT_USAGE, "invalid URL of %zu bytes: expected 1 to %d",
-                               length, ENDPOINT_URL_MAX / 2);
+        (void)client_error_set(failure, EXIT_BAD_INPUT,
+                               "invalid URL of %zu bytes: expected 1 to %d", length,
+                               ENDPOINT_URL_MAX / 2);
         return NULL;
     }
     struct client *client = calloc(1, sizeof *client);
@@ -184,7 +185,7 @@ static bool set_url(struct client *client, const struct client_request *request,
         (request->file ? set_form(client, request->file) : set_method(client->easy, request));
     sl_buffer_release(&path);
     if (!fits)
-        return client_error_set(failure, EXIT_USAGE, "'%.64s...' is too long for a URL",
+        return client_error_set(failure, EXIT_BAD_INPUT, "'%.64s...' is too long for a URL",
                                 request->argument);
     return good || client_error_no_memory(failure);
 }
@@ -211,8 +212,8 @@ static bool fail_transport(const struct client *client, CURLcode code, struct cl
             "cannot reach %s: %s; is sluiced running? Else set its address with --url",
             client->endpoint.url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
-        return client_error_set(failure, EXIT_USAGE, "invalid URL '%s': %s", client->endpoint.url,
-                                why);
+        return client_error_set(failure, EXIT_BAD_INPUT, "invalid URL '%s': %s",
+                                client->endpoint.url, why);
     return client_error_set(failure, EXIT_FAILED, "the response from %s was cut short: %s",
                             client->endpoint.url, why);
 }

@@ -20,7 +20,7 @@ bool client_error_set(struct client_error *failure, int exit_code, const char *f
     va_start(list, format);
     (void)vsnprintf(draft, sizeof draft, format, list);
     va_end(list);
-    sl_fail(&err, exit_code == EXIT_USAGE ? SL_BAD_INPUT : SL_IO, "%s", draft);
+    sl_fail(&err, exit_code == EXIT_BAD_INPUT ? SL_BAD_INPUT : SL_IO, "%s", draft);
     return client_error_wrap(failure, exit_code, &err);
 }
 

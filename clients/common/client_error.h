@@ -10,8 +10,8 @@
 
 enum {
     EXIT_DONE = 0,
-    EXIT_FAILED = 1, /* the daemon rejected the request or could not be reached */
-    EXIT_USAGE = 2   /* the command line is invalid */
+    EXIT_FAILED = 1,   /* the system or the daemon failed: to try again may help */
+    EXIT_BAD_INPUT = 2 /* the command line, the input or the request is at fault */
 };
 
 enum { CLIENT_ERROR_CODE_MAX = 64 };

@@ -3,6 +3,7 @@
 #include "bench/bench_classify_requests.h"
 #include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
+#include "sluicectl/response_error.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -89,19 +90,9 @@ static bool count_failures(const struct bench_plan *plan, const struct bench_res
                             warm ? " of the warm-up" : "", why);
 }
 
-static bool is_bad_input(int status)
-{
-    return status / 100 == 4 && status != 429;
-}
-
-/* The requests differ only in their seeds: an invalid one means that all are, and the daemon's
- * message says all. */
-static bool all_invalid(const struct bench_result *result)
-{
-    return result->done == 0 && is_bad_input(result->failure_status);
-}
-
-/* Sets the failure to what went wrong, with the daemon's message for the first failed request. */
+/* Sets the failure to what went wrong, with the daemon's message for the first failed request. The
+ * requests differ only in their seeds: an invalid one means that all are, and its message says
+ * all. */
 static bool explain(const struct bench_plan *plan, const struct bench_result *result,
                     struct client_error *failure)
 {
@@ -112,13 +103,14 @@ static bool explain(const struct bench_plan *plan, const struct bench_result *re
     sl_buffer_append_string(&response.body, result->failure);
     if (response.body.failed)
         return client_error_no_memory(failure);
-    (void)client_error_from_response(&response, &rejection);
+    (void)response_error(&response, &rejection);
     client_response_release(&response);
-    if (all_invalid(result))
+    bool is_invalid = rejection.exit_code == EXIT_BAD_INPUT;
+    if (is_invalid && result->done == 0)
         *failure = rejection;
     else
         (void)count_failures(plan, result, rejection.err.text, failure);
-    if (plan->texts > 0 && is_bad_input(result->failure_status))
+    if (plan->texts > 0 && is_invalid)
         failure->hint = "`sluicectl classify - < FILE` reports the lines that are not accepted";
     return false;
 }
@@ -223,9 +215,10 @@ static bool check(const struct arguments *a, struct client_error *failure)
     const char *classifying = first_given(
         (const struct given[]){{"texts", a->texts.given}, {"seconds", a->seconds.given}, {0}});
     if (a->classify && writing)
-        return client_error_set(failure, EXIT_USAGE, "--%s has no effect with --classify", writing);
+        return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with --classify",
+                                writing);
     return a->classify || !classifying ||
-           client_error_set(failure, EXIT_USAGE, "--%s needs --classify", classifying);
+           client_error_set(failure, EXIT_BAD_INPUT, "--%s needs --classify", classifying);
 }
 
 static bool run(const struct ctl_options *ctl, void *values, const char *operand,

@@ -1,6 +1,7 @@
 /* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
 #include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
+#include "sluicectl/response_error.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -9,12 +10,15 @@
 #include <unistd.h>
 
 /* ENVELOPE_BYTES: the largest size of a request without its texts. */
+#define MODEL_SIDE "model"
+
 enum { TEXTS_MAX = 64, LINE_BYTES_MAX = 1 << 20, PATH_BYTES = 512, ENVELOPE_BYTES = 512 };
 
 struct arguments {
     const char *model;
     struct sl_given_int top;
-    bool truncate, replace;
+    const char *truncate;
+    bool replace;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -24,8 +28,10 @@ static const struct sl_option rows[] = {
      0, 0},
     {"top", "N", "number of most likely labels to print for each text [1]", SL_OPTION_GIVEN_INT,
      AT(top), 1, 4096},
-    {"truncate", NULL, "cut texts that are too long, at the side that the model was trained with",
-     SL_OPTION_FLAG, AT(truncate), 0, 0},
+    {"truncate", "SIDE",
+     "cut texts that are too long, from this side: left, right, or model for the side that the "
+     "model was trained with [reject them]",
+     SL_OPTION_STRING, AT(truncate), 0, 0},
     {"replace", NULL, "replace characters that the model does not know", SL_OPTION_FLAG,
      AT(replace), 0, 0},
     {0}};
@@ -35,9 +41,7 @@ static const char notes[] =
     "most 0.999999) and text, separated by tabs, as `sluice classify` does. With --json,\n"
     "prints an object for each text.\n"
     "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
-    "classifies the others.\n"
-    "Exit codes: 0 done; 1 some text was not classified, or the daemon rejected the request\n"
-    "or could not be reached; 2 invalid command line.\n";
+    "classifies the others; the exit code is then 2, as that of `sluice classify`.\n";
 
 /* The state of one command, over all its requests. */
 struct job {
@@ -73,6 +77,15 @@ static bool find_model(struct job *job, struct client_error *failure)
     return true;
 }
 
+static bool check_side(const char *side, struct client_error *failure)
+{
+    return !side || strcmp(side, "left") == 0 || strcmp(side, "right") == 0 ||
+           strcmp(side, MODEL_SIDE) == 0 ||
+           client_error_set(failure, EXIT_BAD_INPUT,
+                            "invalid --truncate '%.64s': expected left, right or " MODEL_SIDE,
+                            side);
+}
+
 /* The body of a request for the most likely labels as value:class:label, the depth of each text,
  * and how many tokens were cut. To be freed; NULL: no memory. */
 static char *write_body(const struct arguments *a, char *const *texts, int count)
@@ -83,12 +96,14 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
             json_decref(data);
             return NULL;
         }
+    bool names_side = a->truncate && strcmp(a->truncate, MODEL_SIDE) != 0;
     json_t *body = json_pack(
-        "{s:[{s:s, s:s, s:[i], s:o}], s:{s:b, s:s}, s:[{s:s, s:{s:I}}, {s:s}, {s:s}]}", "inputs",
-        "name", "text", "datatype", "BYTES", "shape", count, "data", data, "parameters", "truncate",
-        a->truncate, "unknown_characters", a->replace ? "replace" : "error", "outputs", "name",
-        "probs", "parameters", "classification", (json_int_t)(a->top.given ? a->top.value : 1),
-        "name", "depth", "name", "truncated");
+        "{s:[{s:s, s:s, s:[i], s:o}], s:{s:b, s:s*, s:s}, s:[{s:s, s:{s:I}}, {s:s}, {s:s}]}",
+        "inputs", "name", "text", "datatype", "BYTES", "shape", count, "data", data, "parameters",
+        "truncate", a->truncate != NULL, "truncation_direction", names_side ? a->truncate : NULL,
+        "unknown_characters", a->replace ? "replace" : "error", "outputs", "name", "probs",
+        "parameters", "classification", (json_int_t)(a->top.given ? a->top.value : 1), "name",
+        "depth", "name", "truncated");
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     return text;
@@ -128,7 +143,7 @@ static bool handle_error(struct job *job, int count, const struct client_respons
                          struct client_error *failure)
 {
     struct client_error rejection = {0};
-    (void)client_error_from_response(response, &rejection);
+    (void)response_error(response, &rejection);
     int index = rejected_text(count, response->status, &rejection);
     if (index < 0 && count > 1 && (response->status == 400 || response->status == 413)) {
         job->texts_max = count / 2;
@@ -257,7 +272,7 @@ static bool add_line(struct job *job, char *line, int64_t length, int64_t number
 static bool add_lines(struct job *job, struct client_error *failure)
 {
     if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
-        return client_error_set(failure, EXIT_USAGE,
+        return client_error_set(failure, EXIT_BAD_INPUT,
                                 "missing text: give TEXT, or pipe lines to standard input");
     char *line = malloc(LINE_BYTES_MAX + 1);
     bool good = true;
@@ -282,7 +297,7 @@ static void report_truncated(const struct class_printer *printer)
 /* The texts were reported already: sets only the exit code, and the daemon's last error code. */
 static bool fail_silently(const struct job *job, struct client_error *failure)
 {
-    (void)client_error_set(failure, EXIT_FAILED, "%s", "");
+    (void)client_error_set(failure, EXIT_BAD_INPUT, "%s", "");
     memcpy(failure->code, job->code, sizeof failure->code);
     return false;
 }
@@ -317,7 +332,8 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
                       .client = ctl_client(ctl, failure),
                       .printer.format = format_of(ctl)};
     (void)operand;
-    bool good = job.client && find_model(&job, failure) && classify(&job, failure);
+    bool good = check_side(job.arguments->truncate, failure) && job.client &&
+                find_model(&job, failure) && classify(&job, failure);
     client_destroy(job.client);
     return good;
 }

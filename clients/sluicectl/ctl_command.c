@@ -2,6 +2,7 @@
 #include "sluicectl/ctl_command.h"
 #include "base/comma_list.h"
 #include "sluicectl/print.h"
+#include "sluicectl/response_error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,12 +63,12 @@ static bool read_line(const char *path, char line[static SL_API_KEY_BYTES_MAX + 
 {
     FILE *file = fopen(path, "re");
     if (!file)
-        return client_error_set(failure, EXIT_USAGE, "API key '%s': %s", path,
+        return client_error_set(failure, EXIT_BAD_INPUT, "API key '%s': %s", path,
                                 strerrordesc_np(errno));
     char *read = fgets(line, SL_API_KEY_BYTES_MAX + 1, file);
     (void)fclose(file);
     if (!read)
-        return client_error_set(failure, EXIT_USAGE, "API key '%s': the file is empty", path);
+        return client_error_set(failure, EXIT_BAD_INPUT, "API key '%s': the file is empty", path);
     line[strcspn(line, "\r\n")] = '\0';
     return true;
 }
@@ -84,14 +85,14 @@ bool ctl_read_key(struct ctl_options *ctl, struct client_error *failure)
         (void)snprintf(ctl->key, sizeof ctl->key, "%s", given);
     if (!ctl->key[0] || sl_api_key_check(ctl->key, &err))
         return true;
-    return client_error_set(failure, EXIT_USAGE, "API key '%s': %s", source, err.text);
+    return client_error_set(failure, EXIT_BAD_INPUT, "API key '%s': %s", source, err.text);
 }
 
 bool ctl_send(struct client *client, const struct client_request *request,
               struct client_response *response, struct client_error *failure)
 {
     return client_send(client, request, response, failure) &&
-           (response->status == 200 || client_error_from_response(response, failure));
+           (response->status == 200 || response_error(response, failure));
 }
 
 static char *copy(const char *text, struct client_error *failure)
@@ -116,7 +117,7 @@ static char *choose(char *const *ids, int count, struct client_error *failure)
             "the daemon has no language model loaded; train one with `sluice train` "
             "and restart the daemon");
     else
-        (void)client_error_set(failure, EXIT_USAGE,
+        (void)client_error_set(failure, EXIT_BAD_INPUT,
                                "several models are loaded; choose one with --model: %s", names);
     return NULL;
 }

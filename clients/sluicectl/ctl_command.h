@@ -33,6 +33,7 @@ struct ctl_command {
     const char *example;               /* arguments, for help; NULL: none */
     const char *notes;                 /* lines at the end of help; NULL: none */
     bool takes_many;                   /* any number of operands, not one */
+    bool is_local;                     /* sends nothing */
     const struct sl_option *rows;
     size_t values_bytes;
     bool (*run)(const struct ctl_options *ctl, void *values, const char *operand,

@@ -14,7 +14,8 @@ struct arguments {
     struct sl_given_int max_tokens, seed;
     struct sl_given_real temperature, top_p;
     struct sl_strings stop;
-    bool stream, no_stream, truncate, replace, usage;
+    const char *truncate;
+    bool stream, no_stream, replace, usage;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -32,8 +33,8 @@ static const struct sl_option rows[] = {
      AT(seed), -9.3e18, 9.3e18},
     {"stop", "TEXT", "stop before this text; can be given up to 4 times", SL_OPTION_STRINGS,
      AT(stop), 0, 0},
-    {"truncate", NULL, "drop the beginning of a prompt that is too long", SL_OPTION_FLAG,
-     AT(truncate), 0, 0},
+    {"truncate", "SIDE", "cut a prompt that is too long, from this side: left [reject it]",
+     SL_OPTION_STRING, AT(truncate), 0, 0},
     {"replace", NULL, "replace characters that the model does not know", SL_OPTION_FLAG,
      AT(replace), 0, 0},
     {"stream", NULL, "print the text while it is generated [on a terminal]", SL_OPTION_FLAG,
@@ -52,7 +53,7 @@ static bool read_input(const struct ctl_options *ctl, struct sl_buffer *text,
     char buffer[1 << 14];
     size_t count;
     if (ctl->operand_count == 0 && isatty(STDIN_FILENO))
-        return client_error_set(failure, EXIT_USAGE,
+        return client_error_set(failure, EXIT_BAD_INPUT,
                                 "missing text: give TEXT, or pipe one to standard input");
     text->bytes_max = INPUT_BYTES_MAX;
     while (!text->failed && (count = fread(buffer, 1, sizeof buffer, stdin)) > 0)
@@ -60,7 +61,7 @@ static bool read_input(const struct ctl_options *ctl, struct sl_buffer *text,
     if (ferror(stdin))
         return client_error_set(failure, EXIT_FAILED, "cannot read standard input");
     if (text->is_full)
-        return client_error_set(failure, EXIT_FAILED, "standard input is longer than 64 MiB");
+        return client_error_set(failure, EXIT_BAD_INPUT, "standard input is longer than 64 MiB");
     return !text->failed || client_error_no_memory(failure);
 }
 
@@ -174,7 +175,7 @@ static bool complete(const struct ctl_options *ctl, const struct arguments *a,
     char *body = write_body(a, model, prompt, stream);
     bool good =
         body ? (stream ? send_streaming : send_whole)(ctl, client, body, a->usage, failure)
-             : client_error_set(failure, EXIT_USAGE, "the prompt or a stop text is not UTF-8");
+             : client_error_set(failure, EXIT_BAD_INPUT, "the prompt or a stop text is not UTF-8");
     if (good && !ctl->json && isatty(STDOUT_FILENO))
         (void)putchar('\n');
     free(body);
@@ -187,8 +188,14 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
 {
     const struct arguments *a = values;
     struct sl_buffer prompt = {0};
+    if (a->truncate && strcmp(a->truncate, "left") != 0)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "invalid --truncate '%.64s': expected left; the end of a prompt is "
+                                "what is continued",
+                                a->truncate);
     if (a->stream && a->no_stream)
-        return client_error_set(failure, EXIT_USAGE, "--stream and --no-stream exclude each other");
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "--stream and --no-stream exclude each other");
     struct client *client = ctl_client(ctl, failure);
     bool good = client != NULL;
     if (good && ctl_reads_input(ctl))

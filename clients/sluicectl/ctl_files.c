@@ -38,11 +38,11 @@ static bool find_action(const struct ctl_options *ctl, const struct action **fou
             *found = &actions[i];
     if (!*found)
         return client_error_set(
-            failure, EXIT_USAGE,
+            failure, EXIT_BAD_INPUT,
             "unknown action '%s'; choose one of: list, upload, show, download, delete", name);
     int wanted = (*found)->operand ? 2 : 1;
     return ctl->operand_count == wanted || (ctl->operand_count == 0 && wanted == 1) ||
-           client_error_set(failure, EXIT_USAGE, "files %s takes %s", name,
+           client_error_set(failure, EXIT_BAD_INPUT, "files %s takes %s", name,
                             (*found)->operand ? (*found)->operand : "no argument");
 }
 
@@ -69,7 +69,7 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
     const char *argument = ctl->operand_count > 1 ? ctl->operands[1] : NULL;
     bool uploads = strcmp(action->name, "upload") == 0;
     if (uploads && access(argument, R_OK) != 0)
-        return client_error_set(failure, EXIT_USAGE, "'%s' cannot be read", argument);
+        return client_error_set(failure, EXIT_BAD_INPUT, "'%s' cannot be read", argument);
     request.argument = uploads ? NULL : argument;
     request.file = uploads ? argument : NULL;
     struct client *client = ctl_admin_client(ctl, failure);
@@ -90,9 +90,7 @@ const struct ctl_command ctl_files = {
              "  upload FILE    send a file: .jsonl, .tsv, .csv or .txt, also .gz or .xz\n"
              "  show ID        print one\n"
              "  download ID    write its bytes to standard output\n"
-             "  delete ID      delete it\n"
-             "Exit codes: 0 done; 1 the daemon rejected it or could not be reached; 2 invalid\n"
-             "command line.\n",
+             "  delete ID      delete it\n",
     .takes_many = true,
     .rows = no_rows,
     .run = run};

@@ -12,10 +12,6 @@
 
 static const struct sl_option no_rows[] = {{0}};
 
-static const char exit_codes[] =
-    "Exit codes: 0 done; 1 the daemon rejected the request or could not be reached; 2 invalid\n"
-    "command line.\n";
-
 typedef bool print_body(const struct sl_buffer *body, struct client_error *failure);
 
 /* Sends one request to the admin listener and prints the response. */
@@ -48,7 +44,8 @@ static bool on_job(const struct ctl_options *ctl, const char *operand, const cha
 {
     const struct client_request request = {.path = path, .argument = operand, .body = body};
     if (!operand)
-        return client_error_set(failure, EXIT_USAGE, "missing ID; `sluicectl jobs` lists the jobs");
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "missing ID; `sluicectl jobs` lists the jobs");
     return send_and_print(ctl, &request, print, failure);
 }
 
@@ -219,7 +216,7 @@ static bool upload(struct client *client, const char *file, char id[static PRINT
         return true;
     }
     if (access(file, R_OK) != 0)
-        return client_error_set(failure, EXIT_USAGE, "'%s' cannot be read", file);
+        return client_error_set(failure, EXIT_BAD_INPUT, "'%s' cannot be read", file);
     bool good =
         ctl_send(client, &request, &response, failure) && print_id(&response.body, id, failure);
     client_response_release(&response);
@@ -233,7 +230,7 @@ static bool add_setting(struct sl_json_writer *json, const char *setting,
     const char *equals = strchr(setting, '=');
     char *end;
     if (!equals || equals == setting)
-        return client_error_set(failure, EXIT_USAGE,
+        return client_error_set(failure, EXIT_BAD_INPUT,
                                 "invalid hyper-parameter '%s': expected NAME=VALUE", setting);
     const char *value = equals + 1;
     (void)strtod(value, &end);
@@ -293,7 +290,7 @@ static bool run_train(const struct ctl_options *ctl, void *values, const char *o
     struct client_response response = {0};
     char id[PRINT_ID_MAX] = "";
     if (!operand || !a->model)
-        return client_error_set(failure, EXIT_USAGE, "missing %s",
+        return client_error_set(failure, EXIT_BAD_INPUT, "missing %s",
                                 operand ? "--model: an architecture, or a served model" : "FILE");
     struct client *client = ctl_admin_client(ctl, failure);
     bool good = client && create(ctl, a, client, &response, failure) &&
@@ -315,8 +312,7 @@ const struct ctl_command ctl_train = {
     .notes = "FILE is a path, the id of an uploaded file, or local:NAME. Words after it are\n"
              "hyper-parameters, NAME=VALUE: those of `sluice train`, and n_epochs, promotion ...\n"
              "On a terminal the loss is plotted; elsewhere events are printed as JSON lines.\n"
-             "Exit codes: 0 the model is published; 1 the job failed or was cancelled, or the\n"
-             "daemon rejected it or could not be reached; 2 invalid command line.\n",
+             "A job that fails or is cancelled fails the command.\n",
     .takes_many = true,
     .rows = train_rows,
     .values_bytes = sizeof(struct train_arguments),
@@ -324,21 +320,18 @@ const struct ctl_command ctl_train = {
 
 const struct ctl_command ctl_jobs = {.name = "jobs",
                                      .help = "list training jobs",
-                                     .notes = exit_codes,
                                      .rows = no_rows,
                                      .run = run_jobs};
 
 const struct ctl_command ctl_job = {.name = "job",
                                     .operand = "ID",
                                     .help = "print a training job",
-                                    .notes = exit_codes,
                                     .rows = no_rows,
                                     .run = run_job};
 
 const struct ctl_command ctl_events = {.name = "events",
                                        .operand = "ID",
                                        .help = "print what happened in a training job",
-                                       .notes = exit_codes,
                                        .rows = events_rows,
                                        .values_bytes = sizeof(struct events_arguments),
                                        .run = run_events};
@@ -346,20 +339,17 @@ const struct ctl_command ctl_events = {.name = "events",
 const struct ctl_command ctl_cancel = {.name = "cancel",
                                        .operand = "ID",
                                        .help = "cancel a training job",
-                                       .notes = exit_codes,
                                        .rows = no_rows,
                                        .run = run_cancel};
 
 const struct ctl_command ctl_pause = {.name = "pause",
                                       .operand = "ID",
                                       .help = "save and stop a training job, to be resumed",
-                                      .notes = exit_codes,
                                       .rows = no_rows,
                                       .run = run_pause};
 
 const struct ctl_command ctl_resume = {.name = "resume",
                                        .operand = "ID",
                                        .help = "resume a paused training job",
-                                       .notes = exit_codes,
                                        .rows = no_rows,
                                        .run = run_resume};

@@ -52,7 +52,7 @@ static bool make_line(const struct ctl_options *ctl, const struct arguments *a, 
     if (!sl_api_key_set_name(&key, ctl->operands[1], &err) ||
         !sl_api_key_set_scopes(&key, ctl->operands[2], &err) ||
         (a->expires && !sl_api_key_set_expires(&key, a->expires, &err)))
-        return client_error_wrap(failure, EXIT_USAGE, &err);
+        return client_error_wrap(failure, EXIT_BAD_INPUT, &err);
     if (key.expires > 0 && key.expires <= (int64_t)time(NULL))
         (void)fprintf(stderr, "sluicectl: warning: %s is in the past: the key is expired\n",
                       a->expires);
@@ -100,12 +100,12 @@ static bool hash(const struct ctl_options *ctl, const struct arguments *a,
     struct sl_buffer line = {0};
     char text[SL_API_KEY_BYTES_MAX + 3];
     if (a->key_file)
-        return client_error_set(failure, EXIT_USAGE, "--key-file has no effect with hash");
+        return client_error_set(failure, EXIT_BAD_INPUT, "--key-file has no effect with hash");
     if (!fgets(text, sizeof text, stdin))
         text[0] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
     if (!sl_api_key_check(text, &err))
-        return client_error_wrap(failure, EXIT_USAGE, &err);
+        return client_error_wrap(failure, EXIT_BAD_INPUT, &err);
     bool good = make_line(ctl, a, text, &line, failure) && print_line(ctl, &line, failure);
     sl_buffer_release(&line);
     return good;
@@ -154,7 +154,7 @@ static bool print_keys(FILE *file, const char *path, struct sl_json_writer *json
         if (*start == '\0' || *start == '#')
             continue;
         if (!sl_api_key_read(&key, line, &err))
-            return client_error_set(failure, EXIT_FAILED, "'%s': line %d: %s", path, number,
+            return client_error_set(failure, EXIT_BAD_INPUT, "'%s': line %d: %s", path, number,
                                     err.text);
         if (json)
             add_key(&key, json);
@@ -184,7 +184,7 @@ static bool list(const struct ctl_options *ctl, const struct arguments *a,
     FILE *file = fopen(path, "re");
     (void)a;
     if (!file)
-        return client_error_set(failure, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+        return client_error_set(failure, EXIT_BAD_INPUT, "'%s': %s", path, strerrordesc_np(errno));
     if (!ctl->json)
         (void)printf("%-24s %-26s %s\n", "NAME", "SCOPES", "EXPIRES");
     bool good = ctl->json ? print_json(file, path, failure) : print_keys(file, path, NULL, failure);
@@ -210,12 +210,12 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
         if (strcmp(actions[i].name, operand) != 0)
             continue;
         if (ctl->operand_count != 1 + actions[i].operands)
-            return client_error_set(failure, EXIT_USAGE, "expected: sluicectl keys %s",
+            return client_error_set(failure, EXIT_BAD_INPUT, "expected: sluicectl keys %s",
                                     actions[i].usage);
         return actions[i].run(ctl, values, failure);
     }
     return client_error_set(
-        failure, EXIT_USAGE,
+        failure, EXIT_BAD_INPUT,
         "invalid action '%.64s': expected create, hash or list; see sluicectl keys "
         "--help",
         operand ? operand : "");
@@ -233,6 +233,7 @@ const struct ctl_command ctl_keys = {
              "  list FILE           print the names, scopes and dates of a keys file\n"
              "SCOPES are infer, metrics, train and admin, separated by commas.\n",
     .takes_many = true,
+    .is_local = true,
     .rows = rows,
     .values_bytes = sizeof(struct arguments),
     .run = run};

@@ -1,6 +1,7 @@
 /* ctl_models_and_health.c - the commands that report on the daemon: models, health, metrics. */
 #include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
+#include "sluicectl/response_error.h"
 
 #include <stdio.h>
 
@@ -42,7 +43,7 @@ static bool probe(struct client *client, const char *path, bool *healthy, char *
     bool sent = client_send(client, &request, &response, failure);
     *healthy = sent && response.status == 200;
     if (sent && !*healthy) {
-        (void)client_error_from_response(&response, &rejection);
+        (void)response_error(&response, &rejection);
         (void)snprintf(reason, SL_ERR_TEXT_MAX, "%s", rejection.err.text);
     }
     client_response_release(&response);

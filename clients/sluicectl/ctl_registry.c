@@ -10,9 +10,7 @@
 
 static const struct sl_option no_rows[] = {{0}};
 
-static const char exit_codes[] =
-    "Exit codes: 0 done; 1 the daemon rejected the change, and nothing was changed, or it could\n"
-    "not be reached; 2 invalid command line.\n";
+static const char notes[] = "A change that the daemon rejects changes nothing.\n";
 
 /* Sends a change to the admin listener and prints what came of it. */
 static bool send_change(const struct ctl_options *ctl, const struct client_request *request,
@@ -32,8 +30,8 @@ static bool check_operands(const struct ctl_options *ctl, int min, int max, cons
                            struct client_error *failure)
 {
     return (ctl->operand_count >= min && ctl->operand_count <= max) ||
-           client_error_set(failure, EXIT_USAGE, "%d arguments; expected %s", ctl->operand_count,
-                            usage);
+           client_error_set(failure, EXIT_BAD_INPUT, "%d arguments; expected %s",
+                            ctl->operand_count, usage);
 }
 
 /* ---- versions -------------------------------------------------------------------------------- */
@@ -105,7 +103,7 @@ const struct ctl_command ctl_load = {.name = "load",
                                      .operand = "MODEL",
                                      .help = "load the highest version of a model, and serve it",
                                      .example = "mood@7",
-                                     .notes = exit_codes,
+                                     .notes = notes,
                                      .rows = no_rows,
                                      .run = run_load};
 
@@ -113,7 +111,7 @@ const struct ctl_command ctl_unload = {.name = "unload",
                                        .operand = "MODEL",
                                        .help = "unload a model or, as MODEL@VERSION, a version",
                                        .example = "mood@7",
-                                       .notes = exit_codes,
+                                       .notes = notes,
                                        .rows = no_rows,
                                        .run = run_unload};
 
@@ -141,8 +139,8 @@ static bool set_label(const struct ctl_options *ctl, const struct label_argument
     const char *version = ctl->operand_count > 2 ? ctl->operands[2] : NULL;
     long number = version ? strtol(version, &end, 10) : 0;
     if (version && (*end || number < 1 || number > 999999999))
-        return client_error_set(failure, EXIT_USAGE, "invalid version '%s': a whole number from 1",
-                                version);
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "invalid version '%s': a whole number from 1", version);
     sl_json_begin_object(&json);
     if (version)
         sl_json_add_int(sl_json_key(&json, "version"), number);
@@ -171,7 +169,7 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
     if (!check_operands(ctl, 2, a->remove ? 2 : 3, "MODEL LABEL [VERSION]", failure))
         return false;
     if (a->remove && a->weight.given)
-        return client_error_set(failure, EXIT_USAGE, "--weight has no effect with --remove");
+        return client_error_set(failure, EXIT_BAD_INPUT, "--weight has no effect with --remove");
     return a->remove ? send_change(ctl, &removal, print_deleted, failure)
                      : set_label(ctl, a, failure);
 }
@@ -185,8 +183,7 @@ const struct ctl_command ctl_label = {
     .notes =
         "The version is loaded if it is not. Without VERSION the label stays where it is: that\n"
         "changes the weight of `canary`, and keeps `stable` from following the highest version.\n"
-        "Exit codes: 0 done; 1 the daemon rejected the change, and nothing was changed, or it\n"
-        "could not be reached; 2 invalid command line.\n",
+        "A change that the daemon rejects changes nothing.\n",
     .rows = label_rows,
     .values_bytes = sizeof(struct label_arguments),
     .run = run_label};
@@ -205,6 +202,6 @@ const struct ctl_command ctl_rollback = {.name = "rollback",
                                          .operand = "MODEL",
                                          .help = "serve the version before the last one again",
                                          .example = "mood",
-                                         .notes = exit_codes,
+                                         .notes = notes,
                                          .rows = no_rows,
                                          .run = run_rollback};

@@ -4,10 +4,6 @@
 #include "bench/bench.h"
 #include "common/client.h"
 
-/* Sets the failure to the error in a response that is not a 200, and returns false. */
-bool client_error_from_response(const struct client_response *response,
-                                struct client_error *failure);
-
 /* The functions below fail when a response is malformed. */
 
 /* The response as compact JSON, on one line. */

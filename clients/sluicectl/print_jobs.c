@@ -1,5 +1,6 @@
 /* print_jobs.c - files, training jobs and their events, as text; and a plot of the loss. */
 #include "sluicectl/print_jobs.h"
+#include "sluicectl/response_json.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -7,26 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-static json_t *parse(const char *json, size_t count, struct client_error *failure)
-{
-    json_error_t error;
-    json_t *value = json_loadb(json ? json : "", count, 0, &error);
-    if (!value)
-        (void)client_error_set(failure, EXIT_FAILED, "the response is not JSON: %s", error.text);
-    return value;
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static void print_time(const json_t *object, const char *name)
 {
     char text[32] = "";
     struct tm parts;
-    time_t seconds = (time_t)json_integer_value(json_object_get(object, name));
+    time_t seconds = (time_t)response_int(object, name);
     if (seconds > 0 && localtime_r(&seconds, &parts))
         (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
     (void)printf("%-19s", text);
@@ -34,31 +20,32 @@ static void print_time(const json_t *object, const char *name)
 
 static void print_file(const json_t *file)
 {
-    (void)printf("%-22s  %11lld  ", text_of(file, "id"),
-                 (long long)json_integer_value(json_object_get(file, "bytes")));
+    (void)printf("%-22s  %11lld  ", response_text(file, "id"),
+                 (long long)response_int(file, "bytes"));
     print_time(file, "created_at");
-    (void)printf("  %s\n", text_of(file, "filename"));
+    (void)printf("  %s\n", response_text(file, "filename"));
 }
 
 static void print_job(const json_t *job)
 {
-    (void)printf("%-23s  %-16s  %-20s  %-20s  ", text_of(job, "id"), text_of(job, "status"),
-                 text_of(job, "model"), text_of(job, "fine_tuned_model"));
+    (void)printf("%-23s  %-16s  %-20s  %-20s  ", response_text(job, "id"),
+                 response_text(job, "status"), response_text(job, "model"),
+                 response_text(job, "fine_tuned_model"));
     print_time(job, "created_at");
-    (void)printf("  %s\n", text_of(json_object_get(job, "error"), "message"));
+    (void)printf("  %s\n", response_text(json_object_get(job, "error"), "message"));
 }
 
 static void print_event_line(const json_t *event)
 {
     print_time(event, "created_at");
-    (void)printf("  %-5s  %s\n", text_of(event, "level"), text_of(event, "message"));
+    (void)printf("  %-5s  %s\n", response_text(event, "level"), response_text(event, "message"));
 }
 
 /* A list, or one object. */
 static bool print_each(const struct sl_buffer *body, const char *heading,
                        void (*print)(const json_t *), struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, failure);
+    json_t *response = response_parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
     if (!response)
         return false;
@@ -87,7 +74,7 @@ bool print_jobs(const struct sl_buffer *body, struct client_error *failure)
 
 bool print_events(const struct sl_buffer *body, struct client_error *failure)
 {
-    json_t *response = parse(body->data, body->bytes, failure);
+    json_t *response = response_parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
     for (size_t i = json_array_size(list); i > 0; i--)
         print_event_line(json_array_get(list, i - 1));
@@ -98,10 +85,10 @@ bool print_events(const struct sl_buffer *body, struct client_error *failure)
 bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],
               struct client_error *failure)
 {
-    json_t *object = parse(body->data, body->bytes, failure);
+    json_t *object = response_parse(body->data, body->bytes, failure);
     if (!object)
         return false;
-    (void)snprintf(id, PRINT_ID_MAX, "%s", text_of(object, "id"));
+    (void)snprintf(id, PRINT_ID_MAX, "%s", response_text(object, "id"));
     json_decref(object);
     return true;
 }
@@ -109,16 +96,16 @@ bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],
 bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome,
                    struct client_error *failure)
 {
-    json_t *job = parse(body->data, body->bytes, failure);
-    const char *status = text_of(job, "status"), *why;
+    json_t *job = response_parse(body->data, body->bytes, failure);
+    const char *status = response_text(job, "status"), *why;
     if (!job)
         return false;
     outcome->succeeded = strcmp(status, "succeeded") == 0;
     outcome->ended =
         outcome->succeeded || strcmp(status, "failed") == 0 || strcmp(status, "cancelled") == 0;
-    why = text_of(json_object_get(job, "error"), "message");
+    why = response_text(json_object_get(job, "error"), "message");
     (void)snprintf(outcome->text, sizeof outcome->text, "%s",
-                   outcome->succeeded ? text_of(job, "fine_tuned_model")
+                   outcome->succeeded ? response_text(job, "fine_tuned_model")
                    : why[0]           ? why
                                       : status);
     json_decref(job);
@@ -192,17 +179,17 @@ static void draw(struct print_follower *f)
 bool print_followed(struct print_follower *f, const char *event, size_t bytes,
                     struct client_error *failure)
 {
-    json_t *object = parse(event, bytes, failure);
+    json_t *object = response_parse(event, bytes, failure);
     if (!object)
         return false;
     const json_t *data = json_object_get(object, "data");
     const json_t *loss = json_object_get(data, "train_loss");
-    (void)snprintf(f->last, sizeof f->last, "%s", text_of(object, "id"));
+    (void)snprintf(f->last, sizeof f->last, "%s", response_text(object, "id"));
     if (!f->plots)
         (void)printf("%.*s\n", (int)bytes, event);
     else if (json_is_number(loss)) {
         add_loss(f, json_number_value(loss));
-        (void)snprintf(f->message, sizeof f->message, "%s", text_of(object, "message"));
+        (void)snprintf(f->message, sizeof f->message, "%s", response_text(object, "message"));
         erase(f);
         draw(f);
     } else {

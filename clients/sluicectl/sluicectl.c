@@ -15,6 +15,11 @@ static const struct ctl_command *const commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
+#define JSON_ROW                                                                                   \
+    {                                                                                              \
+        "json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl_options, json), 0, 0       \
+    }
+
 static const struct sl_option common[] = {
     {"url", "URL",
      "address of the daemon: http://, https:// or unix:PATH [SLUICE_URL, or http://127.0.0.1:8080]",
@@ -29,8 +34,22 @@ static const struct sl_option common[] = {
      offsetof(struct ctl_options, ca_file), 0, 0},
     {"timeout", "SECONDS", "time limit for a request and its retries [600]", SL_OPTION_GIVEN_REAL,
      offsetof(struct ctl_options, timeout), 0.001, 86400},
-    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct ctl_options, json), 0, 0},
+    JSON_ROW,
     {0}};
+
+/* Of a command that sends nothing. */
+static const struct sl_option local[] = {JSON_ROW, {0}};
+
+static struct sl_option_table common_of(const struct ctl_command *command, struct ctl_options *ctl)
+{
+    return (struct sl_option_table){
+        .heading = "Common options", .rows = command->is_local ? local : common, .values = ctl};
+}
+
+/* As of `sluice`. */
+static const char exit_codes[] =
+    "Exit codes: 0 done; 1 the daemon failed, is busy or cannot be reached; 2 the command line,\n"
+    "the input or the request is at fault.\n";
 
 static const char *operand_of(const struct ctl_command *command)
 {
@@ -44,10 +63,8 @@ static void help_all(void)
     for (int i = 0; i < COMMANDS; i++)
         sl_buffer_printf(&notes, "  sluicectl %-9s%-10s %s\n", commands[i]->name,
                          operand_of(commands[i]), commands[i]->help);
-    sl_buffer_append_string(
-        &notes, "\nsluicectl COMMAND --help lists the options of a command.\n"
-                "Exit codes: 0 done; 1 the daemon rejected the request or could not be reached;\n"
-                "2 invalid command line.\n");
+    sl_buffer_append_string(&notes, "\nsluicectl COMMAND --help lists the options of a command.\n");
+    sl_buffer_append_string(&notes, exit_codes);
     sl_options_help(
         &(struct sl_option_parser){.program = "sluicectl",
                                    .usage = "COMMAND",
@@ -61,28 +78,35 @@ static void help_all(void)
 static void help_one(const struct ctl_command *command)
 {
     char program[32];
+    struct sl_buffer notes = {0};
     (void)snprintf(program, sizeof program, "sluicectl %s", command->name);
+    sl_buffer_append_string(&notes, command->notes ? command->notes : "");
+    sl_buffer_append_string(&notes, exit_codes);
     sl_options_help(
-        &(struct sl_option_parser){
-            .program = program,
-            .usage = command->operand,
-            .about = command->help,
-            .notes = command->notes,
-            .tables = {{.rows = command->rows}, {.heading = "Common options", .rows = common}}},
+        &(struct sl_option_parser){.program = program,
+                                   .usage = command->operand,
+                                   .about = command->help,
+                                   .notes = notes.failed ? NULL : notes.data,
+                                   .tables = {{.rows = command->rows}, common_of(command, NULL)}},
         stdout);
     if (command->example)
         (void)printf("\nExample: sluicectl %s %s\n", command->name, command->example);
+    sl_buffer_release(&notes);
 }
 
 /* What the user of a command line can do about the daemon's errors, by their code. */
 static const struct {
     const char *code, *option, *text; /* for commands with this option; NULL: all */
+    bool replaces_message;            /* the daemon's, which advises on HTTP requests */
 } hints[] = {
-    {"context_length_exceeded", "truncate", "use --truncate to cut texts that are too long"},
-    {"unknown_characters", "replace", "use --replace to replace unknown characters"},
-    {"missing_required_parameter", "model", "use --model NAME to choose a model"},
-    {"invalid_api_key", NULL, "give an API key with --api-key-file FILE or SLUICE_API_KEY"},
-    {"model_not_found", NULL, "`sluicectl models` lists the loaded models"},
+    {"context_length_exceeded", "truncate", "use --truncate=SIDE to cut texts that are too long",
+     false},
+    {"unknown_characters", "replace", "use --replace to replace unknown characters", false},
+    {"missing_required_parameter", "model", "use --model NAME to choose a model", false},
+    {"invalid_api_key", NULL, "give an API key with --api-key-file FILE or SLUICE_API_KEY", false},
+    {"model_not_found", NULL, "`sluicectl models` lists the loaded models", false},
+    {"not_a_classifier", NULL, "the model is no classifier: use `sluicectl complete`", true},
+    {"not_a_language_model", NULL, "the model is a classifier: use `sluicectl classify`", true},
 };
 
 static bool has_option(const struct ctl_command *command, const char *name)
@@ -93,13 +117,16 @@ static bool has_option(const struct ctl_command *command, const char *name)
     return row->name != NULL;
 }
 
-static const char *hint_of(const struct ctl_command *command, const char *code)
+static void add_hint(const struct ctl_command *command, struct client_error *failure)
 {
-    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
-        if (strcmp(hints[i].code, code) == 0 &&
-            (!hints[i].option || has_option(command, hints[i].option)))
-            return hints[i].text;
-    return NULL;
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        if (strcmp(hints[i].code, failure->code) != 0 ||
+            (hints[i].option && !has_option(command, hints[i].option)))
+            continue;
+        failure->hint = hints[i].text;
+        if (hints[i].replaces_message)
+            failure->err.text[0] = '\0';
+    }
 }
 
 static bool fail_unknown(const char *name, struct client_error *failure)
@@ -110,13 +137,14 @@ static bool fail_unknown(const char *name, struct client_error *failure)
         names[i] = commands[i]->name;
     (void)sl_list_join(list, sizeof list, names);
     if (!name)
-        return client_error_set(failure, EXIT_USAGE, "missing command; choose one of: %s", list);
+        return client_error_set(failure, EXIT_BAD_INPUT, "missing command; choose one of: %s",
+                                list);
     const char *meant = sl_option_suggest(name, names);
     if (meant)
-        return client_error_set(failure, EXIT_USAGE, "unknown command '%s'; did you mean %s?", name,
-                                meant);
-    return client_error_set(failure, EXIT_USAGE, "unknown command '%s'; choose one of: %s", name,
-                            list);
+        return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; did you mean %s?",
+                                name, meant);
+    return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; choose one of: %s",
+                            name, list);
 }
 
 static bool read_options(struct sl_option_parser *parser, int count, char **words,
@@ -124,7 +152,7 @@ static bool read_options(struct sl_option_parser *parser, int count, char **word
 {
     struct sl_err err;
     return sl_options_parse(parser, count, words, &err) ||
-           client_error_wrap(failure, EXIT_USAGE, &err);
+           client_error_wrap(failure, EXIT_BAD_INPUT, &err);
 }
 
 static const struct ctl_command *find(const char *name, struct client_error *failure)
@@ -143,7 +171,7 @@ static bool run(const struct ctl_command *command, struct ctl_options *ctl, int 
     const char *operands[CTL_OPERANDS_MAX] = {NULL};
     void *values = calloc(1, command->values_bytes + 1);
     struct sl_option_parser parser = {
-        .tables = {{.rows = command->rows, .values = values}, {.rows = common, .values = ctl}},
+        .tables = {{.rows = command->rows, .values = values}, common_of(command, ctl)},
         .operands = operands,
         .operands_max = command->takes_many ? CTL_OPERANDS_MAX
                         : command->operand  ? 1
@@ -159,9 +187,10 @@ static bool run(const struct ctl_command *command, struct ctl_options *ctl, int 
     ctl->operands = operands;
     ctl->operand_count = parser.operand_count;
     if (good && !explains)
-        good = ctl_read_key(ctl, failure) && command->run(ctl, values, operands[0], failure);
+        good = (command->is_local || ctl_read_key(ctl, failure)) &&
+               command->run(ctl, values, operands[0], failure);
     if (!good && !failure->hint)
-        failure->hint = hint_of(command, failure->code);
+        add_hint(command, failure);
     ctl->operands = NULL;
     free(values);
     return good;

@@ -352,7 +352,7 @@ static bool find_model(const struct sv_completion_params *params, struct complet
     c->task.usage.depth = info->depth;
     if (info->task != SL_TASK_COMPLETION)
         return sv_fail(
-            error, SV_INVALID_VALUE, "model",
+            error, SV_NOT_A_LANGUAGE_MODEL, "model",
             "The model '%s' is a classifier; use POST /v1/decisions or POST /models/%s/predict.",
             params->model.data, sv_model_ref_name(c->ref));
     return true;

@@ -545,7 +545,7 @@ Test(access, sluicectl_makes_keys_and_sends_them)
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", s.daemon.port);
     (void)snprintf(unix_url, sizeof unix_url, "unix:%s", daemon_admin_socket(&s.daemon, socket));
     CTL("models", "--url", url);
-    EXPECT_EXIT(&result, 1);
+    EXPECT_EXIT(&result, 2);
     EXPECT_SAID(result.err, "(401 invalid_api_key");
     EXPECT_SAID(result.err, "--api-key-file FILE or SLUICE_API_KEY");
     CTL("models", "--url", url, "--api-key-file", key_file);
@@ -554,7 +554,7 @@ Test(access, sluicectl_makes_keys_and_sends_them)
         "--tokens", "2");
     EXPECT_EXIT(&result, 0);
     CTL("metrics", "--url", url, "--api-key-file", key_file);
-    EXPECT_EXIT(&result, 1);
+    EXPECT_EXIT(&result, 2);
     EXPECT_SAID(result.err, "needs a key with the scope metrics; the key 'web' has infer");
     CTL("metrics", "--url", unix_url);
     EXPECT_EXIT(&result, 0);

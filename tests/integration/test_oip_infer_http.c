@@ -705,7 +705,7 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_rejected)
          "questions[0].levels", "invalid_value", "in order, not \"positive\"", 400},
         {"{\"model\":\"tiny\",\"input\":\"a\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"a\"}]}",
-         "model", "invalid_value", "is not a classifier", 400},
+         "model", "not_a_classifier", "is not a classifier", 400},
         {"{\"model\":\"none\",\"input\":\"a\",\"questions\":[{\"type\":\"predicate\","
          "\"instructions\":\"a\"}]}",
          "model", "model_not_found", "does not exist", 404},

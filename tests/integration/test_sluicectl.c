@@ -47,7 +47,7 @@ Test(sluicectl, explains_itself)
     EXPECT_SAID(r->out, "--stop=TEXT");
     EXPECT_SAID(r->out, "--replace ");
     r = run(ARGS("classify", "--help"));
-    EXPECT_SAID(r->out, "Exit codes: 0 done; 1 some text was not classified");
+    EXPECT_SAID(r->out, "the exit code is then 2");
     r = run(ARGS("--version"));
     EXPECT_EXIT(r, 0);
     cr_assert_eq(strncmp(r->out, "sluicectl ", 10), 0, "%s", r->out);
@@ -189,24 +189,27 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     static struct ctl_target d;
     ctl_serve(&d);
     const struct program_result *r = CTL(&d, "complete", "--model", "huge", "abc");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'huge'");
     EXPECT_SAID(r->err, "(404 model_not_found, ");
     EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the loaded models\n");
     r = CTL(&d, "complete", "five \xE2\x82\xAC %");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'%'");
     EXPECT_SAID(r->err, "unknown_characters");
     EXPECT_SAID(r->err, ")\nsluicectl: use --replace to replace unknown characters\n");
     static const char prompt[] = "a prompt with more characters than the four and sixty that this "
                                  "model can see at once";
     r = CTL(&d, "complete", prompt, "--max-tokens", "3");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "context_length_exceeded");
-    EXPECT_SAID(r->err, ")\nsluicectl: use --truncate to cut texts that are too long\n");
-    r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate", "--usage");
+    EXPECT_SAID(r->err, ")\nsluicectl: use --truncate=SIDE to cut texts that are too long\n");
+    r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate=left", "--usage");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->err, "[64 prompt tokens, 3 completion tokens");
+    r = CTL(&d, "complete", prompt, "--truncate=right");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "invalid --truncate 'right': expected left");
     r = CTL(&d, "complete", "not \xff UTF-8");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "not UTF-8");
@@ -253,7 +256,7 @@ Test(sluicectl, lists_models)
     cr_assert_eq(json_integer_at(answer, "max_model_len"), TINY_CONTEXT);
     json_decref(answer);
     r = CTL(&d, "models", "a/b c?d");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'a/b c?d'");
     daemon_stop(&d.daemon);
 }
@@ -337,7 +340,7 @@ Test(sluicectl, benchmarks)
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "--prompt has no effect with --classify");
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "(404 model_not_found");
     EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist");
     EXPECT_SAID(r->err, "`sluicectl models`");
@@ -556,18 +559,19 @@ Test(sluicectl, knows_a_broken_stream)
 {
     static const struct {
         const char *answer, *out, *err, *bench;
+        int exit_code;
     } cases[] = {
         {STREAM "data: {\"choices\":[{\"text\":\"so f\"}],\"usage\":{\"completion_tokens\":4}}\n\n",
-         "so f", "the stream ended early", "the first: the stream ended early"},
+         "so f", "the stream ended early", "the first: the stream ended early", 1},
         {STREAM
          "data: {\"choices\":[{\"text\":\"so f\"}]}\n\n"
          "data: {\"error\":{\"message\":\"Too slow.\",\"code\":\"late\"}}\n\ndata: [DONE]\n\n",
-         "so f", "Too slow. (late)", "the first: Too slow. (late)"},
-        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "no token counts"},
+         "so f", "Too slow. (late)", "the first: Too slow. (late)", 1},
+        {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "no token counts", 1},
         {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "cut short",
-         "1 of 1 requests failed"},
+         "1 of 1 requests failed", 1},
         {HEAD("404") "\r\n<html>", "", "the daemon rejected the request without a message (404)",
-         "<html>"},
+         "<html>", 2},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -575,7 +579,7 @@ Test(sluicectl, knows_a_broken_stream)
         static struct actor a;
         actor_start(&a, script);
         const struct program_result *r = CTL(&a, "complete", "--model", "m", "x", "--stream");
-        EXPECT_EXIT(r, 1);
+        EXPECT_EXIT(r, cases[i].exit_code);
         EXPECT_SAID(r->err, cases[i].err);
         cr_assert_str_eq(r->out, cases[i].out, "case %zu", i);
         r = CTL(&a, "bench", "--model", "m", "--connections=1", "--requests=1", "--warm-up=0");
@@ -687,13 +691,13 @@ Test(sluicectl, reports_changes_that_are_rejected)
     static struct ctl_target t;
     serve_three_versions(&t);
     const struct program_result *r = CTL(&t, "load", "tiny@9");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "The model 'tiny' has no version 9 in the store.");
     r = CTL(&t, "rollback", "tiny");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "nothing to roll back to");
     r = CTL(&t, "unload", "tiny@1");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "has a label");
     r = CTL(&t, "label", "tiny");
     EXPECT_EXIT(r, 2);
