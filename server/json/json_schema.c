@@ -2,6 +2,7 @@
 #include "json/json_schema.h"
 #include "base/comma_list.h"
 #include "json/json_field_reader.h"
+#include "json/json_parse.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -419,75 +420,6 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_
     return list->items;
 }
 
-/* What costs the parser far more memory than its bytes: arrays, objects and members take a hundred
- * times as much. */
-struct complexity {
-    int depth, max_depth, containers, members;
-};
-
-static void count_byte(struct complexity *o, char byte)
-{
-    if (byte == '[' || byte == '{') {
-        o->containers++;
-        o->depth++;
-        o->max_depth = o->depth > o->max_depth ? o->depth : o->max_depth;
-    } else if (byte == ']' || byte == '}')
-        o->depth--;
-    else
-        o->members += byte == ':';
-}
-
-static bool is_within(const struct complexity *o)
-{
-    return o->max_depth <= SV_JSON_DEPTH_MAX && o->containers <= SV_JSON_CONTAINERS_MAX &&
-           o->members <= SV_JSON_MEMBERS_MAX;
-}
-
-/* Rejects what exceeds all needs before the parser allocates for it. */
-static bool check_complexity(const char *bytes, size_t count, struct sv_error *error)
-{
-    struct complexity o = {0};
-    bool quoted = false;
-    for (size_t i = 0; i < count && is_within(&o); i++) {
-        if (quoted && bytes[i] == '\\')
-            i++;
-        else if (bytes[i] == '"')
-            quoted = !quoted;
-        else if (!quoted)
-            count_byte(&o, bytes[i]);
-    }
-    if (o.max_depth > SV_JSON_DEPTH_MAX)
-        return sv_fail(error, SV_INVALID_VALUE, NULL, "The body is nested deeper than %d levels.",
-                       SV_JSON_DEPTH_MAX);
-    return is_within(&o) ||
-           sv_fail(error, SV_INVALID_VALUE, NULL,
-                   "The body has more than %d arrays and objects, or more than %d members of "
-                   "objects.",
-                   SV_JSON_CONTAINERS_MAX, SV_JSON_MEMBERS_MAX);
-}
-
-/* Some errors of the parser concern values of well-formed JSON. */
-static enum sv_error_kind kind_of(enum json_error_code code)
-{
-    return code == json_error_duplicate_key || code == json_error_null_byte_in_key
-               ? SV_INVALID_VALUE
-               : SV_INVALID_JSON;
-}
-
-static json_t *parse(const char *bytes, size_t count, struct sv_error *error)
-{
-    json_error_t parse_error;
-    if (!check_complexity(bytes, count, error))
-        return NULL;
-    json_t *root = json_loadb(
-        bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &parse_error);
-    if (!root)
-        (void)sv_fail(error, kind_of(json_error_code(&parse_error)), NULL,
-                      "The body is not valid JSON: %s (line %d, column %d).", parse_error.text,
-                      parse_error.line, parse_error.column);
-    return root;
-}
-
 struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                       bool (*check)(void *to, struct sv_error *error), void *to,
                                       struct sv_error *error)
@@ -498,7 +430,7 @@ struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct
         (void)sv_fail_no_memory(error);
         return NULL;
     }
-    document->root = parse(body->data ? body->data : "", body->bytes, error);
+    document->root = sv_json_parse(body->data ? body->data : "", body->bytes, error);
     bool ok = document->root != NULL;
     if (ok && !json_is_object(document->root))
         ok = sv_fail(error, SV_INVALID_VALUE, NULL, "The body must be a JSON object.");
