@@ -51,6 +51,8 @@ struct sl_arch {
     /* The name of its way of skipping under a policy, for descriptions; NULL: it never skips. */
     const char *(*skipping)(const struct sl_policy *policy);
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
+    /* What pretrains it instead of `sluice train`; NULL: nothing. */
+    const char *pretrained_by;
     size_t size;    /* of its own struct */
     /* Checks that involve several hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);

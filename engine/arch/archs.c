@@ -124,7 +124,7 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
     if (c->vocab < 1)
         return sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 or more",
                        c->vocab);
-    if (c->width % c->heads != 0)
+    if (c->heads > 0 && c->width % c->heads != 0)
         return sl_fail(err, SL_BAD_INPUT, "invalid heads '%d': expected a divisor of width %d",
                        c->heads, c->width);
     return !arch->check || arch->check(c, err);

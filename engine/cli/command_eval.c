@@ -148,14 +148,16 @@ static double bits_of(const struct sl_evaluation *e)
     return e->loss / log(2.0);
 }
 
-/* Fraction of token-layer operations that did not run. */
+/* Fraction of token-layer operations that did not run; 0 for a model without layers. */
 static double skipped_of(const struct sl_model *m, const struct sl_evaluation *e)
 {
-    return 1.0 - e->layers_mean / m->config.depth;
+    return m->config.depth > 0 ? 1.0 - e->layers_mean / m->config.depth : 0.0;
 }
 
 static void print_depth(const struct sl_model *m, const struct sl_evaluation *e, bool all_tokens)
 {
+    if (m->config.depth == 0)
+        return;
     printf("depth %.3f of %d, %.1f %% of token-layer operations skipped\n", e->layers_mean,
            m->config.depth, 100.0 * skipped_of(m, e));
     if (isfinite(e->gate_mean))

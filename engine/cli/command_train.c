@@ -6,6 +6,7 @@
 #include "checkpoint/manifest.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "cli/train_automatic.h"
 #include "cli/training_log.h"
 #include "data/corpus.h"
 #include "tokenizer/tokenizer_trainer.h"
@@ -159,8 +160,10 @@ static void train_options(const char *name)
     struct sl_option_parser parser = parser_of(train_rows, name);
     parser.tables[2].heading = heading_of(name, heading);
     command_help(&command_train, &parser);
-    if (!name)
+    if (!name) {
         print_architectures("train", SL_COMPLETES | SL_CLASSIFIES);
+        train_automatic_help();
+    }
     print_examples(sl_arch_find(name ? name : "tsa"));
 }
 
@@ -380,6 +383,8 @@ static bool check_sources(const struct arguments *a, struct sl_err *err)
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
+    if (train_is_automatic(count, words))
+        return train_automatic(count, words, err);
     if (!read_line(&a, train_rows, count, words, err))
         return false;
     a.training.sources.corpus = a.corpus;
@@ -405,7 +410,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR",
+    .operands = "[ARCHITECTURE] (--corpus | --data) FILE [--run-dir DIR]",
     .help = "train a language model on a text, or a classifier on labelled texts",
     .run = run_train,
     .print_help = train_options,

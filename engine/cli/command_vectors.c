@@ -3,7 +3,9 @@
 #include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
+#include "cli/model_path.h"
 #include "model/engine.h"
+#include "train/linear_training.h"
 #include "train/word_vectors.h"
 
 #include <jansson.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *corpus, *vocabulary, *out, *isa;
+    const char *corpus, *vocabulary, *out, *known, *base, *isa;
     bool cased, json;
     struct sl_word_vectors_options vectors;
 };
@@ -26,6 +28,11 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
+    {"base", "DIR", "model to write, too: the vectors, as a start for `sluice train --data`",
+     SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
+    {"vectors", "FILE",
+     "word vectors to take for --base instead of learning them; give their --width",
+     SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     {"isa", "LEVEL", "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",
      SL_OPTION_STRING, offsetof(struct arguments, isa), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
@@ -89,6 +96,29 @@ static bool learn(const struct arguments *a, const struct sl_tokenizer *tokens,
     return ok;
 }
 
+static bool write_base(const struct arguments *a, const struct sl_tokenizer *tokens,
+                       const struct sl_documents *documents, struct sl_engine *engine,
+                       struct sl_err *err)
+{
+    const struct sl_linear_base_options options = {.engine = engine,
+                                                   .tokens = tokens,
+                                                   .vectors = a->known ? a->known : a->out,
+                                                   .width = a->vectors.width,
+                                                   .documents = documents};
+    return !a->base || sl_linear_base_write(a->base, &options, err);
+}
+
+/* Either vectors are learnt into a file, or they are there and become a base. */
+static bool check(const struct arguments *a, struct sl_err *err)
+{
+    if (!a->corpus || !a->vocabulary || !a->out == !a->known)
+        return command_usage(&command_vectors, err);
+    if (a->known && !a->base)
+        return sl_fail(err, SL_BAD_INPUT, "--vectors needs --base DIR: the model to write");
+    return !a->base || (model_path_check_output(a->base, NULL, err) &&
+                        model_path_check_new(a->base, NULL, err));
+}
+
 static bool run(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
@@ -96,13 +126,14 @@ static bool run(int count, char **words, struct sl_err *err)
     struct sl_option_parser parser = parser_of(&a);
     if (!sl_options_parse(&parser, count, words, err))
         return false;
-    if (!a.corpus || !a.vocabulary || !a.out)
-        return command_usage(&command_vectors, err);
+    if (!check(&a, err))
+        return false;
     struct sl_documents documents = {0};
     struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", !a.cased, a.vocabulary, err);
     struct sl_engine *engine = tokens ? command_engine(1, a.isa, err) : NULL;
     bool ok = engine && sl_documents_open(&documents, a.corpus, tokens, err) &&
-              learn(&a, tokens, &documents, engine, err);
+              (!a.out || learn(&a, tokens, &documents, engine, err)) &&
+              write_base(&a, tokens, &documents, engine, err);
     sl_documents_close(&documents);
     sl_engine_destroy(engine);
     sl_tokenizer_destroy(tokens);

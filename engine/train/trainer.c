@@ -159,11 +159,20 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
     return sl_tape_init(&tr->tape, kernels, tr->engine->pool, bytes, err);
 }
 
+static bool check_config(const struct sl_arch *arch, const struct sl_config *config,
+                         struct sl_err *err)
+{
+    if (config->task == SL_TASK_PRETRAINING && arch->pretrained_by)
+        return sl_fail(err, SL_BAD_INPUT, "%s is pretrained by `%s`, not by `sluice train`",
+                       arch->name, arch->pretrained_by);
+    return sl_config_check(arch, config, err);
+}
+
 static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
     struct sl_train_options *t = &tr->training;
     if (!sl_dataloader_open(&tr->dataloader, &t->sources, &t->config, &t->hyperparameters, err) ||
-        !sl_config_check(t->arch, &t->config, err))
+        !check_config(t->arch, &t->config, err))
         return false;
     tr->state.steps = t->hyperparameters.steps;
     tr->model = sl_model_create(tr->engine, t->arch, &t->config, err);

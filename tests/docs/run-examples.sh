@@ -28,7 +28,7 @@ ln -s "$top"/models/* "$scratch/store"
 i=0
 while [ $i -lt 400 ]; do
     echo "Once there was line $i of a text that somebody had lying about." >>"$scratch/my.txt"
-    printf 'positive\tWhat a lovely day.\nnegative\tFine. It rained.\n' >>"$scratch/reviews.tsv"
+    printf 'positive\tWhat a lovely day, number %s.\nnegative\tFine. It rained %s times.\n' $i $i >>"$scratch/reviews.tsv"
     i=$((i + 1))
 done
 "$build/sluice" train tsa --data "$scratch/reviews.tsv" --label 1 --text 2 --output "$scratch/store/mood/1" \
@@ -109,6 +109,7 @@ sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_po
 while IFS= read -r line; do
     case $line in
     '= '*) expect "${line#= }" && continue ;;
+    *'sluice train --data'*) line="$line --overwrite" ;;
     *'sluice train'*) line="$(printf '%s' "$line" | sed 's/ --epochs [0-9]*//') $short --overwrite" ;;
     *'sluicectl bench'*) line="$line --seconds 0.2" ;;
     esac

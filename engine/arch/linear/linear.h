@@ -1,0 +1,62 @@
+/* linear.h - the parts of the linear classifier: n-grams, their table, and the two ops. */
+#pragma once
+
+#include "arch/arch.h"
+
+struct sl_linear_config {
+    int ngram_order; /* words of the longest n-grams */
+    int ngram_rows;  /* of the table of n-grams; 0: none */
+};
+
+SL_CONFIG_FITS(struct sl_linear_config);
+
+/* The pooled vectors of a text: a mean, and a mean weighted by word frequency. */
+enum { SL_LINEAR_VIEWS = 2, SL_LINEAR_ORDER_MAX = 3 };
+
+/* What a token of the vocabulary is to n-grams. */
+enum sl_token_role {
+    SL_TOKEN_SKIPPED,  /* punctuation and special tokens: no part of any n-gram */
+    SL_TOKEN_WORD,     /* begins a word */
+    SL_TOKEN_CONTINUES /* continues the word before it, as "##ing" does */
+};
+
+/* The parameters and buffers, for what fits them. */
+struct sl_linear {
+    struct sl_parameter *vectors;       /* vocab x width; NULL: no vectors */
+    struct sl_parameter *token_weights; /* views x vocab, in the means */
+    struct sl_parameter *roles;         /* 1 x vocab: enum sl_token_role */
+    struct sl_parameter *keys; /* 1 x rows: which n-gram a row belongs to, 0: any; or NULL */
+    struct sl_parameter *idf;  /* 1 x rows; 0: the n-gram is not counted */
+    struct sl_parameter *ngram_weights; /* rows x classes */
+    struct sl_parameter *bias;          /* 1 x classes */
+    struct sl_linear_layer classify;    /* of the pooled vectors */
+    int order;
+};
+
+/* -- n-grams ---------------------------------------------------------------------------------- */
+
+/* The n-grams of a text as hashes, shorter ones first: all words, then all bigrams, and so on.
+ * hashes: room for order times `count`. Returns how many there are; words: how many of them are
+ * words. Checkpoints depend on these hashes. */
+int sl_ngram_hashes(const struct sl_parameter *roles, int order, const int32_t *tokens, int count,
+                    uint64_t *hashes, int *words);
+
+/* The row of an n-gram; -1: it has none. A table without keys gives every n-gram its hashed row. */
+int sl_ngram_row(const struct sl_parameter *keys, uint64_t hash);
+/* Gives the n-gram a row of its own; -1: there is none left for it. */
+int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash);
+
+/* -- ops -------------------------------------------------------------------------------------- */
+
+/* For each sequence its views side by side, each v / |v| with v = sum over the tokens of weight_t
+ * vector_t; 0 where v is. Has no gradient. Result: sequences x (views width). */
+struct sl_tensor *sl_pooled_vectors(struct sl_tape *t, const struct sl_parameter *vectors,
+                                    const struct sl_parameter *token_weights);
+/* The same for one text. out: views x width floats. */
+void sl_pool_tokens(const struct sl_kernels *k, const struct sl_linear *m, const int32_t *tokens,
+                    int count, float *out);
+
+/* y_s = x_s + bias + sum over the n-grams f of sequence s: v_f weights_f, with v = u / |u| and u_f =
+ * (1 + log(occurrences of f)) idf_f. x: a row for each sequence, or NULL for 0. */
+struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
+                                      const struct sl_linear *m);

@@ -1,0 +1,76 @@
+/* ngrams.c - the n-grams of a text as hashes, and the table that gives them rows. */
+#include "arch/linear/linear.h"
+#include "base/random.h"
+
+enum {
+    PROBES = 32,  /* rows that an n-gram may have, from its hashed one on */
+    KEY_BITS = 24 /* of a key, which fp32 holds exactly */
+};
+
+static enum sl_token_role role_of(const struct sl_parameter *roles, int32_t token)
+{
+    float role = roles->data[token];
+    if (role < 0.5f)
+        return SL_TOKEN_SKIPPED;
+    return role < 1.5f ? SL_TOKEN_WORD : SL_TOKEN_CONTINUES;
+}
+
+/* A word is the hash of its pieces. */
+static int word_hashes(const struct sl_parameter *roles, const int32_t *tokens, int count,
+                       uint64_t *hashes)
+{
+    int words = 0;
+    bool open = false;
+    for (int i = 0; i < count; i++) {
+        enum sl_token_role role = role_of(roles, tokens[i]);
+        if (role == SL_TOKEN_CONTINUES && open)
+            hashes[words - 1] = sl_random_bits(hashes[words - 1], (uint64_t)tokens[i]);
+        else if (role != SL_TOKEN_SKIPPED)
+            hashes[words++] = sl_random_bits(0, (uint64_t)tokens[i]);
+        open = role != SL_TOKEN_SKIPPED;
+    }
+    return words;
+}
+
+int sl_ngram_hashes(const struct sl_parameter *roles, int order, const int32_t *tokens, int count,
+                    uint64_t *hashes, int *words)
+{
+    *words = word_hashes(roles, tokens, count, hashes);
+    int total = *words;
+    const uint64_t *shorter = hashes;
+    for (int n = 2; n <= order && *words >= n; n++) {
+        const uint64_t *next = hashes + total;
+        for (int i = 0; i + n <= *words; i++)
+            hashes[total++] = sl_random_bits(shorter[i], hashes[i + n - 1]);
+        shorter = next;
+    }
+    return total;
+}
+
+static float key_of(uint64_t hash)
+{
+    return (float)(1 + (hash >> 32) % ((1u << KEY_BITS) - 1));
+}
+
+/* The first row that is empty or the n-gram's own; -1: none of those that it may have. */
+int sl_ngram_row(const struct sl_parameter *keys, uint64_t hash)
+{
+    const uint32_t rows = (uint32_t)keys->cols;
+    const float key = key_of(hash);
+    uint32_t row = (uint32_t)hash % rows;
+    for (int probe = 0; probe < PROBES; probe++) {
+        float has = keys->data[row];
+        if (has < 0.5f || (has > key - 0.5f && has < key + 0.5f))
+            return (int)row;
+        row = row + 1 < rows ? row + 1 : 0;
+    }
+    return -1;
+}
+
+int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash)
+{
+    int row = sl_ngram_row(keys, hash);
+    if (row >= 0)
+        keys->data[row] = key_of(hash);
+    return row;
+}

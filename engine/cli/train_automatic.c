@@ -1,0 +1,143 @@
+/* train_automatic.c - see train_automatic.h. */
+#include "cli/train_automatic.h"
+
+#include "base/option_parser.h"
+#include "checkpoint/manifest.h"
+#include "cli/automatic_report.h"
+#include "cli/command.h"
+#include "cli/model_path.h"
+#include "train/data_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct arguments {
+    struct sl_data_sources sources;
+    const char *base, *out, *truncate, *isa;
+    bool overwrite, json;
+    int threads;
+};
+
+#define SOURCE(member) offsetof(struct arguments, sources.member)
+
+static const struct sl_option rows[] = {
+    {"data", "FILE", "labelled texts", SL_OPTION_STRING, SOURCE(data), 0, 0},
+    {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
+    SL_DATA_OPTIONS(SOURCE),
+    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING,
+     offsetof(struct arguments, truncate), 0, 0},
+    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING,
+     offsetof(struct arguments, base), 0, 0},
+    {"output", "DIR", "directory to publish to", SL_OPTION_STRING, offsetof(struct arguments, out),
+     0, 0},
+    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG, offsetof(struct arguments, overwrite),
+     0, 0},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
+
+bool train_is_automatic(int count, char **words)
+{
+    bool labelled = false;
+    for (int i = 0; i < count; i++)
+        labelled = labelled || strncmp(words[i], "--data", strlen("--data")) == 0;
+    return labelled && words[0][0] == '-';
+}
+
+void train_automatic_help(void)
+{
+    printf("\nWithout an architecture, a linear model is trained, whose recipe is chosen by\n"
+           "cross-validation:\n"
+           "  sluice train --data reviews.tsv --label 1 --text 2 --output models/reviews/1\n");
+}
+
+/* ---- the base -------------------------------------------------------------------------------- */
+
+/* Where this program's base is: installed, or in the source tree. */
+static const char *find_base(char path[SL_PATH_MAX])
+{
+    static const char *const places[] = {"../share/sluice/models/base/1", "../../models/base/1"};
+    char program[SL_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = NULL;
+    if (length > 0) {
+        program[length] = '\0';
+        slash = strrchr(program, '/');
+    }
+    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; i++) {
+        int bytes = (int)(slash + 1 - program);
+        int needed = snprintf(path, SL_PATH_MAX, "%.*s%s", bytes, program, places[i]);
+        if (needed < SL_PATH_MAX && model_path_check_input(path, NULL))
+            return path;
+    }
+    return NULL;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static bool check(const struct arguments *a, struct sl_err *err)
+{
+    if (!a->sources.data)
+        return sl_fail(err, SL_BAD_INPUT, "missing --data FILE: labelled texts");
+    if (!a->out)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "missing --output DIR: where to publish the model, <store>/<model>/<version>");
+    if (a->base && (a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--tokenizer, --vocab-size and --cased have no effect with --init-from: the "
+                       "vocabulary is that of the model");
+    return (!a->base || model_path_check_input(a->base, err)) &&
+           model_path_check_output(a->out, NULL, err) &&
+           (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
+}
+
+static bool publish(const struct arguments *a, const struct sl_linear_training *l,
+                    struct sl_err *err)
+{
+    struct automatic_report report;
+    if (!automatic_report_open(&report, l, err))
+        return false;
+    char *provenance = automatic_report_provenance(&report, a->sources.data, err);
+    bool ok = provenance && sl_linear_training_publish(l, a->out, provenance, err);
+    if (ok)
+        automatic_report_print(&report, a->out, a->json);
+    free(provenance);
+    automatic_report_close(&report);
+    return ok;
+}
+
+static bool train(struct sl_engine *engine, const struct arguments *a, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
+    const struct sl_linear_training_options options = {
+        .engine = engine,
+        .sources = a->sources,
+        .base = a->base ? a->base : (learns ? NULL : find_base(path))};
+    struct sl_linear_training l;
+    bool json = a->json;
+    if (!sl_linear_training_open(&l, &options, err))
+        return false;
+    automatic_report_texts(&l, json);
+    bool ok = sl_linear_training_run(&l, automatic_report_trial, &json, err) && publish(a, &l, err);
+    sl_linear_training_close(&l);
+    return ok;
+}
+
+bool train_automatic(int count, char **words, struct sl_err *err)
+{
+    struct arguments a = {0};
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}}};
+    if (!sl_options_parse(&parser, count, words, err))
+        return sl_wrap(err, "without an architecture");
+    if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
+        return false;
+    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    if (!engine)
+        return false;
+    bool ok = train(engine, &a, err);
+    sl_engine_destroy(engine);
+    return ok;
+}

@@ -1,0 +1,349 @@
+/* linear_search.c - fits every recipe on the folds, and chooses one.
+ *
+ * The grid is searched one axis at a time: n-grams alone, word vectors alone, then both together. */
+#include "train/linear_search.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLDS = 5, FOLDS_MANY = 3, TEXTS_MANY = 3000, TEXTS_VERY_MANY = 8000 };
+
+static const double tolerance = 1e-4;
+
+struct search {
+    const struct sl_linear_search_options *options;
+    struct sl_linear_search *out;
+    struct sl_linear_recipe recipe; /* under trial */
+    int classes;
+    int32_t *labels;
+    float *logits; /* texts x classes, out of fold */
+    struct sl_err errs[FOLDS];
+    bool ok[FOLDS];
+};
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+/* A text's place: texts are sorted by label, then equal ones together, in a random order. */
+struct place {
+    int32_t label, text;
+    uint64_t hash;
+};
+
+static uint64_t hash_text(const struct sl_dataset *set, int text)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(set, text, &count);
+    uint64_t hash = sl_random_key(0, "folds");
+    for (int i = 0; i < count; i++)
+        hash = sl_random_bits(hash, (uint64_t)ids[i]);
+    return hash;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->label != y->label)
+        return x->label < y->label ? -1 : 1;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->text > y->text) - (x->text < y->text);
+}
+
+static bool divide(struct sl_linear_search *out, const struct sl_dataset *set, struct sl_err *err)
+{
+    struct place *places = malloc((size_t)set->count * sizeof *places);
+    out->fold = calloc((size_t)set->count, sizeof *out->fold);
+    out->folds = set->count > TEXTS_MANY && set->count <= TEXTS_VERY_MANY ? FOLDS_MANY : FOLDS;
+    out->folds_predicted = set->count > TEXTS_VERY_MANY ? 1 : out->folds;
+    if (!places || !out->fold) {
+        free(places);
+        return sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
+    }
+    for (int i = 0; i < set->count; i++)
+        places[i] = (struct place){set->examples[i].label, i, hash_text(set, i)};
+    qsort(places, (size_t)set->count, sizeof *places, compare_places);
+    for (int i = 0, next = 0; i < set->count; i++) {
+        bool same = i > 0 && places[i].hash == places[i - 1].hash;
+        out->fold[places[i].text] =
+            same ? out->fold[places[i - 1].text] : (int32_t)(next++ % out->folds);
+    }
+    free(places);
+    return true;
+}
+
+bool sl_linear_search_has(const struct sl_linear_search *search, int text)
+{
+    return search->fold[text] < search->folds_predicted;
+}
+
+/* ---- one fold -------------------------------------------------------------------------------- */
+
+static int rows_without(const struct sl_linear_search *out, int texts, int fold, int32_t *rows)
+{
+    int count = 0;
+    for (int i = 0; i < texts; i++)
+        if (out->fold[i] != fold)
+            rows[count++] = i;
+    return count;
+}
+
+static bool predict(const struct search *s, int fold, struct sl_logistic_problem *p,
+                    struct sl_err *err)
+{
+    struct sl_logistic_weights w;
+    if (!sl_logistic_weights_open(&w, p, err))
+        return false;
+    bool ok = sl_logistic_fit(p, &w, err);
+    for (int i = 0; ok && i < s->options->features->texts; i++)
+        if (s->out->fold[i] == fold)
+            sl_logistic_logits(p, &w, i, s->logits + (size_t)i * (size_t)s->classes);
+    sl_logistic_weights_close(&w);
+    return ok;
+}
+
+static bool try_fold(const struct search *s, int fold, struct sl_err *err)
+{
+    const struct sl_text_features *f = s->options->features;
+    float *idf = malloc(((size_t)f->ngrams + 1) * sizeof *idf);
+    float *value = malloc(((size_t)f->first[f->texts] + 1) * sizeof *value);
+    int32_t *rows = malloc((size_t)f->texts * sizeof *rows);
+    bool ok = (idf && value && rows) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
+    if (ok) {
+        int count = rows_without(s->out, f->texts, fold, rows);
+        sl_text_features_idf(f, rows, count, s->recipe.order, idf);
+        sl_text_features_weigh(f, idf, value);
+        struct sl_text_matrix x = sl_text_features_matrix(f, value);
+        struct sl_logistic_problem p = {.kernels = s->options->engine->kernels,
+                                        .x = &x,
+                                        .labels = s->labels,
+                                        .rows = rows,
+                                        .count = count,
+                                        .classes = s->classes,
+                                        .sparse_c = s->recipe.sparse_c,
+                                        .dense_c = s->recipe.dense_c,
+                                        .tolerance = tolerance};
+        ok = predict(s, fold, &p, err);
+    }
+    free(idf);
+    free(value);
+    free(rows);
+    return ok;
+}
+
+static void try_folds(void *ctx, int first, int last, int worker)
+{
+    struct search *s = ctx;
+    (void)worker;
+    for (int fold = first; fold < last; fold++)
+        s->ok[fold] = try_fold(s, fold, &s->errs[fold]);
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* p = softmax(logits / temperature); returns -log p_label. */
+static double soften(const float *logits, int classes, double temperature, int label, float *p)
+{
+    double top = -HUGE_VAL, total = 0.0;
+    for (int c = 0; c < classes; c++)
+        top = fmax(top, (double)logits[c]);
+    for (int c = 0; c < classes; c++)
+        total += exp(((double)logits[c] - top) / temperature);
+    for (int c = 0; p && c < classes; c++)
+        p[c] = (float)(exp(((double)logits[c] - top) / temperature) / total);
+    return log(total) - ((double)logits[label] - top) / temperature;
+}
+
+static double mean_loss(const struct search *s, double temperature)
+{
+    double sum = 0.0;
+    int count = 0;
+    for (int i = 0; i < s->options->features->texts; i++) {
+        if (!sl_linear_search_has(s->out, i))
+            continue;
+        sum += soften(s->logits + (size_t)i * (size_t)s->classes, s->classes, temperature,
+                      s->labels[i], NULL);
+        count++;
+    }
+    return sum / count;
+}
+
+/* Golden-section search for the logarithm of the temperature. */
+static double best_temperature(const struct search *s)
+{
+    const double ratio = 0.618033988749895;
+    double low = -4.0, high = 3.0;
+    double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    double at_a = mean_loss(s, exp(a)), at_b = mean_loss(s, exp(b));
+    while (high - low > 0.02) {
+        if (at_a < at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            a = high - ratio * (high - low);
+            at_a = mean_loss(s, exp(a));
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            b = low + ratio * (high - low);
+            at_b = mean_loss(s, exp(b));
+        }
+    }
+    return exp(0.5 * (low + high));
+}
+
+static double accuracy_of(const struct search *s)
+{
+    int right = 0, count = 0;
+    for (int i = 0; i < s->options->features->texts; i++) {
+        const float *z = s->logits + (size_t)i * (size_t)s->classes;
+        int best = 0;
+        if (!sl_linear_search_has(s->out, i))
+            continue;
+        for (int c = 1; c < s->classes; c++)
+            best = z[c] > z[best] ? c : best;
+        right += best == s->labels[i];
+        count++;
+    }
+    return (double)right / count;
+}
+
+/* Half of the loss counts as accuracy does: it is less noisy where texts are few. */
+static double merit(const struct sl_linear_trial *trial)
+{
+    return trial->accuracy - 0.1 * trial->loss;
+}
+
+static void keep(struct search *s, const struct sl_linear_trial *trial)
+{
+    struct sl_linear_search *out = s->out;
+    out->trials[out->count] = *trial;
+    if (out->count == 0 || merit(trial) > merit(&out->trials[out->best])) {
+        out->best = out->count;
+        for (int i = 0; i < s->options->features->texts; i++)
+            if (sl_linear_search_has(out, i))
+                (void)soften(s->logits + (size_t)i * (size_t)s->classes, s->classes,
+                             trial->temperature, s->labels[i],
+                             out->probabilities + (size_t)i * (size_t)s->classes);
+    }
+    out->count++;
+}
+
+/* Returns its number among the trials, -1 on failure. */
+static int try_recipe(struct search *s, struct sl_linear_recipe recipe, struct sl_err *err)
+{
+    double begun = sl_now_seconds();
+    s->recipe = recipe;
+    sl_parallel_for(s->options->engine->pool, s->out->folds_predicted, 1, try_folds, s);
+    for (int fold = 0; fold < s->out->folds_predicted; fold++)
+        if (!s->ok[fold]) {
+            *err = s->errs[fold];
+            return -1;
+        }
+    struct sl_linear_trial trial = {.recipe = recipe, .accuracy = accuracy_of(s)};
+    trial.temperature = best_temperature(s);
+    trial.loss = mean_loss(s, trial.temperature);
+    trial.seconds = sl_now_seconds() - begun;
+    keep(s, &trial);
+    if (s->options->report)
+        s->options->report(s->options->context, s->out);
+    return s->out->count - 1;
+}
+
+/* ---- the grid -------------------------------------------------------------------------------- */
+
+/* Tries recipes; *best becomes the best of them. */
+static bool try_all(struct search *s, const struct sl_linear_recipe *recipes, int count,
+                    struct sl_linear_recipe *best, struct sl_err *err)
+{
+    int chosen = -1;
+    for (int i = 0; i < count; i++) {
+        int trial = try_recipe(s, recipes[i], err);
+        if (trial < 0)
+            return false;
+        if (chosen < 0 || merit(&s->out->trials[trial]) > merit(&s->out->trials[chosen]))
+            chosen = trial;
+    }
+    *best = s->out->trials[chosen].recipe;
+    return true;
+}
+
+enum { GRID_MAX = 8 };
+
+static bool search_ngrams(struct search *s, struct sl_linear_recipe *best, struct sl_err *err)
+{
+    static const struct sl_linear_recipe grid[] = {
+        {.order = 1, .sparse_c = 10.0f},
+        {.order = 1, .sparse_c = 100.0f},
+        {.order = 2, .sparse_c = 10.0f},
+        {.order = 2, .sparse_c = 100.0f},
+    };
+
+    return try_all(s, grid, sizeof grid / sizeof grid[0], best, err);
+}
+
+static bool search_vectors(struct search *s, struct sl_linear_recipe *best, struct sl_err *err)
+{
+    static const struct sl_linear_recipe grid[] = {{.order = 1, .dense_c = 1.0f},
+                                                   {.order = 1, .dense_c = 10.0f},
+                                                   {.order = 1, .dense_c = 60.0f}};
+
+    return try_all(s, grid, sizeof grid / sizeof grid[0], best, err);
+}
+
+static bool search_both(struct search *s, const struct sl_linear_recipe *ngrams,
+                        const struct sl_linear_recipe *vectors, struct sl_err *err)
+{
+    static const float scales[][2] = {
+        {1.0f, 1.0f}, {1.0f, 0.3f}, {1.0f, 0.1f}, {1.0f, 0.03f}, {0.1f, 1.0f}};
+    struct sl_linear_recipe grid[GRID_MAX], best;
+    int count = 0;
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
+        grid[count++] = (struct sl_linear_recipe){.order = ngrams->order,
+                                                  .sparse_c = scales[i][0] * ngrams->sparse_c,
+                                                  .dense_c = scales[i][1] * vectors->dense_c};
+    return try_all(s, grid, count, &best, err);
+}
+
+static bool search_grid(struct search *s, struct sl_err *err)
+{
+    struct sl_linear_recipe ngrams, vectors;
+    if (!search_ngrams(s, &ngrams, err))
+        return false;
+    return s->options->features->dense_cols == 0 ||
+           (search_vectors(s, &vectors, err) && search_both(s, &ngrams, &vectors, err));
+}
+
+bool sl_linear_search_run(struct sl_linear_search *search,
+                          const struct sl_linear_search_options *options, struct sl_err *err)
+{
+    const struct sl_dataset *set = options->set;
+    size_t texts = (size_t)set->count, classes = (size_t)set->labels.count;
+    struct search s = {.options = options, .out = search, .classes = set->labels.count};
+    *search = (struct sl_linear_search){0};
+    s.labels = calloc(texts, sizeof *s.labels);
+    s.logits = calloc(texts * classes, sizeof *s.logits);
+    search->probabilities = calloc(texts * classes, sizeof *search->probabilities);
+    bool ok = (s.labels && s.logits && search->probabilities) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
+    for (size_t i = 0; ok && i < texts; i++)
+        s.labels[i] = set->examples[i].label;
+    ok = ok && divide(search, set, err) && search_grid(&s, err);
+    free(s.labels);
+    free(s.logits);
+    if (!ok)
+        sl_linear_search_close(search);
+    return ok;
+}
+
+void sl_linear_search_close(struct sl_linear_search *search)
+{
+    free(search->fold);
+    free(search->probabilities);
+    *search = (struct sl_linear_search){0};
+}

@@ -1,0 +1,50 @@
+/* linear_search.h - which features and how much regularization: cross-validation over a few recipes.
+ *
+ * Texts are divided into folds, each label's evenly and equal texts together. A recipe is fitted on
+ * all folds but one and predicts that one, in turn. So every text has a prediction by a model that
+ * has not seen it: accuracy, temperature and calibration come from these predictions. With many
+ * texts only the first fold is predicted. */
+#pragma once
+
+#include "train/text_features.h"
+
+struct sl_linear_recipe {
+    int order;      /* words of the longest n-grams */
+    float sparse_c; /* C of n-grams; 0: none */
+    float dense_c;  /* C of word vectors; 0: none */
+};
+
+/* A recipe that was tried. Its temperature minimizes the loss of the predictions. */
+struct sl_linear_trial {
+    struct sl_linear_recipe recipe;
+    double accuracy, loss, temperature, seconds;
+};
+
+enum { SL_LINEAR_TRIALS_MAX = 32 };
+
+struct sl_linear_search {
+    struct sl_linear_trial trials[SL_LINEAR_TRIALS_MAX];
+    int count, best; /* number of trials; the chosen one */
+    int folds, folds_predicted;
+    int32_t *fold; /* of each text */
+    /* Of the best recipe: texts x classes, with temperature; undefined for texts in folds that were
+     * not predicted. */
+    float *probabilities;
+};
+
+struct sl_linear_search_options {
+    struct sl_engine *engine;
+    const struct sl_text_features *features;
+    const struct sl_dataset *set; /* the same texts; still has them */
+    /* After each trial; may be NULL. */
+    void (*report)(void *context, const struct sl_linear_search *search);
+    void *context;
+};
+
+bool sl_linear_search_run(struct sl_linear_search *search,
+                          const struct sl_linear_search_options *options, struct sl_err *err)
+    SL_MUST_CHECK;
+void sl_linear_search_close(struct sl_linear_search *search); /* a zeroed one is fine */
+
+/* Whether a text was predicted. */
+bool sl_linear_search_has(const struct sl_linear_search *search, int text);

@@ -1,0 +1,406 @@
+/* linear_training.c - the linear classifier from a file of texts to a published model. */
+#include "train/linear_training.h"
+
+#include "base/utf8.h"
+#include "checkpoint/checkpoint.h"
+#include "tokenizer/normalizer.h"
+#include "train/word_vectors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VOCAB_MAX = 200000, /* words of a vocabulary learnt from the texts */
+    ORDER_MAX = 2,      /* words of the longest n-grams that are tried */
+    SAMPLE_TEXTS = 500, /* to see whether a base knows the language */
+    SAMPLE_TOKENS = 256 /* of each */
+};
+
+static const double final_tolerance = 1e-6;
+
+/* ---- what tokens are ------------------------------------------------------------------------- */
+
+static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
+{
+    for (int i = 0; i < SL_SPECIALS; i++)
+        if (tokens->special[i] == id)
+            return true;
+    return false;
+}
+
+static enum sl_token_role role_of(const struct sl_tokenizer *tokens, int32_t id)
+{
+    const char *prefix = tokens->kind->continuation_prefix;
+    const struct sl_piece *piece = &tokens->pieces[id];
+    size_t at = 0;
+    uint32_t point = 0;
+    if (is_special(tokens, id))
+        return id == tokens->special[SL_SPECIAL_UNKNOWN] ? SL_TOKEN_WORD : SL_TOKEN_SKIPPED;
+    if (prefix && piece->bytes > strlen(prefix) && memcmp(piece->text, prefix, strlen(prefix)) == 0)
+        return SL_TOKEN_CONTINUES;
+    if (!sl_utf8_next(piece->text, piece->bytes, &at, &point))
+        return SL_TOKEN_WORD;
+    return sl_codepoint_kind(point) == SL_CODEPOINT_PUNCTUATION ? SL_TOKEN_SKIPPED : SL_TOKEN_WORD;
+}
+
+static void set_roles(struct sl_linear *m, const struct sl_tokenizer *tokens)
+{
+    for (int32_t id = 0; id < m->roles->cols; id++)
+        m->roles->data[id] = (float)role_of(tokens, id);
+}
+
+/* Special tokens do not count; others as the base says, or all the same. */
+static void set_weights(struct sl_linear *m, const struct sl_tokenizer *tokens)
+{
+    for (int32_t id = 0; m->token_weights && id < m->token_weights->cols; id++)
+        for (int view = 0; view < SL_LINEAR_VIEWS; view++)
+            if (is_special(tokens, id))
+                m->token_weights->data[view * m->token_weights->cols + id] = 0.0f;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static struct sl_config config_of(const struct sl_tokenizer *tokens, int width)
+{
+    struct sl_config config;
+    sl_config_set_defaults(sl_arch_find("linear"), &config);
+    config.task = SL_TASK_PRETRAINING;
+    config.vocab = sl_tokenizer_size(tokens);
+    config.padding_token = 1 + sl_tokenizer_special(tokens, SL_SPECIAL_PAD);
+    config.width = width;
+    return config;
+}
+
+static struct sl_model *base_create(struct sl_engine *engine, const struct sl_tokenizer *tokens,
+                                    int width, struct sl_err *err)
+{
+    struct sl_config config = config_of(tokens, width);
+    const struct sl_arch *arch = sl_arch_find("linear");
+    struct sl_model *base =
+        sl_config_check(arch, &config, err) ? sl_model_create(engine, arch, &config, err) : NULL;
+    if (base) {
+        sl_model_initialize(base, 0);
+        set_roles(base->self, tokens);
+    }
+    return base;
+}
+
+static bool open_base(struct sl_linear_training *l, const char *directory, struct sl_err *err)
+{
+    struct sl_checkpoint start;
+    if (!sl_checkpoint_open(&start, directory, err))
+        return false;
+    l->tokens = start.tokens;
+    start.tokens = NULL;
+    l->base = base_create(l->engine, l->tokens, start.model_config.hyper.width, err);
+    bool ok = l->base && (sl_checkpoint_load_matching(&start, l->base->state_dict,
+                                                      l->base->state_dict_count, err) ||
+                          sl_wrap(err, "begin from '%s'", directory));
+    sl_checkpoint_close(&start);
+    if (ok) {
+        set_roles(l->base->self, l->tokens);
+        set_weights(l->base->self, l->tokens);
+    }
+    return ok;
+}
+
+static bool open_texts(struct sl_linear_training *l, const struct sl_data_sources *s,
+                       struct sl_err *err)
+{
+    struct sl_labels listed = {0};
+    bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
+              sl_dataset_open(&l->set, s->data, &s->columns, s->labels ? &listed : NULL, err);
+    sl_labels_release(&listed);
+    return ok;
+}
+
+/* Without a base, the vocabulary is that of the texts, and there are no word vectors. */
+static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sources *s,
+                        struct sl_err *err)
+{
+    const struct sl_tokenizer_options how = {.kind = s->tokenizer ? s->tokenizer : "words",
+                                             .size = s->vocabulary_size ? s->vocabulary_size
+                                                                        : VOCAB_MAX,
+                                             .lower = !s->cased};
+    if (l->base)
+        return true;
+    l->tokens = sl_tokenizer_train(&how, l->set.text, l->set.text_bytes, err);
+    l->base = l->tokens ? base_create(l->engine, l->tokens, 0, err) : NULL;
+    return l->base;
+}
+
+/* Counts the tokens of a text that the vocabulary does not know, and all. */
+static bool count_unknown(const struct sl_linear_training *l, int text, int32_t *ids,
+                          long counts[2], struct sl_err *err)
+{
+    struct sl_encoding job = {.unknown = SL_UNKNOWN_REPLACE, .ids = ids, .capacity = SAMPLE_TOKENS};
+    job.text = sl_dataset_text(&l->set, text, &job.bytes);
+    long count = sl_tokenizer_tokenize(l->tokens, &job, err);
+    for (long i = 0; i < count && i < SAMPLE_TOKENS; i++)
+        counts[0] += ids[i] == l->tokens->special[SL_SPECIAL_UNKNOWN];
+    counts[1] += count < SAMPLE_TOKENS ? count : SAMPLE_TOKENS;
+    return count >= 0;
+}
+
+/* A base knows its language only: where it does not know every twentieth token, it is not used. */
+static bool leave_foreign_base(struct sl_linear_training *l, struct sl_err *err)
+{
+    long counts[2] = {0};
+    int32_t ids[SAMPLE_TOKENS];
+    int step = 1 + l->set.count / SAMPLE_TEXTS;
+    for (int i = 0; l->base && i < l->set.count; i += step)
+        if (!count_unknown(l, i, ids, counts, err))
+            return false;
+    if (!l->base || 20 * counts[0] <= counts[1])
+        return true;
+    sl_model_close(l->base);
+    sl_tokenizer_destroy(l->tokens);
+    l->base = NULL;
+    l->tokens = NULL;
+    return true;
+}
+
+bool sl_linear_training_open(struct sl_linear_training *l,
+                             const struct sl_linear_training_options *options, struct sl_err *err)
+{
+    *l = (struct sl_linear_training){.engine = options->engine};
+    const struct sl_data_sources *s = &options->sources;
+    bool ok = open_texts(l, s, err) && (!options->base || open_base(l, options->base, err)) &&
+              leave_foreign_base(l, err) && open_tokens(l, s, err);
+    if (ok && s->truncation != SL_TRUNCATE_DEFAULT)
+        l->tokens->truncation_side = s->truncation;
+    const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,
+                                                 .truncation = s->truncation,
+                                                 .unknown = SL_UNKNOWN_REPLACE};
+    ok = ok && sl_dataset_encode(&l->set, l->tokens, &encoding, err);
+    if (!ok)
+        sl_linear_training_close(l);
+    return ok;
+}
+
+void sl_linear_training_close(struct sl_linear_training *l)
+{
+    sl_linear_search_close(&l->search);
+    sl_text_features_close(&l->features);
+    sl_dataset_close(&l->set);
+    sl_tokenizer_destroy(l->tokens);
+    sl_model_close(l->base);
+    sl_model_close(l->model);
+    *l = (struct sl_linear_training){0};
+}
+
+/* ---- the final fit --------------------------------------------------------------------------- */
+
+static struct sl_config final_config(const struct sl_linear_training *l,
+                                     const struct sl_linear_recipe *recipe, const float *idf)
+{
+    struct sl_config config = l->base->config;
+    struct sl_linear_config own = {.ngram_order = recipe->order};
+    int ngrams = 0;
+    for (int i = 0; i < l->features.ngrams && recipe->sparse_c > 0.0f; i++)
+        ngrams += idf[i] > 0.0f;
+    config.task = SL_TASK_CLASSIFICATION;
+    config.classes = l->set.labels.count;
+    config.width = recipe->dense_c > 0.0f ? config.width : 0;
+    own.ngram_rows = 2 * ngrams; /* half full: an n-gram finds a row near its own */
+    memcpy(config.own, &own, sizeof own);
+    return config;
+}
+
+static void copy(struct sl_parameter *to, const struct sl_parameter *from)
+{
+    if (to && from)
+        memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
+}
+
+/* Rows of the table for the n-grams; an n-gram for which there is none is left out. */
+static void set_ngrams(struct sl_linear *m, const struct sl_text_features *f, const float *idf,
+                       const float *weights, float scale)
+{
+    const int classes = m->bias->cols;
+    if (!m->keys)
+        return;
+    memset(m->idf->data, 0, sl_parameter_floats(m->idf) * sizeof *m->idf->data);
+    for (int i = 0; i < f->ngrams; i++) {
+        int row = idf[i] > 0.0f ? sl_ngram_insert(m->keys, f->hash[i]) : -1;
+        if (row < 0)
+            continue;
+        m->idf->data[row] = idf[i];
+        for (int c = 0; c < classes; c++)
+            m->ngram_weights->data[(size_t)row * (size_t)classes + (size_t)c] =
+                scale * weights[(size_t)i * (size_t)classes + (size_t)c];
+    }
+}
+
+static bool set_labels(struct sl_model *model, const struct sl_labels *labels, struct sl_err *err)
+{
+    model->labels = calloc((size_t)labels->count, sizeof *model->labels);
+    bool ok = model->labels;
+    for (int i = 0; ok && i < labels->count; i++)
+        ok = (model->labels[i] = strdup(labels->list[i].name)) != NULL;
+    return ok || sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+}
+
+/* Dividing all weights by the temperature divides the logits by it. */
+static bool set_model(struct sl_linear_training *l, const struct sl_logistic_weights *w,
+                      const float *idf, double temperature, struct sl_err *err)
+{
+    const struct sl_linear_trial *trial = &l->search.trials[l->search.best];
+    struct sl_config config = final_config(l, &trial->recipe, idf);
+    const struct sl_arch *arch = l->base->arch;
+    if (!sl_config_check(arch, &config, err))
+        return false;
+    l->model = sl_model_create(l->engine, arch, &config, err);
+    if (!l->model)
+        return false;
+    sl_model_initialize(l->model, 0);
+    struct sl_linear *m = l->model->self;
+    const struct sl_linear *base = l->base->self;
+    const float scale = (float)(1.0 / temperature);
+    copy(m->roles, base->roles);
+    copy(m->vectors, base->vectors);
+    copy(m->token_weights, base->token_weights);
+    for (int c = 0; c < config.classes; c++)
+        m->bias->data[c] = scale * w->bias[c];
+    if (m->vectors)
+        for (size_t i = 0; i < sl_parameter_floats(m->classify.weight); i++)
+            m->classify.weight->data[i] = scale * w->dense[i];
+    set_ngrams(m, &l->features, idf, w->sparse, scale);
+    sl_model_pack(l->model);
+    return set_labels(l->model, &l->set.labels, err);
+}
+
+/* Memory of the final fit. */
+struct fit {
+    float *idf, *value;
+    int32_t *rows, *labels;
+};
+
+static bool fit_open(struct fit *fit, const struct sl_text_features *f, struct sl_err *err)
+{
+    size_t texts = (size_t)f->texts;
+    fit->idf = malloc(((size_t)f->ngrams + 1) * sizeof *fit->idf);
+    fit->value = malloc(((size_t)f->first[f->texts] + 1) * sizeof *fit->value);
+    fit->rows = malloc(texts * sizeof *fit->rows);
+    fit->labels = malloc(texts * sizeof *fit->labels);
+    return (fit->idf && fit->value && fit->rows && fit->labels) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
+}
+
+static void fit_close(struct fit *fit)
+{
+    free(fit->idf);
+    free(fit->value);
+    free(fit->rows);
+    free(fit->labels);
+}
+
+static bool fit_all(struct sl_linear_training *l, struct fit *fit, struct sl_err *err)
+{
+    const struct sl_text_features *f = &l->features;
+    const struct sl_linear_trial *trial = &l->search.trials[l->search.best];
+    for (int i = 0; i < f->texts; i++) {
+        fit->rows[i] = i;
+        fit->labels[i] = l->set.examples[i].label;
+    }
+    sl_text_features_idf(f, fit->rows, f->texts, trial->recipe.order, fit->idf);
+    sl_text_features_weigh(f, fit->idf, fit->value);
+    struct sl_text_matrix x = sl_text_features_matrix(f, fit->value);
+    struct sl_logistic_problem p = {.kernels = l->engine->kernels,
+                                    .x = &x,
+                                    .labels = fit->labels,
+                                    .rows = fit->rows,
+                                    .count = f->texts,
+                                    .classes = l->set.labels.count,
+                                    .sparse_c = trial->recipe.sparse_c,
+                                    .dense_c = trial->recipe.dense_c,
+                                    .tolerance = final_tolerance};
+    struct sl_logistic_weights w;
+    if (!sl_logistic_weights_open(&w, &p, err))
+        return false;
+    bool ok = sl_logistic_fit(&p, &w, err) && set_model(l, &w, fit->idf, trial->temperature, err);
+    sl_logistic_weights_close(&w);
+    return ok;
+}
+
+bool sl_linear_training_run(struct sl_linear_training *l,
+                            void (*report)(void *context, const struct sl_linear_search *search),
+                            void *context, struct sl_err *err)
+{
+    const struct sl_linear_search_options options = {.engine = l->engine,
+                                                     .features = &l->features,
+                                                     .set = &l->set,
+                                                     .report = report,
+                                                     .context = context};
+    struct fit fit = {0};
+    if (!sl_text_features_open(&l->features, l->engine, l->base->self, ORDER_MAX, &l->set, err) ||
+        !sl_linear_search_run(&l->search, &options, err))
+        return false;
+    bool ok = fit_open(&fit, &l->features, err) && fit_all(l, &fit, err);
+    fit_close(&fit);
+    return ok;
+}
+
+/* ---- publishing ------------------------------------------------------------------------------ */
+
+static bool write_model(const char *directory, const struct sl_model *model,
+                        const struct sl_tokenizer *tokens, const char *training, struct sl_err *err)
+{
+    char *copy_of = strdup(training);
+    struct sl_model_config config = {.arch = model->arch,
+                                     .hyper = model->config,
+                                     .policy = sl_policy_defaults(model->arch),
+                                     .labels = model->labels,
+                                     .tokenizer = sl_tokenizer_kind(tokens),
+                                     .training = copy_of};
+    struct sl_checkpoint_parts parts = {.model_config = &config,
+                                        .tokens = tokens,
+                                        .parameters = model->state_dict,
+                                        .count = model->state_dict_count,
+                                        .bf16 = true};
+    bool ok = copy_of ? sl_checkpoint_write(directory, &parts, err)
+                      : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+    free(copy_of);
+    return ok || sl_wrap(err, "publish");
+}
+
+bool sl_linear_training_publish(const struct sl_linear_training *l, const char *directory,
+                                const char *training, struct sl_err *err)
+{
+    return write_model(directory, l->model, l->tokens, training, err);
+}
+
+/* ---- a base ---------------------------------------------------------------------------------- */
+
+/* Smooth inverse frequency, a / (a + p(t)): Arora et al. 2017. */
+static bool set_frequencies(struct sl_linear *m, const struct sl_documents *documents,
+                            struct sl_err *err)
+{
+    const double a = 1e-3;
+    const int vocab = m->token_weights->cols;
+    int64_t *times = calloc((size_t)vocab, sizeof *times);
+    if (!times)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
+    for (int64_t i = 0; i < documents->count; i++)
+        times[documents->ids[i]]++;
+    for (int i = 0; i < vocab; i++)
+        m->token_weights->data[vocab + i] =
+            (float)(a / (a + (double)times[i] / (double)documents->count));
+    free(times);
+    return true;
+}
+
+bool sl_linear_base_write(const char *directory, const struct sl_linear_base_options *o,
+                          struct sl_err *err)
+{
+    struct sl_model *base = base_create(o->engine, o->tokens, o->width, err);
+    struct sl_linear *m = base ? base->self : NULL;
+    bool ok = m && sl_word_vectors_apply(o->vectors, o->tokens, m->vectors, err) &&
+              set_frequencies(m, o->documents, err);
+    if (ok)
+        set_weights(m, o->tokens);
+    ok = ok && write_model(directory, base, o->tokens, "{}", err);
+    sl_model_close(base);
+    return ok;
+}

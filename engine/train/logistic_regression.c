@@ -1,0 +1,314 @@
+/* logistic_regression.c - L-BFGS on the coefficients of the texts.
+ *
+ * With K = C_s S S^T + C_d D D^T + C_b, the logits of the texts are Z = K A, the objective is
+ *     F(A) = sum_i -log softmax(Z_i)_label + <A, Z> / 2,   its gradient in the metric of K is
+ *     G = softmax(Z) - onehot(labels) + A
+ * and inner products are <U, V>_K = <U, K V>. Each vector is kept with its product by K, so an
+ * iteration takes one product, and a line search none. */
+#include "train/logistic_regression.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8 };
+
+/* A vector of the solver, count x classes, and its product by K. */
+struct vector {
+    float *a, *z;
+};
+
+struct solver {
+    const struct sl_logistic_problem *p;
+    struct sl_logistic_weights *w; /* scratch of the product */
+    int size;                      /* count x classes */
+    struct vector x, gradient, direction, change[HISTORY], slope[HISTORY];
+    double curvature[HISTORY];
+    int pairs; /* number of pairs seen */
+    float *memory;
+};
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+bool sl_logistic_weights_open(struct sl_logistic_weights *w, const struct sl_logistic_problem *p,
+                              struct sl_err *err)
+{
+    size_t classes = (size_t)p->classes;
+    w->sparse = calloc((size_t)p->x->sparse_cols * classes + 1, sizeof *w->sparse);
+    w->dense = calloc((size_t)p->x->dense_cols * classes + 1, sizeof *w->dense);
+    w->bias = calloc(classes, sizeof *w->bias);
+    if (w->sparse && w->dense && w->bias)
+        return true;
+    sl_logistic_weights_close(w);
+    return sl_fail(err, SL_NO_MEMORY, "no memory for the weights of %d n-grams and %d classes",
+                   p->x->sparse_cols, p->classes);
+}
+
+void sl_logistic_weights_close(struct sl_logistic_weights *w)
+{
+    free(w->sparse);
+    free(w->dense);
+    free(w->bias);
+    *w = (struct sl_logistic_weights){0};
+}
+
+/* As strong as the larger of the two others. */
+static float bias_c(const struct sl_logistic_problem *p)
+{
+    return fmaxf(p->sparse_c, p->dense_c);
+}
+
+static void clear(const struct sl_logistic_problem *p, struct sl_logistic_weights *w)
+{
+    size_t classes = (size_t)p->classes;
+    memset(w->sparse, 0, (size_t)p->x->sparse_cols * classes * sizeof *w->sparse);
+    memset(w->dense, 0, (size_t)p->x->dense_cols * classes * sizeof *w->dense);
+    memset(w->bias, 0, classes * sizeof *w->bias);
+}
+
+/* Adds coefficients times the features of a text. */
+static void add_text(const struct sl_logistic_problem *p, struct sl_logistic_weights *w, int text,
+                     const float *a)
+{
+    const struct sl_text_matrix *x = p->x;
+    const int classes = p->classes;
+    for (int64_t i = x->first[text]; p->sparse_c > 0.0f && i < x->first[text + 1]; i++) {
+        float *row = w->sparse + (size_t)x->index[i] * (size_t)classes;
+        const float value = p->sparse_c * x->value[i];
+        for (int c = 0; c < classes; c++)
+            row[c] += value * a[c];
+    }
+    const float *dense = x->dense + (size_t)text * (size_t)x->dense_cols;
+    for (int c = 0; p->dense_c > 0.0f && c < classes; c++)
+        p->kernels->axpy(w->dense + (size_t)c * (size_t)x->dense_cols, p->dense_c * a[c], dense,
+                         x->dense_cols);
+    for (int c = 0; c < classes; c++)
+        w->bias[c] += bias_c(p) * a[c];
+}
+
+/* The weights that coefficients stand for. */
+static void weights_of(const struct sl_logistic_problem *p, const float *a,
+                       struct sl_logistic_weights *w)
+{
+    clear(p, w);
+    for (int i = 0; i < p->count; i++)
+        add_text(p, w, p->rows[i], a + (size_t)i * (size_t)p->classes);
+}
+
+void sl_logistic_logits(const struct sl_logistic_problem *p, const struct sl_logistic_weights *w,
+                        int text, float *logits)
+{
+    const struct sl_text_matrix *x = p->x;
+    const int classes = p->classes;
+    memcpy(logits, w->bias, (size_t)classes * sizeof *logits);
+    for (int64_t i = x->first[text]; p->sparse_c > 0.0f && i < x->first[text + 1]; i++) {
+        const float *row = w->sparse + (size_t)x->index[i] * (size_t)classes;
+        for (int c = 0; c < classes; c++)
+            logits[c] += x->value[i] * row[c];
+    }
+    const float *dense = x->dense + (size_t)text * (size_t)x->dense_cols;
+    for (int c = 0; p->dense_c > 0.0f && c < classes; c++)
+        logits[c] +=
+            p->kernels->dot(w->dense + (size_t)c * (size_t)x->dense_cols, dense, x->dense_cols);
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static double inner(const float *x, const float *y, int size)
+{
+    double sum = 0.0;
+    for (int i = 0; i < size; i++)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static void add_scaled(struct vector *y, double by, const struct vector *x, int size)
+{
+    const float scale = (float)by;
+    for (int i = 0; i < size; i++) {
+        y->a[i] += scale * x->a[i];
+        y->z[i] += scale * x->z[i];
+    }
+}
+
+static void multiply(const struct solver *s, struct vector *v)
+{
+    const struct sl_logistic_problem *p = s->p;
+    weights_of(p, v->a, s->w);
+    for (int i = 0; i < p->count; i++)
+        sl_logistic_logits(p, s->w, p->rows[i], v->z + (size_t)i * (size_t)p->classes);
+}
+
+static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
+                        struct sl_logistic_weights *w, struct sl_err *err)
+{
+    *s = (struct solver){.p = p, .w = w, .size = p->count * p->classes};
+    struct vector *all[3 + 2 * HISTORY] = {&s->x, &s->gradient, &s->direction};
+    const int count = 3 + 2 * HISTORY;
+    for (int i = 0; i < HISTORY; i++) {
+        all[3 + i] = &s->change[i];
+        all[3 + HISTORY + i] = &s->slope[i];
+    }
+    size_t size = (size_t)s->size;
+    s->memory = calloc(2 * (size_t)count * size, sizeof *s->memory);
+    if (!s->memory)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to fit %d texts of %d classes", p->count,
+                       p->classes);
+    for (int i = 0; i < count; i++)
+        *all[i] = (struct vector){s->memory + 2 * (size_t)i * size,
+                                  s->memory + (2 * (size_t)i + 1) * size};
+    return true;
+}
+
+/* ---- the objective --------------------------------------------------------------------------- */
+
+/* p = softmax(z + step d) and returns its loss. With `curve`: [0] the first and [1] the second
+ * derivative of the loss by the step. */
+static double text_loss(const float *z, const float *d, double step, int label, int classes,
+                        double curve[2])
+{
+    double top = -HUGE_VAL, total = 0.0, mean = 0.0, square = 0.0;
+    for (int c = 0; c < classes; c++)
+        top = fmax(top, (double)z[c] + step * (double)d[c]);
+    for (int c = 0; c < classes; c++) {
+        double e = exp((double)z[c] + step * (double)d[c] - top);
+        total += e;
+        mean += e * (double)d[c];
+        square += e * (double)d[c] * (double)d[c];
+    }
+    mean /= total;
+    curve[0] += mean - (double)d[label];
+    curve[1] += square / total - mean * mean;
+    return top + log(total) - (double)z[label] - step * (double)d[label];
+}
+
+/* F at x + step direction, and its two derivatives by the step. */
+static double objective(const struct solver *s, double step, double curve[2])
+{
+    const struct sl_logistic_problem *p = s->p;
+    double loss = 0.0, xx = inner(s->x.a, s->x.z, s->size),
+           xd = inner(s->x.a, s->direction.z, s->size),
+           dd = inner(s->direction.a, s->direction.z, s->size);
+    curve[0] = curve[1] = 0.0;
+    for (int i = 0; i < p->count; i++) {
+        size_t at = (size_t)i * (size_t)p->classes;
+        loss += text_loss(s->x.z + at, s->direction.z + at, step, p->labels[p->rows[i]], p->classes,
+                          curve);
+    }
+    curve[0] += xd + step * dd;
+    curve[1] += dd;
+    return loss + 0.5 * (xx + 2.0 * step * xd + step * step * dd);
+}
+
+static void set_gradient(struct solver *s)
+{
+    const struct sl_logistic_problem *p = s->p;
+    const int classes = p->classes;
+    for (int i = 0; i < p->count; i++) {
+        const float *z = s->x.z + (size_t)i * (size_t)classes;
+        float *g = s->gradient.a + (size_t)i * (size_t)classes;
+        memcpy(g, z, (size_t)classes * sizeof *g);
+        (void)p->kernels->softmax(g, classes);
+        g[p->labels[p->rows[i]]] -= 1.0f;
+        p->kernels->axpy(g, 1.0f, s->x.a + (size_t)i * (size_t)classes, classes);
+    }
+    multiply(s, &s->gradient);
+}
+
+/* ---- L-BFGS ---------------------------------------------------------------------------------- */
+
+/* The two loops (Nocedal & Wright 2006, algorithm 7.4): direction = -H gradient. */
+static void set_direction(struct solver *s)
+{
+    const int size = s->size, known = s->pairs < HISTORY ? s->pairs : HISTORY;
+    double alpha[HISTORY];
+    memset(s->direction.a, 0, (size_t)size * sizeof(float));
+    memset(s->direction.z, 0, (size_t)size * sizeof(float));
+    add_scaled(&s->direction, -1.0, &s->gradient, size);
+    for (int k = 1; k <= known; k++) {
+        int i = (s->pairs - k) % HISTORY;
+        alpha[i] = inner(s->change[i].a, s->direction.z, size) / s->curvature[i];
+        add_scaled(&s->direction, -alpha[i], &s->slope[i], size);
+    }
+    if (known > 0) {
+        int last = (s->pairs - 1) % HISTORY;
+        double scale = s->curvature[last] / inner(s->slope[last].a, s->slope[last].z, size);
+        add_scaled(&s->direction, scale - 1.0, &s->direction, size);
+    }
+    for (int k = known; k >= 1; k--) {
+        int i = (s->pairs - k) % HISTORY;
+        double beta = inner(s->slope[i].a, s->direction.z, size) / s->curvature[i];
+        add_scaled(&s->direction, alpha[i] - beta, &s->change[i], size);
+    }
+}
+
+/* Newton's method on the convex function of the step. Sets F at the new place; returns the step, 0
+ * if none is better. */
+static double search_line(const struct solver *s, double *value)
+{
+    double curve[2], start = objective(s, 0.0, curve), step = 0.0, best = 0.0;
+    *value = start;
+    for (int i = 0; i < LINE_STEPS && curve[1] > 0.0; i++) {
+        double move = -curve[0] / curve[1];
+        step += move;
+        double now = objective(s, step, curve);
+        if (now < *value) {
+            *value = now;
+            best = step;
+        } else {
+            step = best + 0.5 * (step - best);
+            (void)objective(s, step, curve);
+        }
+        if (fabs(move) < 1e-3 * fabs(step))
+            break;
+    }
+    return best;
+}
+
+/* Goes the step, and keeps the pair of changes of place and gradient. */
+static void advance(struct solver *s, double step)
+{
+    int i = s->pairs % HISTORY;
+    struct vector *change = &s->change[i], *slope = &s->slope[i];
+    size_t bytes = (size_t)s->size * sizeof(float);
+    memset(change->a, 0, bytes);
+    memset(change->z, 0, bytes);
+    memset(slope->a, 0, bytes);
+    memset(slope->z, 0, bytes);
+    add_scaled(change, step, &s->direction, s->size);
+    add_scaled(slope, -1.0, &s->gradient, s->size);
+    add_scaled(&s->x, 1.0, change, s->size);
+    set_gradient(s);
+    add_scaled(slope, 1.0, &s->gradient, s->size);
+    s->curvature[i] = inner(change->a, slope->z, s->size);
+    s->pairs += s->curvature[i] > 0.0;
+}
+
+static void minimize(struct solver *s)
+{
+    double before = HUGE_VAL;
+    set_gradient(s);
+    for (int i = 0; i < ITERATIONS_MAX; i++) {
+        double value;
+        set_direction(s);
+        double step = search_line(s, &value);
+        if (!(step > 0.0))
+            return;
+        advance(s, step);
+        if (before - value < s->p->tolerance * value)
+            return;
+        before = value;
+    }
+}
+
+bool sl_logistic_fit(const struct sl_logistic_problem *p, struct sl_logistic_weights *w,
+                     struct sl_err *err)
+{
+    struct solver s;
+    if (!solver_open(&s, p, w, err))
+        return false;
+    minimize(&s);
+    weights_of(p, s.x.a, w);
+    free(s.memory);
+    return true;
+}

@@ -1,0 +1,52 @@
+/* logistic_regression.h - multinomial logistic regression with an L2 penalty, solved to its optimum.
+ *
+ * A text has sparse features s (n-grams) and dense ones d (pooled vectors). With weights U, W, b:
+ *     z_i = U s_i + W d_i + b
+ *     minimize sum over the texts of -log softmax(z_i)_label + |U|^2 / 2 C_s + |W|^2 / 2 C_d + |b|^2
+ * / 2 C_b
+ *
+ * By L-BFGS (Nocedal 1980) on the coefficients of the texts: the optimum is U = C_s sum_i a_i s_i^T,
+ * and so on (the representer theorem), so vectors of the solver have texts x classes numbers, not
+ * features x classes. One thread, sums in a fixed order: the same bits everywhere for the same
+ * kernels. */
+#pragma once
+
+#include "kernels/kernels.h"
+#include "sluice/err.h"
+
+/* Features of `texts` texts. Text i has the sparse features first[i] .. first[i + 1] - 1. */
+struct sl_text_matrix {
+    int texts;
+    const int64_t *first;
+    const int32_t *index; /* of each sparse feature, below sparse_cols */
+    const float *value;
+    const float *dense; /* texts x dense_cols */
+    int sparse_cols, dense_cols;
+};
+
+struct sl_logistic_problem {
+    const struct sl_kernels *kernels;
+    const struct sl_text_matrix *x;
+    const int32_t *labels; /* of all texts of x */
+    const int32_t *rows;   /* the texts to fit: which, and how many */
+    int count, classes;
+    float sparse_c, dense_c; /* C: larger means less regularization; 0: these features are unused */
+    double tolerance;        /* stop when an iteration improves the objective by less, relatively */
+};
+
+/* U^T, W and b: sparse_cols x classes, classes x dense_cols, classes. */
+struct sl_logistic_weights {
+    float *sparse, *dense, *bias;
+};
+
+/* Allocates and frees weights for a problem. */
+bool sl_logistic_weights_open(struct sl_logistic_weights *w, const struct sl_logistic_problem *p,
+                              struct sl_err *err) SL_MUST_CHECK;
+void sl_logistic_weights_close(struct sl_logistic_weights *w); /* a zeroed one is fine */
+
+bool sl_logistic_fit(const struct sl_logistic_problem *p, struct sl_logistic_weights *w,
+                     struct sl_err *err) SL_MUST_CHECK;
+
+/* The logits of a text of x. */
+void sl_logistic_logits(const struct sl_logistic_problem *p, const struct sl_logistic_weights *w,
+                        int text, float *logits);

@@ -1,0 +1,279 @@
+/* text_features.c - counts the n-grams of labelled texts, and pools their word vectors. */
+#include "train/text_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. */
+enum { NGRAMS_MAX = 300000 };
+
+enum { SLOTS_AT_FIRST = 1 << 12, FREQUENCIES = 64 };
+
+/* An n-gram in the hash table of all; hash 0: an empty slot. */
+struct slot {
+    uint64_t hash;
+    int32_t texts; /* number of texts that have it */
+    int32_t last;  /* the text seen last */
+    int32_t id;    /* -1: no feature */
+    int32_t order;
+};
+
+struct table {
+    struct slot *slots;
+    size_t size, used; /* a power of two; slots in use */
+};
+
+struct collector {
+    struct sl_text_features *f;
+    const struct sl_linear *parts;
+    const struct sl_dataset *set;
+    int order;
+    struct table table;
+    uint64_t *hashes; /* of one text */
+    size_t entries;   /* of all texts */
+};
+
+/* ---- the table of n-grams -------------------------------------------------------------------- */
+
+static struct slot *find(const struct table *t, uint64_t hash)
+{
+    size_t at = (size_t)hash & (t->size - 1);
+    while (t->slots[at].hash && t->slots[at].hash != hash)
+        at = (at + 1) & (t->size - 1);
+    return &t->slots[at];
+}
+
+static bool grow(struct table *t, struct sl_err *err)
+{
+    struct table larger = {.size = t->size ? 2 * t->size : SLOTS_AT_FIRST, .used = t->used};
+    larger.slots = calloc(larger.size, sizeof *larger.slots);
+    if (!larger.slots)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu n-grams", t->used);
+    for (size_t i = 0; i < t->size; i++)
+        if (t->slots[i].hash)
+            *find(&larger, t->slots[i].hash) = t->slots[i];
+    free(t->slots);
+    *t = larger;
+    return true;
+}
+
+/* The slot of an n-gram, which is added if it is new. */
+static struct slot *slot_of(struct table *t, uint64_t hash, int order)
+{
+    hash = hash ? hash : 1;
+    struct slot *slot = find(t, hash);
+    if (!slot->hash) {
+        *slot = (struct slot){.hash = hash, .last = -1, .id = -1, .order = order};
+        t->used++;
+    }
+    return slot;
+}
+
+/* ---- passes over the texts ------------------------------------------------------------------- */
+
+static int hash_text(const struct collector *c, int text, int *words)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(c->set, text, &count);
+    return sl_ngram_hashes(c->parts->roles, c->order, ids, count, c->hashes, words);
+}
+
+/* Hashes are sorted by their order: `words` words, then words - 1 bigrams, and so on. */
+static int order_at(int i, int words)
+{
+    int order = 1;
+    for (int count = words; i >= count && count > 0; order++)
+        i -= count--;
+    return order;
+}
+
+static bool count_texts(struct collector *c, struct sl_err *err)
+{
+    for (int text = 0; text < c->f->texts; text++) {
+        int words, count = hash_text(c, text, &words);
+        while (2 * (c->table.used + (size_t)count) >= c->table.size)
+            if (!grow(&c->table, err))
+                return false;
+        for (int i = 0; i < count; i++) {
+            struct slot *slot = slot_of(&c->table, c->hashes[i], order_at(i, words));
+            c->entries += slot->last != text;
+            slot->texts += slot->last != text;
+            slot->last = text;
+        }
+    }
+    return true;
+}
+
+/* How many texts an n-gram must at least be in. */
+static int least_texts(const struct table *t)
+{
+    size_t at_least[FREQUENCIES + 1] = {0};
+    for (size_t i = 0; i < t->size; i++)
+        if (t->slots[i].hash)
+            at_least[t->slots[i].texts < FREQUENCIES ? t->slots[i].texts : FREQUENCIES]++;
+    int least = FREQUENCIES;
+    for (size_t kept = at_least[least]; least > 1; least--) {
+        kept += at_least[least - 1];
+        if (kept > NGRAMS_MAX)
+            break;
+    }
+    return least;
+}
+
+/* Adds a text's n-grams to the features, new ones in the order of their first occurrence. */
+static void add_text(struct collector *c, int text, int least)
+{
+    struct sl_text_features *f = c->f;
+    int words, count = hash_text(c, text, &words);
+    int64_t next = f->first[text];
+    for (int i = 0; i < count; i++) {
+        struct slot *slot = slot_of(&c->table, c->hashes[i], 0);
+        if (slot->texts < least)
+            continue;
+        if (slot->id < 0) {
+            slot->id = f->ngrams++;
+            f->hash[slot->id] = c->hashes[i];
+            f->order[slot->id] = (uint8_t)slot->order;
+        }
+        /* After the first pass `last` is a text; here it is where the text's entry is. */
+        int64_t known = f->first[text] + slot->last;
+        if (slot->last >= 0 && known < next && f->index[known] == slot->id) {
+            f->times[known] += 1.0f;
+            continue;
+        }
+        slot->last = (int32_t)(next - f->first[text]);
+        f->index[next] = slot->id;
+        f->times[next++] = 1.0f;
+    }
+    f->first[text + 1] = next;
+}
+
+static bool collect(struct collector *c, struct sl_err *err)
+{
+    struct sl_text_features *f = c->f;
+    if (!count_texts(c, err))
+        return false;
+    f->hash = calloc(c->table.used + 1, sizeof *f->hash);
+    f->order = calloc(c->table.used + 1, sizeof *f->order);
+    f->first = calloc((size_t)f->texts + 1, sizeof *f->first);
+    f->index = calloc(c->entries + 1, sizeof *f->index);
+    f->times = calloc(c->entries + 1, sizeof *f->times);
+    if (!f->hash || !f->order || !f->first || !f->index || !f->times)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the n-grams of %d texts", f->texts);
+    int least = least_texts(&c->table);
+    for (int text = 0; text < f->texts; text++)
+        add_text(c, text, least);
+    return true;
+}
+
+static bool open_ngrams(struct sl_text_features *f, const struct sl_linear *parts, int order,
+                        const struct sl_dataset *set, struct sl_err *err)
+{
+    int longest = 0;
+    for (int i = 0; i < set->count; i++)
+        longest = set->examples[i].tokens > longest ? set->examples[i].tokens : longest;
+    struct collector c = {.f = f, .parts = parts, .set = set, .order = order};
+    c.hashes = calloc((size_t)longest * (size_t)order + 1, sizeof *c.hashes);
+    bool ok = c.hashes ? collect(&c, err) : sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+    free(c.table.slots);
+    free(c.hashes);
+    return ok;
+}
+
+/* ---- word vectors ---------------------------------------------------------------------------- */
+
+struct pooling {
+    struct sl_text_features *f;
+    const struct sl_engine *engine;
+    const struct sl_linear *parts;
+    const struct sl_dataset *set;
+};
+
+static void pool_texts(void *ctx, int first, int last, int worker)
+{
+    const struct pooling *p = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        int count;
+        const int32_t *ids = sl_dataset_ids(p->set, i, &count);
+        sl_pool_tokens(p->engine->kernels, p->parts, ids, count,
+                       p->f->dense + (size_t)i * (size_t)p->f->dense_cols);
+    }
+}
+
+static bool open_vectors(struct sl_text_features *f, const struct sl_engine *engine,
+                         const struct sl_linear *parts, const struct sl_dataset *set,
+                         struct sl_err *err)
+{
+    struct pooling p = {f, engine, parts, set};
+    f->dense_cols = parts->vectors ? SL_LINEAR_VIEWS * parts->vectors->cols : 0;
+    f->dense = calloc((size_t)f->texts * (size_t)f->dense_cols + 1, sizeof *f->dense);
+    if (!f->dense)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the vectors of %d texts", f->texts);
+    if (f->dense_cols > 0)
+        sl_parallel_for(engine->pool, f->texts, 16, pool_texts, &p);
+    return true;
+}
+
+bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
+                           const struct sl_linear *parts, int order, const struct sl_dataset *set,
+                           struct sl_err *err)
+{
+    *f = (struct sl_text_features){.texts = set->count};
+    if (open_ngrams(f, parts, order, set, err) && open_vectors(f, engine, parts, set, err))
+        return true;
+    sl_text_features_close(f);
+    return false;
+}
+
+void sl_text_features_close(struct sl_text_features *f)
+{
+    free(f->hash);
+    free(f->order);
+    free(f->first);
+    free(f->index);
+    free(f->times);
+    free(f->dense);
+    *f = (struct sl_text_features){0};
+}
+
+/* ---- TF-IDF ---------------------------------------------------------------------------------- */
+
+void sl_text_features_idf(const struct sl_text_features *f, const int32_t *rows, int count,
+                          int order, float *idf)
+{
+    memset(idf, 0, (size_t)f->ngrams * sizeof *idf);
+    for (int r = 0; r < count; r++)
+        for (int64_t i = f->first[rows[r]]; i < f->first[rows[r] + 1]; i++)
+            idf[f->index[i]] += 1.0f;
+    for (int i = 0; i < f->ngrams; i++)
+        idf[i] = idf[i] > 0.0f && f->order[i] <= order
+                     ? 1.0f + logf((1.0f + (float)count) / (1.0f + idf[i]))
+                     : 0.0f;
+}
+
+void sl_text_features_weigh(const struct sl_text_features *f, const float *idf, float *value)
+{
+    for (int text = 0; text < f->texts; text++) {
+        double squares = 0.0;
+        for (int64_t i = f->first[text]; i < f->first[text + 1]; i++) {
+            value[i] = (1.0f + logf(f->times[i])) * idf[f->index[i]];
+            squares += (double)value[i] * (double)value[i];
+        }
+        const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
+        for (int64_t i = f->first[text]; i < f->first[text + 1]; i++)
+            value[i] *= by;
+    }
+}
+
+struct sl_text_matrix sl_text_features_matrix(const struct sl_text_features *f, const float *value)
+{
+    return (struct sl_text_matrix){.texts = f->texts,
+                                   .first = f->first,
+                                   .index = f->index,
+                                   .value = value,
+                                   .dense = f->dense,
+                                   .sparse_cols = f->ngrams,
+                                   .dense_cols = f->dense_cols};
+}

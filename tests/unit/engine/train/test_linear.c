@@ -1,0 +1,277 @@
+/* test_linear.c - the linear classifier: its n-grams, the optimum of its fit, that what is served is
+ * what was fitted, and that folds keep equal texts together. */
+#include "base/random.h"
+#include "sluice/classifier.h"
+#include "support/file_sha256.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/workspace.h"
+#include "train/evaluate.h"
+#include "train/linear_training.h"
+
+#include <math.h>
+
+/* ---- n-grams --------------------------------------------------------------------------------- */
+
+enum { COMMA, GOOD, PLAY, ING, FILM, TOKENS };
+
+static float roles_data[TOKENS] = {[COMMA] = SL_TOKEN_SKIPPED,
+                                   [GOOD] = SL_TOKEN_WORD,
+                                   [PLAY] = SL_TOKEN_WORD,
+                                   [ING] = SL_TOKEN_CONTINUES,
+                                   [FILM] = SL_TOKEN_WORD};
+static const struct sl_parameter roles = {.data = roles_data, .rows = 1, .cols = TOKENS};
+
+Test(linear, ngrams_are_of_words_without_punctuation)
+{
+    static const int32_t text[] = {GOOD, COMMA, PLAY, ING, FILM}, pair[] = {PLAY, ING, FILM},
+                         other[] = {PLAY, FILM};
+    uint64_t hashes[3 * 5], of_pair[3 * 3], of_other[3 * 2];
+    int words;
+    cr_expect_eq(sl_ngram_hashes(&roles, 3, text, 5, hashes, &words), 3 + 2 + 1);
+    cr_expect_eq(words, 3);
+    cr_expect_eq(sl_ngram_hashes(&roles, 2, pair, 3, of_pair, &words), 2 + 1);
+    cr_expect_eq(sl_ngram_hashes(&roles, 2, other, 2, of_other, &words), 2 + 1);
+    cr_expect_eq(of_pair[0], hashes[1]);
+    cr_expect_eq(of_pair[2], hashes[4], "the bigram 'playing film'");
+    cr_expect_neq(of_other[0], of_pair[0]);
+    cr_expect_neq(of_other[2], of_pair[2]);
+}
+
+Test(linear, ngrams_have_rows_of_their_own_until_none_is_left)
+{
+    enum { ROWS = 64 };
+
+    float data[ROWS] = {0};
+    struct sl_parameter keys = {.data = data, .rows = 1, .cols = ROWS};
+    bool taken[ROWS] = {false};
+    for (uint64_t i = 0; i < ROWS / 2; i++) {
+        uint64_t hash = sl_random_bits(1, i);
+        int row = sl_ngram_insert(&keys, hash);
+        cr_assert(row >= 0 && row < ROWS);
+        cr_expect(!taken[row], "n-gram %llu", (unsigned long long)i);
+        taken[row] = true;
+    }
+    for (uint64_t i = 0; i < ROWS / 2; i++) {
+        int row = sl_ngram_row(&keys, sl_random_bits(1, i));
+        cr_assert(row >= 0);
+        cr_expect(taken[row]);
+    }
+    int unknown = sl_ngram_row(&keys, sl_random_bits(2, 0));
+    cr_expect(unknown < 0 || !taken[unknown], "an unknown n-gram has the row of another");
+    for (uint64_t i = 0; i < 20 * ROWS; i++)
+        (void)sl_ngram_insert(&keys, sl_random_bits(3, i));
+    cr_expect_lt(sl_ngram_row(&keys, sl_random_bits(4, 0)), 0, "the table is full");
+}
+
+/* ---- the fit --------------------------------------------------------------------------------- */
+
+enum { TEXTS = 40, CLASSES = 3, SPARSE = 7, DENSE = 5 };
+
+struct problem {
+    int64_t first[TEXTS + 1];
+    int32_t index[2 * TEXTS], labels[TEXTS], rows[TEXTS];
+    float value[2 * TEXTS], dense[TEXTS * DENSE];
+    struct sl_text_matrix x;
+    struct sl_logistic_problem p;
+};
+
+static void problem_init(struct problem *q, const struct sl_kernels *kernels)
+{
+    uint64_t key = sl_random_key(5, "problem");
+    for (int i = 0; i < TEXTS; i++) {
+        q->first[i + 1] = 2 * (int64_t)(i + 1);
+        q->rows[i] = i;
+        q->labels[i] = (int32_t)sl_random_below(key, (uint64_t)i, CLASSES);
+        for (int j = 2 * i; j < 2 * i + 2; j++) {
+            q->index[j] = (int32_t)sl_random_below(key, 1000 + (uint64_t)j, SPARSE);
+            q->value[j] = (float)sl_random_uniform(key, 2000 + (uint64_t)j);
+        }
+    }
+    for (int i = 0; i < TEXTS * DENSE; i++)
+        q->dense[i] = (float)sl_random_normal(key, 3000 + (uint64_t)i);
+    q->first[0] = 0;
+    q->x = (struct sl_text_matrix){TEXTS, q->first, q->index, q->value, q->dense, SPARSE, DENSE};
+    q->p = (struct sl_logistic_problem){.kernels = kernels,
+                                        .x = &q->x,
+                                        .labels = q->labels,
+                                        .rows = q->rows,
+                                        .count = TEXTS,
+                                        .classes = CLASSES,
+                                        .sparse_c = 5.0f,
+                                        .dense_c = 0.5f,
+                                        .tolerance = 1e-12};
+}
+
+/* From the definition. */
+static double objective(const struct problem *q, const struct sl_logistic_weights *w)
+{
+    double sum = 0.0;
+    for (int i = 0; i < TEXTS; i++) {
+        double total = 0.0, z[CLASSES];
+        for (int c = 0; c < CLASSES; c++) {
+            z[c] = (double)w->bias[c];
+            for (int j = 2 * i; j < 2 * i + 2; j++)
+                z[c] += (double)q->value[j] * (double)w->sparse[q->index[j] * CLASSES + c];
+            for (int d = 0; d < DENSE; d++)
+                z[c] += (double)q->dense[i * DENSE + d] * (double)w->dense[c * DENSE + d];
+            total += exp(z[c]);
+        }
+        sum += log(total) - z[q->labels[i]];
+    }
+    for (int i = 0; i < SPARSE * CLASSES; i++)
+        sum += pow((double)w->sparse[i], 2.0) / (2.0 * (double)q->p.sparse_c);
+    for (int i = 0; i < DENSE * CLASSES; i++)
+        sum += pow((double)w->dense[i], 2.0) / (2.0 * (double)q->p.dense_c);
+    for (int c = 0; c < CLASSES; c++)
+        sum += pow((double)w->bias[c], 2.0) / (2.0 * (double)q->p.sparse_c);
+    return sum;
+}
+
+static void expect_flat(const struct problem *q, const struct sl_logistic_weights *w, float *weight,
+                        const char *name)
+{
+    const float step = 0.01f, at = *weight;
+    *weight = at + step;
+    double above = objective(q, w);
+    *weight = at - step;
+    double below = objective(q, w);
+    *weight = at;
+    cr_expect_lt(fabs(above - below) / (2.0 * (double)step), 0.01, "slope by %s: %g", name,
+                 (above - below) / (2.0 * (double)step));
+    cr_expect_gt(above + below, 2.0 * objective(q, w));
+}
+
+Test(linear, the_fit_is_the_optimum)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct problem q;
+    struct sl_logistic_weights w;
+    problem_init(&q, engine->kernels);
+    EXPECT_OK(sl_logistic_weights_open(&w, &q.p, &err), err);
+    EXPECT_OK(sl_logistic_fit(&q.p, &w, &err), err);
+    for (int i = 0; i < SPARSE * CLASSES; i++)
+        expect_flat(&q, &w, &w.sparse[i], "n-gram weights");
+    for (int i = 0; i < DENSE * CLASSES; i++)
+        expect_flat(&q, &w, &w.dense[i], "vector weights");
+    for (int c = 0; c < CLASSES; c++)
+        expect_flat(&q, &w, &w.bias[c], "bias");
+    sl_logistic_weights_close(&w);
+    sl_engine_destroy(engine);
+}
+
+/* ---- from texts to a model ------------------------------------------------------------------- */
+
+static struct workspace dirs;
+
+/* "not" turns the label around, so bigrams know more than words. Every tenth text repeats. */
+static void write_texts(void)
+{
+    static const char *const words[] = {"good", "bad"}, *const others[] = {"the", "film", "plot",
+                                                                           "was", "cast"};
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (uint64_t i = 0; i < 300; i++) {
+        uint64_t n = i % 10 == 9 ? i - 1 : i, key = sl_random_key(n, "texts");
+        int word = (int)sl_random_below(key, 0, 2), negated = (int)sl_random_below(key, 1, 2);
+        cr_assert_gt(fprintf(file, "%s\t%s %s %s%s %s\n", word == negated ? "bad" : "good",
+                             others[sl_random_below(key, 2, 5)], others[sl_random_below(key, 3, 5)],
+                             negated ? "not " : "", words[word],
+                             others[sl_random_below(key, 4, 5)]),
+                     0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void setup(void)
+{
+    workspace_create(&dirs, "models/mine/1");
+    write_texts();
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(linear_training, .init = setup, .fini = teardown);
+
+static void train(struct sl_linear_training *l, struct sl_engine *engine)
+{
+    struct sl_err err;
+    const struct sl_linear_training_options options = {
+        .engine = engine, .sources = {.data = dirs.corpus, .columns = {.label = "1", .text = "2"}}};
+    EXPECT_OK(sl_linear_training_open(l, &options, &err), err);
+    EXPECT_OK(sl_linear_training_run(l, NULL, NULL, &err), err);
+}
+
+Test(linear_training, finds_that_bigrams_are_needed)
+{
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 2);
+    train(&l, engine);
+    const struct sl_linear_trial *best = &l.search.trials[l.search.best];
+    cr_expect_eq(best->recipe.order, 2);
+    cr_expect_gt(best->accuracy, 0.95);
+    cr_expect_lt(l.search.trials[0].accuracy, 0.9, "words alone");
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+Test(linear_training, equal_texts_are_in_the_same_fold)
+{
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    train(&l, engine);
+    for (int i = 9; i < l.set.count; i += 10)
+        cr_expect_eq(l.search.fold[i], l.search.fold[i - 1], "text %d", i);
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+/* The published model, served, gives the probabilities that the fit has: its loss on the texts of
+ * the fit is at most that of the predictions without them. */
+Test(linear_training, the_published_model_is_the_fitted_one)
+{
+    struct sl_err err;
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 2);
+    struct sl_evaluation fitted, served;
+    train(&l, engine);
+    EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
+    struct sl_model *m = sl_model_open(engine, dirs.output, &err);
+    cr_assert(m, "%s", err.text);
+    EXPECT_OK(sl_evaluate_labelled(l.model, &l.set, NULL, &fitted, NULL, &err), err);
+    EXPECT_OK(sl_evaluate_labelled(m, &l.set, NULL, &served, NULL, &err), err);
+    cr_expect_float_eq(fitted.loss, served.loss, 0.01, "%g, published %g", fitted.loss,
+                       served.loss);
+    cr_expect_gt(served.accuracy, 0.99);
+    cr_expect_leq(served.loss, l.search.trials[l.search.best].loss + 0.01);
+    sl_model_close(m);
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+static void published_digest(int threads, char digest[65])
+{
+    struct sl_err err;
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, threads);
+    train(&l, engine);
+    EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
+    sl_linear_training_close(&l);
+    struct sl_model *m = sl_model_open(engine, dirs.output, &err);
+    cr_assert(m, "%s", err.text);
+    (void)snprintf(digest, 65, "%s", sl_model_info(m)->sha256);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+}
+
+Test(linear_training, gives_the_same_bits_with_any_number_of_threads)
+{
+    char one[65], three[65];
+    published_digest(1, one);
+    published_digest(3, three);
+    cr_expect_str_eq(one, three);
+}
