@@ -4,7 +4,7 @@
 
 enum {
     PROBES = 32,  /* rows that an n-gram may have, from its hashed one on */
-    KEY_BITS = 24 /* of a key, which fp32 holds exactly */
+    KEY_BITS = 22 /* of a key: fp32 can add one half to it */
 };
 
 static enum sl_token_role role_of(const struct sl_parameter *roles, int32_t token)

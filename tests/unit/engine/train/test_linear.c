@@ -201,7 +201,8 @@ static void train(struct sl_linear_training *l, struct sl_engine *engine)
 {
     struct sl_err err;
     const struct sl_linear_training_options options = {
-        .engine = engine, .sources = {.data = dirs.corpus, .columns = {.label = "1", .text = "2"}}};
+        .engine = engine,
+        .sources = {.data = dirs.corpus, .columns = {.label = "1", .text = "2", .format = "tsv"}}};
     EXPECT_OK(sl_linear_training_open(l, &options, &err), err);
     EXPECT_OK(sl_linear_training_run(l, NULL, NULL, &err), err);
 }
