@@ -53,7 +53,7 @@ struct sl_arch {
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
     /* What pretrains it instead of `sluice train`; NULL: nothing. */
     const char *pretrained_by;
-    size_t size;    /* of its own struct */
+    size_t size; /* of its own struct */
     /* Checks that involve several hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */

@@ -120,7 +120,7 @@ static void print_labels(const struct sl_dataset *set)
 
 void automatic_report_texts(const struct sl_linear_training *l, bool json)
 {
-    const struct sl_linear *parts = l->base->self;
+    const struct sl_bag_of_words *parts = l->base->self;
     if (json)
         return;
     print_lengths(&l->set, l->base->config.context_length);

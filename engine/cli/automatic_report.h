@@ -1,5 +1,5 @@
-/* automatic_report.h - what a training without an architecture found: the texts, the recipes that it
- * tried, and how good the chosen one is on texts left out of training. */
+/* automatic_report.h - what a training without an architecture found: the texts, the recipes that
+ * it tried, and how good the chosen one is on texts left out of training. */
 #pragma once
 
 #include "cli/label_metrics.h"

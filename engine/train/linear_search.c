@@ -1,6 +1,6 @@
 /* linear_search.c - fits every recipe on the folds, and chooses one.
  *
- * The grid is searched one axis at a time: n-grams alone, word vectors alone, then both together. */
+ * The grid is searched one axis at a time: n-grams alone, word vectors alone, then both. */
 #include "train/linear_search.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* linear_search.h - which features and how much regularization: cross-validation over a few recipes.
+/* linear_search.h - which features and how much regularization: cross-validation over recipes.
  *
  * Texts are divided into folds, each label's evenly and equal texts together. A recipe is fitted on
  * all folds but one and predicts that one, in turn. So every text has a prediction by a model that

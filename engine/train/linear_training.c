@@ -44,17 +44,17 @@ static enum sl_token_role role_of(const struct sl_tokenizer *tokens, int32_t id)
     return sl_codepoint_kind(point) == SL_CODEPOINT_PUNCTUATION ? SL_TOKEN_SKIPPED : SL_TOKEN_WORD;
 }
 
-static void set_roles(struct sl_linear *m, const struct sl_tokenizer *tokens)
+static void set_roles(struct sl_bag_of_words *m, const struct sl_tokenizer *tokens)
 {
     for (int32_t id = 0; id < m->roles->cols; id++)
         m->roles->data[id] = (float)role_of(tokens, id);
 }
 
 /* Special tokens do not count; others as the base says, or all the same. */
-static void set_weights(struct sl_linear *m, const struct sl_tokenizer *tokens)
+static void set_weights(struct sl_bag_of_words *m, const struct sl_tokenizer *tokens)
 {
     for (int32_t id = 0; m->token_weights && id < m->token_weights->cols; id++)
-        for (int view = 0; view < SL_LINEAR_VIEWS; view++)
+        for (int view = 0; view < SL_BAG_VIEWS; view++)
             if (is_special(tokens, id))
                 m->token_weights->data[view * m->token_weights->cols + id] = 0.0f;
 }
@@ -192,20 +192,25 @@ void sl_linear_training_close(struct sl_linear_training *l)
 
 /* ---- the final fit --------------------------------------------------------------------------- */
 
-static struct sl_config final_config(const struct sl_linear_training *l,
-                                     const struct sl_linear_recipe *recipe, const float *idf)
+static bool set_hyper(struct sl_config *config, const char *name, double value, struct sl_err *err)
 {
-    struct sl_config config = l->base->config;
-    struct sl_linear_config own = {.ngram_order = recipe->order};
+    return sl_param_set(sl_param_find(sl_arch_find("linear")->hypers, name), config, value, err);
+}
+
+/* The table is half full, so that an n-gram finds a row near its own. */
+static bool set_config(struct sl_config *config, const struct sl_linear_training *l,
+                       const struct sl_linear_recipe *recipe, const float *idf, struct sl_err *err)
+{
     int ngrams = 0;
     for (int i = 0; i < l->features.ngrams && recipe->sparse_c > 0.0f; i++)
         ngrams += idf[i] > 0.0f;
-    config.task = SL_TASK_CLASSIFICATION;
-    config.classes = l->set.labels.count;
-    config.width = recipe->dense_c > 0.0f ? config.width : 0;
-    own.ngram_rows = 2 * ngrams; /* half full: an n-gram finds a row near its own */
-    memcpy(config.own, &own, sizeof own);
-    return config;
+    *config = l->base->config;
+    config->task = SL_TASK_CLASSIFICATION;
+    config->classes = l->set.labels.count;
+    config->width = recipe->dense_c > 0.0f ? config->width : 0;
+    return set_hyper(config, "ngram_rows", 2.0 * ngrams, err) &&
+           set_hyper(config, "ngram_order", recipe->order, err) &&
+           sl_config_check(l->base->arch, config, err);
 }
 
 static void copy(struct sl_parameter *to, const struct sl_parameter *from)
@@ -215,8 +220,8 @@ static void copy(struct sl_parameter *to, const struct sl_parameter *from)
 }
 
 /* Rows of the table for the n-grams; an n-gram for which there is none is left out. */
-static void set_ngrams(struct sl_linear *m, const struct sl_text_features *f, const float *idf,
-                       const float *weights, float scale)
+static void set_ngrams(struct sl_bag_of_words *m, const struct sl_text_features *f,
+                       const float *idf, const float *weights, float scale)
 {
     const int classes = m->bias->cols;
     if (!m->keys)
@@ -247,16 +252,15 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
                       const float *idf, double temperature, struct sl_err *err)
 {
     const struct sl_linear_trial *trial = &l->search.trials[l->search.best];
-    struct sl_config config = final_config(l, &trial->recipe, idf);
-    const struct sl_arch *arch = l->base->arch;
-    if (!sl_config_check(arch, &config, err))
+    struct sl_config config;
+    if (!set_config(&config, l, &trial->recipe, idf, err))
         return false;
-    l->model = sl_model_create(l->engine, arch, &config, err);
+    l->model = sl_model_create(l->engine, l->base->arch, &config, err);
     if (!l->model)
         return false;
     sl_model_initialize(l->model, 0);
-    struct sl_linear *m = l->model->self;
-    const struct sl_linear *base = l->base->self;
+    struct sl_bag_of_words *m = l->model->self;
+    const struct sl_bag_of_words *base = l->base->self;
     const float scale = (float)(1.0 / temperature);
     copy(m->roles, base->roles);
     copy(m->vectors, base->vectors);
@@ -374,7 +378,7 @@ bool sl_linear_training_publish(const struct sl_linear_training *l, const char *
 /* ---- a base ---------------------------------------------------------------------------------- */
 
 /* Smooth inverse frequency, a / (a + p(t)): Arora et al. 2017. */
-static bool set_frequencies(struct sl_linear *m, const struct sl_documents *documents,
+static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents *documents,
                             struct sl_err *err)
 {
     const double a = 1e-3;
@@ -395,7 +399,7 @@ bool sl_linear_base_write(const char *directory, const struct sl_linear_base_opt
                           struct sl_err *err)
 {
     struct sl_model *base = base_create(o->engine, o->tokens, o->width, err);
-    struct sl_linear *m = base ? base->self : NULL;
+    struct sl_bag_of_words *m = base ? base->self : NULL;
     bool ok = m && sl_word_vectors_apply(o->vectors, o->tokens, m->vectors, err) &&
               set_frequencies(m, o->documents, err);
     if (ok)

@@ -1,11 +1,11 @@
-/* logistic_regression.h - multinomial logistic regression with an L2 penalty, solved to its optimum.
+/* logistic_regression.h - multinomial logistic regression with an L2 penalty.
  *
  * A text has sparse features s (n-grams) and dense ones d (pooled vectors). With weights U, W, b:
  *     z_i = U s_i + W d_i + b
- *     minimize sum over the texts of -log softmax(z_i)_label + |U|^2 / 2 C_s + |W|^2 / 2 C_d + |b|^2
- * / 2 C_b
+ *     loss = sum over the texts of -log softmax(z_i)_label
+ *     minimize loss + |U|^2 / (2 C_s) + |W|^2 / (2 C_d) + |b|^2 / (2 max(C_s, C_d))
  *
- * By L-BFGS (Nocedal 1980) on the coefficients of the texts: the optimum is U = C_s sum_i a_i s_i^T,
+ * By L-BFGS (Nocedal 1980) on coefficients of the texts: the optimum is U = C_s sum_i a_i s_i^T,
  * and so on (the representer theorem), so vectors of the solver have texts x classes numbers, not
  * features x classes. One thread, sums in a fixed order: the same bits everywhere for the same
  * kernels. */

@@ -26,7 +26,7 @@ struct table {
 
 struct collector {
     struct sl_text_features *f;
-    const struct sl_linear *parts;
+    const struct sl_bag_of_words *parts;
     const struct sl_dataset *set;
     int order;
     struct table table;
@@ -167,7 +167,7 @@ static bool collect(struct collector *c, struct sl_err *err)
     return true;
 }
 
-static bool open_ngrams(struct sl_text_features *f, const struct sl_linear *parts, int order,
+static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words *parts, int order,
                         const struct sl_dataset *set, struct sl_err *err)
 {
     int longest = 0;
@@ -186,7 +186,7 @@ static bool open_ngrams(struct sl_text_features *f, const struct sl_linear *part
 struct pooling {
     struct sl_text_features *f;
     const struct sl_engine *engine;
-    const struct sl_linear *parts;
+    const struct sl_bag_of_words *parts;
     const struct sl_dataset *set;
 };
 
@@ -203,11 +203,11 @@ static void pool_texts(void *ctx, int first, int last, int worker)
 }
 
 static bool open_vectors(struct sl_text_features *f, const struct sl_engine *engine,
-                         const struct sl_linear *parts, const struct sl_dataset *set,
+                         const struct sl_bag_of_words *parts, const struct sl_dataset *set,
                          struct sl_err *err)
 {
     struct pooling p = {f, engine, parts, set};
-    f->dense_cols = parts->vectors ? SL_LINEAR_VIEWS * parts->vectors->cols : 0;
+    f->dense_cols = parts->vectors ? SL_BAG_VIEWS * parts->vectors->cols : 0;
     f->dense = calloc((size_t)f->texts * (size_t)f->dense_cols + 1, sizeof *f->dense);
     if (!f->dense)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the vectors of %d texts", f->texts);
@@ -217,8 +217,8 @@ static bool open_vectors(struct sl_text_features *f, const struct sl_engine *eng
 }
 
 bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
-                           const struct sl_linear *parts, int order, const struct sl_dataset *set,
-                           struct sl_err *err)
+                           const struct sl_bag_of_words *parts, int order,
+                           const struct sl_dataset *set, struct sl_err *err)
 {
     *f = (struct sl_text_features){.texts = set->count};
     if (open_ngrams(f, parts, order, set, err) && open_vectors(f, engine, parts, set, err))

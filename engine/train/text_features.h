@@ -2,8 +2,8 @@
  * and pooled word vectors. */
 #pragma once
 
-#include "arch/linear/linear.h"
 #include "data/dataset.h"
+#include "layers/bag_of_words.h"
 #include "model/engine.h"
 #include "train/logistic_regression.h"
 
@@ -24,8 +24,8 @@ struct sl_text_features {
 
 /* parts: the word vectors and what tokens are; order: words of the longest n-grams. */
 bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
-                           const struct sl_linear *parts, int order, const struct sl_dataset *set,
-                           struct sl_err *err) SL_MUST_CHECK;
+                           const struct sl_bag_of_words *parts, int order,
+                           const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_features_close(struct sl_text_features *f); /* a zeroed one is fine */
 
 /* idf_f = 1 + log((1 + n) / (1 + df_f)) over the texts in `rows`; 0 for n-grams that these do not

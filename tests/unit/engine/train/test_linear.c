@@ -1,5 +1,5 @@
-/* test_linear.c - the linear classifier: its n-grams, the optimum of its fit, that what is served is
- * what was fitted, and that folds keep equal texts together. */
+/* test_linear.c - the linear classifier: its n-grams, the optimum of its fit, that what is served
+ * is what was fitted, and that folds keep equal texts together. */
 #include "base/random.h"
 #include "sluice/classifier.h"
 #include "support/file_sha256.h"

@@ -1,6 +1,6 @@
-/* ngrams.c - the n-grams of a text as hashes, and the table that gives them rows. */
-#include "arch/linear/linear.h"
+/* ngram_table.c - the n-grams of a text as hashes, and the table that gives them rows. */
 #include "base/random.h"
+#include "layers/bag_of_words.h"
 
 enum {
     PROBES = 32,  /* rows that an n-gram may have, from its hashed one on */

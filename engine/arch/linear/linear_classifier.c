@@ -1,4 +1,4 @@
-/* linear.c - a linear classifier of averaged word vectors and TF-IDF n-grams.
+/* linear_classifier.c - a linear classifier of averaged word vectors and TF-IDF n-grams.
  *
  *     v1 = mean of E[t],  v2 = mean of a / (a + p(t)) E[t]   over the tokens t of the text
  *     u_f = (1 + log tf_f) idf_f                             over its n-grams f
@@ -6,7 +6,15 @@
  *
  * E, a / (a + p) and idf are not trained. Joulin et al. 2017, with the weights of Arora et al. 2017
  * (a = 0.001) and with TF-IDF. */
-#include "arch/linear/linear.h"
+#include "arch/arch.h"
+#include "layers/bag_of_words.h"
+
+struct linear_config {
+    int ngram_order; /* words of the longest n-grams */
+    int ngram_rows;  /* of the table of n-grams; 0: none */
+};
+
+SL_CONFIG_FITS(struct linear_config);
 
 enum { ROWS_MAX = 1 << 22 };
 
@@ -18,9 +26,9 @@ static struct sl_parameter *saved(struct sl_builder *b, const char *name, int ro
                              .kind = SL_BUFFER_SAVED, .rows = rows, .cols = cols, .init = init});
 }
 
-static void build_ngrams(struct sl_builder *b, struct sl_linear *m, const struct sl_config *c)
+static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const struct sl_config *c)
 {
-    const struct sl_linear_config *own = sl_config_own(c);
+    const struct linear_config *own = sl_config_own(c);
     m->order = own->ngram_order;
     m->bias = sl_parameter_add(b, "bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
     if (own->ngram_rows == 0)
@@ -34,24 +42,24 @@ static void build_ngrams(struct sl_builder *b, struct sl_linear *m, const struct
 /* A model without classes is a base: word vectors and their weights, for others to begin with. */
 static void linear_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
-    struct sl_linear *m = self;
+    struct sl_bag_of_words *m = self;
     m->roles = saved(b, "token_roles", 1, c->vocab, sl_constant(SL_TOKEN_WORD));
     if (c->width > 0) {
         m->vectors = saved(b, "token_embedding.weight", c->vocab, c->width, sl_normal(0.1f));
-        m->token_weights = saved(b, "token_weights", SL_LINEAR_VIEWS, c->vocab, sl_constant(1.0f));
+        m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
     }
     if (c->classes == 0)
         return;
     if (c->width > 0)
         m->classify = sl_linear_build(
             b, "classify",
-            (struct sl_linear_shape){.outs = c->classes, .ins = SL_LINEAR_VIEWS * c->width});
+            (struct sl_linear_shape){.outs = c->classes, .ins = SL_BAG_VIEWS * c->width});
     build_ngrams(b, m, c);
 }
 
 static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
 {
-    const struct sl_linear *m = self;
+    const struct sl_bag_of_words *m = self;
     struct sl_tensor *x = NULL;
     if (m->vectors)
         x = sl_linear_apply(t, &m->classify, sl_pooled_vectors(t, m->vectors, m->token_weights),
@@ -61,20 +69,20 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
 
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
 {
-    const struct sl_linear_config *own = sl_config_own(c);
+    const struct linear_config *own = sl_config_own(c);
     return c->width > 0 || own->ngram_rows > 0 ||
            sl_fail(err, SL_BAD_INPUT, "width and ngram_rows are both 0: expected one above 0");
 }
 
 /* Of classifiers: a base has no n-grams. */
 #define OWN_ROW(member, min, max, default_value, help)                                             \
-    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), sl_linear_config, member, SL_INTEGER, min,    \
-                    max, default_value, help, NULL, SL_CLASSIFIES)
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, member, SL_INTEGER, min, max,  \
+                    default_value, help, NULL, SL_CLASSIFIES)
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 0, 8192, 64, "width of the word vectors; 0: none"),
     SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 2048, "maximum text length T (tokens)"),
-    OWN_ROW(ngram_order, 1, SL_LINEAR_ORDER_MAX, 2, "words of the longest n-grams"),
+    OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "words of the longest n-grams"),
     OWN_ROW(ngram_rows, 0, ROWS_MAX, 65536, "rows of the table of n-grams; 0: none"),
     {0}};
 
@@ -85,7 +93,7 @@ const struct sl_arch sl_arch_linear = {
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .pretrained_by = "sluice vectors",
-    .size = sizeof(struct sl_linear),
+    .size = sizeof(struct sl_bag_of_words),
     .check = linear_check,
     .build = linear_build,
     .forward = linear_forward,

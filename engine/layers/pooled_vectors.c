@@ -1,6 +1,6 @@
 /* pooled_vectors.c - weighted means of a text's word vectors, each of length 1. The vectors are not
  * trained, so there is no gradient. */
-#include "arch/linear/linear.h"
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void pool(const struct text *text, float *out)
     }
 }
 
-void sl_pool_tokens(const struct sl_kernels *k, const struct sl_linear *m, const int32_t *tokens,
-                    int count, float *out)
+void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
+                    const int32_t *tokens, int count, float *out)
 {
     const struct text text = {k, m->vectors, m->token_weights, tokens, count};
     pool(&text, out);

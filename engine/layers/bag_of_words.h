@@ -1,17 +1,11 @@
-/* linear.h - the parts of the linear classifier: n-grams, their table, and the two ops. */
+/* bag_of_words.h - a linear model of a text as a bag of words: averaged word vectors and TF-IDF
+ * n-grams. */
 #pragma once
 
-#include "arch/arch.h"
-
-struct sl_linear_config {
-    int ngram_order; /* words of the longest n-grams */
-    int ngram_rows;  /* of the table of n-grams; 0: none */
-};
-
-SL_CONFIG_FITS(struct sl_linear_config);
+#include "layers/layers.h"
 
 /* The pooled vectors of a text: a mean, and a mean weighted by word frequency. */
-enum { SL_LINEAR_VIEWS = 2, SL_LINEAR_ORDER_MAX = 3 };
+enum { SL_BAG_VIEWS = 2, SL_NGRAM_ORDER_MAX = 3 };
 
 /* What a token of the vocabulary is to n-grams. */
 enum sl_token_role {
@@ -21,7 +15,7 @@ enum sl_token_role {
 };
 
 /* The parameters and buffers, for what fits them. */
-struct sl_linear {
+struct sl_bag_of_words {
     struct sl_parameter *vectors;       /* vocab x width; NULL: no vectors */
     struct sl_parameter *token_weights; /* views x vocab, in the means */
     struct sl_parameter *roles;         /* 1 x vocab: enum sl_token_role */
@@ -53,10 +47,10 @@ int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash);
 struct sl_tensor *sl_pooled_vectors(struct sl_tape *t, const struct sl_parameter *vectors,
                                     const struct sl_parameter *token_weights);
 /* The same for one text. out: views x width floats. */
-void sl_pool_tokens(const struct sl_kernels *k, const struct sl_linear *m, const int32_t *tokens,
-                    int count, float *out);
+void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
+                    const int32_t *tokens, int count, float *out);
 
-/* y_s = x_s + bias + sum over the n-grams f of sequence s: v_f weights_f, with v = u / |u| and u_f =
- * (1 + log(occurrences of f)) idf_f. x: a row for each sequence, or NULL for 0. */
+/* y_s = x_s + bias + sum over the n-grams f of sequence s: v_f weights_f, with v = u / |u| and
+ * u_f = (1 + log(occurrences of f)) idf_f. x: a row for each sequence, or NULL for 0. */
 struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
-                                      const struct sl_linear *m);
+                                      const struct sl_bag_of_words *m);

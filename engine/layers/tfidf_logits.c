@@ -1,6 +1,6 @@
 /* tfidf_logits.c - y_s = x_s + bias + sum over the n-grams f of text s: v_f weights_f, with v = u /
  * |u| and u_f = (1 + log tf_f) idf_f; the gradient is scattered. */
-#include "arch/linear/linear.h"
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct feature {
 };
 
 struct tfidf {
-    const struct sl_linear *m;
+    const struct sl_bag_of_words *m;
     struct feature *features; /* of sequence s from `order` times its first row on */
     int *counts;              /* by sequence: number of features */
 };
@@ -51,7 +51,7 @@ static int count_row(const struct scratch *scratch, struct feature *features, in
     return count + 1;
 }
 
-static void weigh(const struct sl_linear *m, struct feature *features, int count)
+static void weigh(const struct sl_bag_of_words *m, struct feature *features, int count)
 {
     float squares = 0.0f;
     for (int i = 0; i < count; i++) {
@@ -181,7 +181,7 @@ static const struct sl_op added = {.name = "tfidf_logits",
                                    .backward = tfidf_backward};
 
 struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
-                                      const struct sl_linear *m)
+                                      const struct sl_bag_of_words *m)
 {
     const struct sl_batch *batch = t->batch;
     struct tfidf *a = sl_tape_struct(t, 1, sizeof *a);
