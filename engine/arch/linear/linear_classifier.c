@@ -88,7 +88,7 @@ static const struct sl_param hypers[] = {
 
 const struct sl_arch sl_arch_linear = {
     .name = "linear",
-    .paper = "Bag of Tricks for Efficient Text Classification, 2017",
+    .paper = "A Simple but Tough-to-Beat Baseline for Sentence Embeddings, 2017",
     .summary = "linear classifier of averaged word vectors and TF-IDF n-grams",
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
