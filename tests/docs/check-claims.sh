@@ -6,7 +6,8 @@
 #     its table of architectures lists what `sluice train --help` lists, for the same tasks
 #     the other address that it suggests for `make run` is not taken by conf/run.yaml
 #     each command of its table of guarantees runs a test, which passes
-#     in all documents, each option is one of some --help, and each linked file and heading exists
+#     in all documents, each option is one of some --help; each name with an underscore is in the sources;
+#     each path of a URL is in the route table; each file, linked file and heading exists
 #     docs/api.md has every field of a request, every error code, and no unknown metric
 set -eu
 top=$(realpath "$1")
@@ -88,6 +89,31 @@ tr -d '\n' <"$top/server/core/request_error.def" | grep -o 'SV_ERROR([^)]*)' | g
 need_in_api 'error code'
 grep -o '`sluice_[a-z_]*`' "$top/docs/api.md" | tr -d '`' | while read -r name; do
     grep -q "\"$name\"" "$top/server/core/metrics.def" || { echo "docs/api.md: no such metric: $name" >&2; exit 1; }
+done || failed=1
+
+# In `code` of all documents: names with an underscore (options, fields, metrics, programs), endpoints, files
+grep -oh '`[^`]*`' "$top"/*.md "$top"/docs/*.md | tr -d '`' | sed 's/^[A-Z]* //; s/ .*//' | sort -u >"$scratch/code"
+grep -xE '[a-z][a-z0-9]*(_[a-z0-9]+)+' "$scratch/code" >"$scratch/names"
+{
+    grep -rhoE '"[a-z][a-z0-9_]*"|[(,] ?[a-z][a-z0-9_]*' "$top"/engine "$top"/server "$top"/clients --include='*.[ch]' \
+        --include='*.def' | grep -oE '[a-z][a-z0-9]*(_[a-z0-9]+)+'
+    find "$top/tests" -name '*.c' | sed 's,.*/,,; s/\.c$//'
+    echo huggingface_hub
+    echo memeql_sec
+} | sort -u | comm -23 "$scratch/names" - >"$scratch/unknown"
+[ ! -s "$scratch/unknown" ] || fail "unknown names in the documents:" "$(cat "$scratch/unknown")"
+sed -n 's,JOBS "/,"/v1/fine_tuning/jobs/,; s,JOBS\,,"/v1/fine_tuning/jobs"\,,; s/^    {"[A-Z]*", "\([^"]*\)".*/\1/p' \
+    "$top/server/api/routes.c" >"$scratch/routes"
+[ "$(wc -l <"$scratch/routes")" -ge 40 ] || fail "server/api/routes.c: hardly any route found"
+sed 's,{[a-z]*},[^/]*,g' "$scratch/routes" >"$scratch/patterns"
+grep '^/[a-z0-9]' "$scratch/code" | grep -v '^/\(etc\|var\|run\|usr\)/' | grep -vxf "$scratch/patterns" |
+    while read -r path; do
+        grep -qF "$path/" "$scratch/routes" || { echo "no such endpoint: $path" >&2; exit 1; }
+    done || failed=1
+grep -E '^(base|core|json|http|serve|engine|server|clients|tests|docs|conf|include|systemd|examples)/[^*]*$' \
+    "$scratch/code" | grep -v NAME | while read -r file; do
+    ls -d "$top/$file" "$top/engine/$file"* "$top/server/$file"* 2>/dev/null | grep -q . ||
+        { echo "no such file: $file" >&2; exit 1; }
 done || failed=1
 
 # Links: [text](file#heading), relative to the file that has them
