@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fills the item with the text's token ids, cut to what the model can read. */
+/* Fills the item with the text's token ids, truncated to the model's context. */
 static bool encode(const struct sl_model *model, const char *text, struct sl_classifier_item *item,
                    struct sl_err *err)
 {
@@ -29,7 +29,7 @@ static bool encode(const struct sl_model *model, const char *text, struct sl_cla
     int context = sl_model_info(model)->context;
     item->tokens = ids;
     item->count =
-        (int)sl_tokenizer_truncate(tokenizer, SL_TRUNCATE_RIGHT, context, ids, NULL, count);
+        (int)sl_tokenizer_truncate(tokenizer, SL_TRUNCATE_DEFAULT, context, ids, NULL, count);
     return true;
 }
 

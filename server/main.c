@@ -432,7 +432,7 @@ static void drain(struct daemon *daemon)
     sv_jobs_stop(daemon->server.jobs); /* trainers save their state meanwhile */
     if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
-                      "The server shut down before the request finished.");
+                      "The daemon shut down before the request finished.");
         error.retry_ms = 1000;
         sv_scheduler_fail_all(daemon->server.scheduler, &error);
         SV_LOG(SV_LOG_WARN, "requests cut short",

@@ -86,7 +86,7 @@ static bool create(const struct ctl_options *ctl, const struct arguments *a,
     char text[SL_API_KEY_BYTES + 1];
     if (!sl_api_key_create(text, &err))
         return client_error_wrap(failure, EXIT_FAILED, &err);
-    /* The key first: a line without its key would let nobody in. */
+    /* The key first: a line without its key would be useless. */
     bool good = make_line(ctl, a, text, &line, failure) && show(a, text, failure) &&
                 print_line(ctl, &line, failure);
     sl_buffer_release(&line);

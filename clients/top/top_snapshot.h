@@ -16,7 +16,7 @@ struct top_histogram {
 struct top_model {
     char name[TOP_NAME_BYTES], version[TOP_VERSION_BYTES];
     /* Counters, since the start. */
-    double requests, failed, rejected; /* failed: by the server's fault */
+    double requests, failed, rejected; /* failed: because of the daemon */
     double generated_tokens, prompt_tokens, texts;
     double batches, batched, layer_ops, layer_ops_dense;
     struct top_histogram queue, latency;
@@ -37,7 +37,7 @@ struct top_snapshot {
 /* Reads the text of /metrics. False: it holds no metrics of the daemon. */
 bool top_snapshot_read(struct top_snapshot *snapshot, const char *metrics, int64_t time_ns);
 
-/* A model between two snapshots; rates are per second. NaN: nothing to tell it from. */
+/* A model between two snapshots; rates are per second. NaN: unknown. */
 struct top_rates {
     const struct top_model *model; /* of the later snapshot */
     double requests, failed, rejected;

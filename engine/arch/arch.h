@@ -103,7 +103,7 @@ enum {
                       "how token vectors become one text vector (classifiers only)",               \
                       sl_pooling_names)
 
-/* Rows of a paper's own struct, for use like SL_INTEGER_ROW and its like. */
+/* Rows of a paper's own struct, for use like SL_INTEGER_ROW and similar rows. */
 #define SL_OWN_ROW(of, member, kind_, min_, max_, default_, help_, choices_)                       \
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), of, member, kind_, min_, max_, default_,      \
                     help_, choices_, 0)

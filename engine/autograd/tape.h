@@ -37,8 +37,7 @@ struct sl_sequence {
     struct sl_cache *cache; /* the tokens before it; NULL when the sequence is complete */
 };
 
-/* Texts with some tokens masked or replaced, to pretrain on: which, and by how much finding them
- * counts. */
+/* Pretraining: which tokens of a batch are masked or replaced, and the weights of both losses. */
 struct sl_corruption {
     const struct sl_rows *masked; /* rows whose token to predict */
     const int32_t *targets;       /* the token of each of these rows */
@@ -60,8 +59,8 @@ struct sl_batch {
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
 };
 
-/* Choices about how a model is served. All zero: as it was trained, nothing is skipped. The
- * architecture's own choices are a struct of its folder (arch/arch.h). */
+/* How a model is served. All zero: as it was trained, nothing is skipped. The architecture's own
+ * options are a struct of its folder (arch/arch.h). */
 enum { SL_POLICY_OWN_BYTES = 16 };
 
 struct sl_policy {
@@ -72,8 +71,8 @@ struct sl_policy {
 struct sl_tape;
 struct sl_node;
 
-/* An operation: a formula with its two directions. Ops split rows over the pool; no sum crosses
- * pieces, so results do not depend on the number of threads. */
+/* An operation: the forward and the backward pass of a formula. Ops split rows over the pool,
+ * and no sum spans two pieces, so results do not depend on the number of threads. */
 struct sl_op {
     const char *name;
     /* Bytes of scratch memory the op takes in one direction; NULL: none. */
@@ -105,7 +104,7 @@ struct sl_forward_stats {
     double aux_loss;      /* the auxiliary terms added to it */
     double gate_sum;      /* soft gates, summed over routers and rows */
     double gate_count;    /* routers x rows */
-    double active_sum;    /* rows that ran, summed over the blocks that could be skipped */
+    double active_sum;    /* rows let through, summed over the blocks that could be skipped */
     double active_count;  /* those blocks x rows */
     double depth_sum;     /* steps until a row halted, summed over the counted rows */
     double depth_count;   /* those rows: all but padding, or first rows only */

@@ -1,9 +1,9 @@
-/* api_key.h - API keys: how they look, and the line of a keys file that lets one in.
+/* api_key.h - API keys: their format, and their lines in a keys file.
  *
  *     NAME SCOPES sha256:HASH [expires=DATE]
  *
- * A key has 256 random bits. Nobody finds such a key by trying, so one SHA-256 hides it: no salt,
- * no slow hash. Any thread. */
+ * A key has 256 random bits. It cannot be guessed, so one SHA-256 protects it, without salt or a
+ * slow hash. Any thread. */
 #pragma once
 
 #include "base/buffer.h"
@@ -50,7 +50,7 @@ const char *sl_scope_list(unsigned scopes, char list[static SL_SCOPE_LIST_MAX]);
 /* A new key, as a string. */
 bool sl_api_key_create(char text[static SL_API_KEY_BYTES + 1], struct sl_err *err) SL_MUST_CHECK;
 
-/* Whether the text may be a key at all. It says nothing about how random it is. */
+/* Whether the text has the form of a key. How random it is cannot be checked. */
 bool sl_api_key_check(const char *text, struct sl_err *err) SL_MUST_CHECK;
 void sl_api_key_hash(const char *text, unsigned char hash[static SL_API_KEY_HASH_BYTES]);
 /* Takes the same time whether they are equal or not. */

@@ -21,5 +21,5 @@ bool sl_cpu_has(enum sl_isa isa);
  * (rounded down, at least 1). */
 int sl_cpu_budget(void);
 
-/* How long the cpu.max of our cgroups has held processes back so far; 0 without cgroups. */
+/* Total time for which the cpu.max of our cgroups throttled processes; 0 without cgroups. */
 double sl_cpu_throttled_seconds(void);

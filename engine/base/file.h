@@ -11,8 +11,8 @@ struct sl_map {
 };
 
 bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
-/* The same as a private copy: what happens to the file afterwards changes nothing. Mapped bytes can
- * change, and a file that others cut short ends the process that reads it. A symbolic link is not
+/* The same as a private copy, which stays as it is when the file changes. (Mapped bytes change
+ * with the file, and the process dies if the file is truncated.) A symbolic link is not
  * followed. */
 bool sl_map_copy(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
 void sl_map_close(struct sl_map *map); /* a zeroed map is fine */
@@ -33,7 +33,7 @@ bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent. An
  * existing directory at path is replaced atomically and then removed. */
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
-/* The same to a path that must be free; SL_BUSY, with tmp as it was, if there is something. */
+/* The same, but path must not exist: if it does, fails with SL_BUSY and leaves tmp as it is. */
 bool sl_directory_publish_new(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
 bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;

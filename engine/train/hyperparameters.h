@@ -10,7 +10,7 @@ enum sl_lr_schedule { SL_LR_COSINE, SL_LR_CONSTANT, SL_LR_INVERSE_SQRT, SL_LR_CO
 
 struct sl_hyperparameters {
     int steps, batch_size, micro_batch_size, warmup_steps, evaluate_every, save_every;
-    int epochs;                            /* > 0: they make the steps */
+    int epochs;                            /* > 0: determines the steps */
     int random_crops;                      /* of each labelled text, in every epoch */
     int weight_decay_all, bias_correction; /* 0 or 1 */
     int lr_schedule;                       /* enum sl_lr_schedule */

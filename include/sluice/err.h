@@ -22,7 +22,7 @@ extern "C" {
 #define SL_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define SL_PUBLIC       __attribute__((visibility("default")))
 
-/* By what the caller can do about it. The server maps them to HTTP statuses. */
+/* Grouped by what the caller can do about it. The server maps them to HTTP statuses. */
 enum sl_code {
     SL_OK,
     SL_BAD_INPUT, /* the caller's data is wrong */
@@ -41,7 +41,7 @@ struct sl_err {
     enum sl_code code;
     char text[SL_ERR_TEXT_MAX];
 
-    /* Where, as far as it is known. */
+    /* Where the failure is, as far as that is known. */
     char path[SL_ERR_PATH_MAX];   /* the file or directory concerned; "" */
     char field[SL_ERR_FIELD_MAX]; /* the option, key or parameter; "" */
     int line, column;             /* in the file, from 1; 0 */
@@ -56,15 +56,15 @@ bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_
 /* Prefixes err's text with what was attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
 
-/* Say where a failure was, between sl_fail and sl_wrap. What is known already stays: the innermost
- * place knows best. They return false. */
+/* Record where a failure is, between sl_fail and sl_wrap. A field that is already set stays,
+ * because the innermost function knows best. They return false. */
 bool sl_err_set_path(struct sl_err *err, const char *path); /* the text so far is the reason */
 bool sl_err_set_place(struct sl_err *err, int line, int column);
 bool sl_err_set_field(struct sl_err *err, const char *field);
 bool sl_err_set_index(struct sl_err *err, int64_t index);
 
-/* The text without what was said of the path and around it: for readers who must not see where
- * files are, or who know. The whole text when no path was set. */
+/* The text without the path and the prefixes around it, for readers who must not see paths or
+ * know them already. The whole text if no path was set. */
 const char *sl_err_reason(const struct sl_err *err);
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ enum { SL_STOPS_MAX = 4, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
 
 struct sl_generation_options {
     const int32_t *prompt;       /* copied; ids below the vocabulary's size */
-    int prompt_count;            /* 0 .. context; after an empty one, text continues a line break */
+    int prompt_count;            /* 0 .. context; 0: as after a line break */
     int max_tokens;              /* >= 0; 0: only with echo */
     struct sl_sampling sampling; /* bias is copied */
     uint64_t seed;

@@ -9,9 +9,9 @@
  *     sl_model_close(model);
  *     sl_engine_destroy(engine);
  *
- * What can fail returns bool or a pointer, and on failure fills `err` with a code and a sentence.
- * What X_create, X_open or X_load returns, X_destroy or X_close frees; they accept NULL. Everything
- * else that is returned belongs to the object it was asked of. Compile and link with
+ * Functions that can fail return bool or a pointer, and on failure fill `err` with a code and a
+ * message. Free what X_create, X_open or X_load returns with X_destroy or X_close; these accept
+ * NULL. All other results belong to the object that returned them. Compile and link with
  * `pkg-config --cflags --libs sluice`. Complete programs are in examples/. */
 #pragma once
 

@@ -1,5 +1,4 @@
-/* trainer.h - trains a model on a plain text, to continue it, or on labelled texts, to classify
- * them.
+/* trainer.h - trains a text generator on plain text, or a classifier on labelled texts.
  *
  *     const struct sl_setting settings[] = {{"width", "64"}, {"epochs", "30"}};
  *     const struct sl_trainer_options options = {.architecture = "encoder",
@@ -13,7 +12,8 @@
  *     sl_trainer_destroy(trainer);
  *
  * The run directory keeps the latest complete state, so that a training can be interrupted and
- * resumed. It ends with the same bits however often that happened and with any number of threads.
+ * resumed. The weights are bit-identical however often it was interrupted, and for any number of
+ * threads.
  *
  * A trainer belongs to one thread at a time. While it runs, it uses the engine's thread pool. */
 #pragma once
@@ -71,7 +71,7 @@ SL_PUBLIC void sl_trainer_destroy(struct sl_trainer *trainer); /* NULL is fine *
 
 enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
 
-/* Where a training is. Losses are in nats per token of a text, or per labelled text. */
+/* Progress of a training. Losses are in nats per token of a text, or per labelled text. */
 struct sl_train_progress {
     enum sl_train_event event;
     int step, steps;
@@ -84,7 +84,7 @@ struct sl_train_progress {
     double seconds;                  /* since this process started training */
     double seconds_left;             /* estimate */
     double validation_loss;          /* NAN before the first evaluation, like all of validation */
-    double validation_gate;          /* mean of the gates; NAN without gates */
+    double validation_gate;          /* mean gate; NAN without gates */
     double validation_accuracy;      /* fraction of texts; NAN for a plain text */
     double train_accuracy;           /* of the texts trained on since the last evaluation */
     double validation_depth;         /* blocks that ran, or steps until tokens halted */
@@ -108,8 +108,8 @@ SL_PUBLIC bool sl_trainer_run(struct sl_trainer *trainer,
                               const struct sl_train_callbacks *callbacks, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The same by hand: one optimizer step; an evaluation on the validation part, whose results are in
- * sl_trainer_progress; the state to the run directory. */
+/* The steps of sl_trainer_run, one by one: an optimizer step; an evaluation on the validation
+ * data, whose results are in sl_trainer_progress; saving the state to the run directory. */
 SL_PUBLIC bool sl_trainer_step(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 SL_PUBLIC bool sl_trainer_evaluate(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;
 SL_PUBLIC bool sl_trainer_save(struct sl_trainer *trainer, struct sl_err *err) SL_MUST_CHECK;

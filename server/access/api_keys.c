@@ -53,7 +53,7 @@ static bool add_line(struct table *table, const char *line, struct sl_err *err)
     return true;
 }
 
-/* Whoever may write the file may let anybody in. */
+/* A user who can write the file can give access to anyone. */
 static bool check_mode(FILE *stream, struct sl_err *err)
 {
     struct stat found;

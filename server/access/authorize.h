@@ -1,9 +1,9 @@
 /* authorize.h - whether a request may use a route.
  *
- * With keys, a caller needs one that has the route's scope, except at the admin listener's UNIX
- * sockets: who may open those is a matter of file permissions. Without keys, whoever reaches the
- * admin listener may do everything, and whoever reaches the inference listener may do what changes
- * nothing. */
+ * With API keys, a caller needs a key with the route's scope. The admin listener's UNIX sockets
+ * need no key: their file permissions say who may connect. Without keys, anyone who can reach
+ * the admin listener may use all its routes, and anyone who can reach the inference listener may
+ * use routes that change nothing. */
 #pragma once
 
 #include "core/request.h"

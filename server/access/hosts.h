@@ -1,9 +1,9 @@
-/* hosts.h - which hosts a request may be for.
+/* hosts.h - checks the Host of a request, against DNS rebinding.
  *
- * A page of another site can make its own name stand for 127.0.0.1 (DNS rebinding), and then read
- * what this daemon answers. Its requests still carry that name. Addresses, `localhost` and the
- * names of the option allowed_hosts are accepted. At its default, `auto`, names are checked where
- * nothing else keeps strangers out: there are no API keys and the option insecure is not set. */
+ * A web page can make its own host name resolve to 127.0.0.1 and then read the responses of this
+ * daemon; its requests have that name in Host. Addresses, `localhost` and the names of the
+ * option allowed_hosts are accepted. At its default, `auto`, names are checked only if there are
+ * no API keys and the option insecure is not set. */
 #pragma once
 
 #include "core/request.h"

@@ -1,5 +1,5 @@
-/* async_defaults.h - for requests that wait for another thread without being scheduled: what their
- * asynchronous work does not need. */
+/* async_defaults.h - callbacks that do nothing, for asynchronous work that waits for another
+ * thread but is not scheduled. */
 #pragma once
 
 #include "core/request.h"

@@ -1,5 +1,4 @@
-/* classify_request.h - one request's texts on their way through a classifier: what the families of
- * endpoints share. */
+/* classify_request.h - the life of a classification request, shared by all APIs. */
 #pragma once
 
 #include "api/text_to_tokens.h"
@@ -8,7 +7,7 @@
 #include "registry/registry.h"
 #include "serve/classification_executor.h"
 
-/* What a request of any API comes down to. */
+/* A classification request of any API. */
 struct sv_classify_input {
     char model[SV_PATH_MAX]; /* if the body names it */
     struct sv_texts texts;
@@ -51,7 +50,7 @@ struct sv_classify_format {
     enum sv_progress (*respond)(struct sv_request *request, const struct sv_classification *c);
 };
 
-/* The whole of a handler: resolves the model, reads, admits the texts, tokenizes them and submits
+/* A complete handler: resolves the model, reads, admits the texts, tokenizes them and submits
  * them to the scheduler, or responds with the error. */
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format);
 

@@ -70,7 +70,7 @@ static bool is_leaving(const struct sv_server *server)
 enum sv_progress sv_handle_ready(struct sv_request *request)
 {
     if (is_leaving(request->server))
-        return fail_not_ready(request, "The server is shutting down.");
+        return fail_not_ready(request, "The daemon is shutting down.");
     if (!sv_registry_is_complete(request->server->registry))
         return fail_incomplete(request);
     return respond_true(request, "ready");

@@ -1,4 +1,4 @@
-/* model_resolver.h - finds the model that a request means: the one it names, or the default. */
+/* model_resolver.h - finds the model of a request: the one that it names, or the default. */
 #pragma once
 
 #include "core/request.h"

@@ -4,7 +4,7 @@
 #include "core/request.h"
 #include "state/state_directory.h"
 
-/* What a list accepts. */
+/* The query parameters that a list accepts. */
 struct sv_page_rules {
     int limit_max, limit_default;
     const char *filter, *filter_member; /* ?filter=value, and the member it must equal; or NULL */

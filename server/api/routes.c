@@ -1,4 +1,4 @@
-/* routes.c - the table of endpoints: method, path, who may, on which listener, what is done. */
+/* routes.c - the table of endpoints: method, path, scope, listeners, API, handler. */
 #include "api/routes.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"

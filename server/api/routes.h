@@ -1,4 +1,4 @@
-/* routes.h - the table of endpoints: method, path, who may, what is done. */
+/* routes.h - the table of endpoints: method, path, scope, listeners, API, handler. */
 #pragma once
 
 #include "base/buffer.h"
@@ -6,5 +6,5 @@
 
 extern const struct sv_router sv_routes;
 
-/* The front page: what this is and where to go, as JSON. */
+/* Writes the body of GET /: name, version and all endpoints, as JSON. */
 void sv_routes_index(struct sl_buffer *out);

@@ -1,5 +1,5 @@
-/* caller.h - who sent a request, and what a route asks of its caller: a scope, and the listener to
- * come through. */
+/* caller.h - who sent a request, and what a route requires of the caller: a scope and a
+ * listener. */
 #pragma once
 
 #include "base/api_key.h"
@@ -10,8 +10,8 @@
 
 /* What a caller may do. A key has any number of scopes; none contains another. */
 enum sv_scope {
-    SV_SCOPE_NONE,    /* no route has it; a test checks */
-    SV_SCOPE_OPEN,    /* everybody, without a key */
+    SV_SCOPE_NONE,    /* no route may have it; a test checks */
+    SV_SCOPE_OPEN,    /* no key is needed */
     SV_SCOPE_METRICS, /* monitoring; from here on in the order of SL_SCOPES */
     SV_SCOPE_INFER,   /* use of the models */
     SV_SCOPE_TRAIN,   /* files and training jobs */

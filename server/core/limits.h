@@ -6,7 +6,7 @@ enum {
     SV_CONFIG_BYTES_MAX = 1 << 20, /* of a configuration file */
 
     SV_MODELS_MAX = 64,
-    SV_VERSIONS_MAX = 256,   /* known of one model; beyond that, unused ones are forgotten */
+    SV_VERSIONS_MAX = 256,   /* of one model in the index; beyond that, unused ones are left out */
     SV_EXECUTORS_MAX = 256,  /* versions loaded at the same time, of all models */
     SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
     SV_LOADER_NICE = 5,      /* added for the thread that loads versions while others are served */
@@ -48,12 +48,11 @@ enum {
     SV_HEADER_VALUE_MAX = 96,
     SV_HTTP_THREADS = 2, /* of the inference listener; each address of the admin listener has one */
     SV_ADMIN_ADDRESSES_MAX = 4,
-    SV_ADMIN_CONNECTIONS_MAX = 64, /* at each address of the admin listener */
-    SV_ADMIN_BODIES_BYTES =
-        64 << 20,               /* its bodies fit when those of inference are at their bound */
-    SV_ADMIN_SLICE_NS = 100000, /* time slice of its threads; see base/thread_priority.h */
-    SV_KEYS_MAX = 1024,         /* API keys */
-    SV_KEY_LINE_MAX = 512,      /* a line of the keys file, with newline and NUL */
+    SV_ADMIN_CONNECTIONS_MAX = 64,    /* at each address of the admin listener */
+    SV_ADMIN_BODIES_BYTES = 64 << 20, /* more room for bodies of the admin listener */
+    SV_ADMIN_SLICE_NS = 100000,       /* time slice of its threads; see base/thread_priority.h */
+    SV_KEYS_MAX = 1024,               /* API keys */
+    SV_KEY_LINE_MAX = 512,            /* a line of the keys file, with newline and NUL */
     SV_CALLER_NAME_MAX = 64,
     SV_CALLER_ADDRESS_MAX = 64,
     SV_UNIX_PATH_MAX = 108, /* a socket's path, with its NUL */
@@ -78,9 +77,10 @@ enum {
     SV_KEYWORD_BYTES_MAX = 64,    /* of a keyword: a role, a type, a datatype */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
-    SV_TOKENIZE_SLICE_BYTES = 32 << 10, /* of a request's texts, before others have their turn */
-    SV_N_MAX = 128,                     /* n: completions per prompt */
-    SV_TOKENS_MAX = 1000000,            /* max_tokens */
+    SV_TOKENIZE_SLICE_BYTES =
+        32 << 10,            /* of texts, tokenized before other requests have their turn */
+    SV_N_MAX = 128,          /* n: completions per prompt */
+    SV_TOKENS_MAX = 1000000, /* max_tokens */
     SV_TOP_K_MAX = 1000000,
     SV_BIAS_MAX = 1024, /* entries of logit_bias */
     SV_QUOTE_MAX = 64,  /* bytes of a client's value repeated in a message */
@@ -89,7 +89,7 @@ enum {
     SV_STREAM_TOKENS = 64,       /* and, with log probabilities, this many tokens */
 
     SV_STATE_PATH_MAX = 512,  /* of the state directory, with its NUL */
-    SV_WORKER_TASKS_MAX = 64, /* waiting for the thread that works for the disk */
+    SV_WORKER_TASKS_MAX = 64, /* waiting for the disk thread */
     SV_FILES_MAX = 10000,
     SV_UPLOADS_MAX = 16,              /* at the same time */
     SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */
@@ -98,12 +98,12 @@ enum {
     SV_JOBS_ENDED_MAX = 1000,       /* kept; then the oldest are forgotten */
     SV_JOBS_RUNNING_MAX = 16,       /* largest value of the option jobs_running */
     SV_JOB_EVENTS_MAX = 10000,      /* of one job */
-    SV_JOB_EVENTS_OF_A_KIND = 1000, /* aimed at, however many steps a job has */
+    SV_JOB_EVENTS_OF_A_KIND = 1000, /* approximately, however many steps a job has */
     SV_JOB_STOP_SECONDS = 30,       /* for a trainer to save its state when the daemon ends */
     SV_IDEMPOTENCY_SECONDS = 24 * 3600,
     SV_IDEMPOTENCY_KEY_MAX = 255, /* bytes */
     SV_IDEMPOTENCY_KEYS_MAX = 1024,
-    SV_JOB_POLL_MS = 50, /* how often trainers are looked after */
+    SV_JOB_POLL_MS = 50, /* how often trainers are polled */
 
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 

@@ -1,4 +1,4 @@
-/* log.h - what the server tells its operator: one line per event, as key=value or JSON.
+/* log.h - the log: one line per event, as key=value or JSON.
  *
  *     SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", name), sv_int("ms", ms));
  *

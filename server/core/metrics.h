@@ -1,4 +1,4 @@
-/* metrics.h - counters, gauges and histograms, and how Prometheus reads them.
+/* metrics.h - counters, gauges and histograms, and Prometheus's text format.
  *
  * A series is one metric with one set of label values. It lives until its version of a model is
  * dropped, so code that counts often keeps the pointer as long as it uses the version. Counting is
@@ -31,10 +31,10 @@ struct sv_series *sv_metrics_series(struct sv_metrics *metrics, enum sv_metric m
 
 /* Adds 1 to a counter, also while its version is being dropped. */
 void sv_metrics_count(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values);
-/* Removes all series with the labels model and version that have these values. Nobody may keep a
- * pointer to one. */
+/* Removes all series with these values of the labels model and version. No pointer to one may be
+ * in use. */
 void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, const char *version);
-/* Removes one series, if it is there. Nobody may keep a pointer to it. */
+/* Removes one series, if it exists. No pointer to it may be in use. */
 void sv_metrics_drop(struct sv_metrics *metrics, enum sv_metric metric, const char *const *values);
 
 void sv_metric_add(struct sv_series *series, double by);        /* counters */

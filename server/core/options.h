@@ -1,7 +1,8 @@
-/* options.h - the settings of the daemon: where each came from, and whether it can be accepted.
+/* options.h - the daemon's options: reads them from all sources and checks them.
  *
- * Defaults, then the configuration file, then the environment (SLUICE_LISTEN=...), then the command
- * line (--listen ...): the later wins. A setting never changes once the daemon runs. */
+ * Defaults, then the configuration file, then the environment (SLUICE_LISTEN=...), then the
+ * command line (--listen ...): later ones override earlier ones. Options never change while the
+ * daemon runs. */
 #pragma once
 
 #include "base/buffer.h"

@@ -4,6 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* %41 becomes A. False for what no name may hold: broken escapes, NUL, more than `capacity` bytes
- * with the NUL at the end, what is not UTF-8, nothing. */
+/* Decodes %41 to A. False for what cannot be a name: an invalid escape, a NUL, invalid UTF-8,
+ * nothing, or more than `capacity` bytes with the final NUL. */
 bool sv_percent_decode(const char *from, size_t count, char *to, size_t capacity);

@@ -160,7 +160,7 @@ void sv_request_write_response(const struct sv_request *request, struct sl_buffe
 
 static bool fail_draining(struct sv_error *error)
 {
-    (void)sv_fail(error, SV_DRAINING, NULL, "The server is shutting down.");
+    (void)sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
     error->retry_ms = 1000;
     return false;
 }

@@ -1,10 +1,10 @@
-/* request.h - one request's life, from its first byte to the last byte of its answer.
+/* request.h - one request, from its first byte to the last byte of its response.
  *
- * http_server.c makes it and is its first owner. A handler answers at once, or leaves asynchronous
- * work behind: then the connection is suspended until the work wakes it. The scheduler and the
- * connection watcher hold references while they need it; the last release frees it.
+ * http_server.c creates it and is its first owner. A handler responds at once, or starts
+ * asynchronous work: then the connection is suspended until the work wakes it. The scheduler and
+ * the connection watcher hold references while they need it; the last release frees it.
  *
- * Fields are the HTTP thread's, except where they say otherwise. */
+ * Fields belong to the HTTP thread unless their comment says otherwise. */
 #pragma once
 
 #include "base/buffer.h"
@@ -58,7 +58,7 @@ struct sv_transport {
     const char *(*query)(void *connection, const char *name);
 };
 
-/* Takes the bodies of a route's requests as they arrive, instead of memory. */
+/* Receives the bodies of a route's requests piece by piece; other bodies are kept in memory. */
 struct sv_body_sink {
     const char *content_type; /* that the route accepts */
     int64_t (*bytes_max)(const struct sv_server *server);

@@ -1,5 +1,5 @@
-/* trace_context.h - W3C trace context: the header by which a request belongs to a trace that spans
- * several services. The daemon logs the trace's id and forwards it to nobody. */
+/* trace_context.h - W3C trace context: the header by which a request belongs to a trace that
+ * spans several services. The daemon only logs the trace's id. */
 #pragma once
 
 #include <stdbool.h>

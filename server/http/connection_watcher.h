@@ -1,11 +1,11 @@
 /* connection_watcher.h - notices clients that left or stalled while their connections are
  * suspended.
  *
- * libmicrohttpd does not look at suspended connections, so one thread looks at their sockets
- * instead. A client that closed, reset or shut down its sending side has left; bytes that it sent
- * ahead are not leaving. The same thread ticks every request in flight now and then, for what must
- * be said in time, and shuts connections whose next request, or the rest of one, does not come: a
- * byte now and then is enough to stay for libmicrohttpd. */
+ * libmicrohttpd does not look at suspended connections, so one thread polls their sockets. A
+ * client that closed, reset or shut down its sending side has left; one that sent bytes ahead
+ * has not. The same thread calls `tick` of every request in flight from time to time, and shuts
+ * down connections that miss their deadline. (libmicrohttpd's own timeout starts anew with every
+ * byte.) */
 #pragma once
 
 #include "core/request.h"

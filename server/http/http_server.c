@@ -200,8 +200,8 @@ static enum MHD_Result fail_request(struct sv_exchange *x)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Whether the request is one that the receiver did not accept. Its error takes precedence, and the
- * connection is closed after it, because nobody knows where the next request begins. */
+/* Whether the request is one that the receiver did not accept. Its error takes precedence, and
+ * the connection is closed after it, because it is unknown where the next request begins. */
 static bool is_unacceptable(struct sv_exchange *x)
 {
     if (!sv_receiver_has_failed(context_of(x->connection)->receiver, x->index, &x->error))

@@ -1,6 +1,6 @@
-/* http_server.h - HTTP/1.1: bytes become requests, responses and streams become bytes.
+/* http_server.h - HTTP/1.1: turns bytes into requests, and responses and streams into bytes.
  *
- * Its threads run no model: they read requests, tokenize and write answers, and a request that has
+ * Its threads run no model: they read requests, tokenize and write responses. A request that has
  * to wait is suspended until it is woken. */
 #pragma once
 
@@ -28,7 +28,7 @@ struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv
                                        struct sv_watcher *watcher,
                                        const struct sv_http_options *options, struct sl_err *err)
     SL_MUST_CHECK;
-/* Leaves new connections to the kernel's backlog. Those that are open are served. */
+/* Stops accepting: new connections wait in the kernel's backlog. Open ones are still served. */
 void sv_http_stop_accepting(struct sv_http_listener *http);
 /* Closes every connection. No request may be suspended any more. NULL is fine. */
 void sv_http_stop(struct sv_http_listener *http);

@@ -1,7 +1,7 @@
 /* listeners.h - all listeners of the daemon: `listen`, and the addresses of `admin_listen`, each
  * with threads and a connection watcher of its own, so that one answers while another is flooded.
  *
- * For the thread that owns it. */
+ * Only the thread that owns it may use it. */
 #pragma once
 
 #include "core/options.h"

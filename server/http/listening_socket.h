@@ -1,4 +1,4 @@
-/* listening_socket.h - a socket that clients connect to, opened before anything is promised. */
+/* listening_socket.h - checks an address and opens its listening socket. */
 #pragma once
 
 #include "core/limits.h"
@@ -30,8 +30,8 @@ bool sv_address_is_unix(const char *text);
 /* Checks an address without binding it. */
 bool sv_listen_check(const struct sv_address *address, struct sl_err *err) SL_MUST_CHECK;
 
-/* Binds and listens. A UNIX socket gets mode 0660 and replaces one that nobody serves any more; any
- * other file at its path is an error. The caller closes `fd`. */
+/* Binds and listens. A UNIX socket gets mode 0660 and replaces a socket on which no process
+ * listens; any other file at its path is an error. The caller closes `fd`. */
 bool sv_listen(const struct sv_address *address, struct sv_socket *out, struct sl_err *err)
     SL_MUST_CHECK;
 

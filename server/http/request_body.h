@@ -1,4 +1,5 @@
-/* request_body.h - one request on one connection, and its body: counted, bounded, waited for. */
+/* request_body.h - one request on one connection, and its body: counted, bounded, with
+ * deadlines. */
 #pragma once
 
 #include "core/request.h"
@@ -17,7 +18,7 @@ struct sv_http_listener {
     const struct sv_router *router;
     struct sv_watcher *watcher;
     struct MHD_Daemon *daemon;
-    bool has_left; /* it accepts no more; closed when it has stopped: */
+    bool has_left; /* it accepts no more; its socket, closed when it has stopped: */
     int left_socket;
 };
 

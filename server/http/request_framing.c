@@ -169,7 +169,7 @@ static bool read_header(struct sv_framing *f, struct line line)
         return fail_bad(f, "A header's value has a control character.");
     value = skip_spaces(value);
     if (f->state == SV_FRAMING_TRAILERS)
-        return true; /* nobody reads them */
+        return true; /* they are not used */
     if (equals(name, "Host"))
         return read_host(f, value);
     if (equals(name, "Authorization"))
@@ -206,7 +206,7 @@ static int hex_digit(char c)
     return capital ? (int)(capital - capitals) : -1;
 }
 
-/* Nobody reads extensions, and libmicrohttpd 1.0.1 rejects some: zeros take their place. */
+/* Extensions are not used, and libmicrohttpd 1.0.1 rejects some: zeros take their place. */
 static void remove_extension(struct line line, size_t digits)
 {
     memmove(line.at + line.bytes - digits, line.at, digits);

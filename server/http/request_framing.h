@@ -1,8 +1,8 @@
 /* request_framing.h - where each request on a connection begins and ends.
  *
- * Reads bytes more strictly than libmicrohttpd, before libmicrohttpd sees them: whatever two
- * programs could read in two ways is an error. So a proxy in front and libmicrohttpd behind agree
- * on the requests, and nobody smuggles one in the body of another.
+ * Parses bytes before libmicrohttpd, and more strictly: a request that two programs could read
+ * differently is an error. So a proxy and libmicrohttpd agree on where requests end, and no
+ * request can be smuggled in the body of another.
  *
  * A unit is a head, or the line of a chunk's size with the end of the chunk before it, or the end
  * of a chunked body with its trailers. It is passed on whole or not at all. */

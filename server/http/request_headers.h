@@ -1,4 +1,4 @@
-/* request_headers.h - what a request says before its body. */
+/* request_headers.h - reads a request's target and headers. */
 #pragma once
 
 #include "http/request_router.h"
@@ -8,6 +8,6 @@
 bool sv_request_headers_read(struct sv_request *request, const struct sv_router *router,
                              const char *method, const char *target, struct sv_error *error);
 
-/* The same for a request that is rejected whatever its head says: API and id only. */
+/* The same for a request that is rejected in any case: only its API and its id. */
 void sv_request_head_reject(struct sv_request *request, const struct sv_router *router,
                             const char *target);

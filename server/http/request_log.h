@@ -1,4 +1,4 @@
-/* request_log.h - what is counted and logged of a request when it ends. */
+/* request_log.h - counts and logs a request when it ends. */
 #pragma once
 
 #include "http/request_body.h"

@@ -92,7 +92,7 @@ bool sv_child_process_start(struct sv_child_process *process, const struct sv_co
             (void)close(fds[i]);
     process->pid = ok ? pid : 0;
     if (ok)
-        (void)setpgid(pid, pid); /* whoever comes first */
+        (void)setpgid(pid, pid); /* both processes do this; the first one counts */
     return ok;
 }
 

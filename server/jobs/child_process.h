@@ -1,5 +1,5 @@
-/* child_process.h - a child process in the background: its own process group, a lower priority, and
- * a control group if the daemon has one to give. It dies with the thread that started it. */
+/* child_process.h - a child process in the background: its own process group, a lower priority,
+ * and a control group if the daemon has one for it. It dies with the thread that started it. */
 #pragma once
 
 #include "sluice/err.h"

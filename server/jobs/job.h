@@ -1,5 +1,5 @@
-/* job.h - one job, and what the files of this floor share. Fields belong to whoever holds the lock
- * of struct sv_jobs; the thread that runs the jobs alone uses `run`. */
+/* job.h - one job, and what the files of this layer share. The lock of struct sv_jobs guards all
+ * fields except `run`, which only the jobs' thread uses. */
 #pragma once
 
 #include "core/server.h"
@@ -22,7 +22,7 @@ enum {
 
 enum sv_promotion { SV_PROMOTE_NEVER, SV_PROMOTE_IF_BETTER, SV_PROMOTE_CANARY };
 
-/* What a job is, from its creation on. It never changes, except that `version` is chosen late. */
+/* What a job was created with. Only `version` is set later. */
 struct sv_job_spec {
     char id[SV_JOB_ID_MAX];
     int64_t created_ns;          /* since 1970; also the order of the queue */
@@ -149,7 +149,7 @@ void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job);
 /* ---- job_log_reader.c
  * ------------------------------------------------------------------------------- */
 
-/* Reads what the trainer's log has new; lines become progress, events and metrics. */
+/* Reads new lines of the trainer's log; they become progress, events and metrics. */
 void sv_job_read_log(struct sv_jobs *jobs, struct sv_job *job);
 /* Writes the step metrics as CSV. */
 bool sv_job_write_csv(struct sv_jobs *jobs, const struct sv_job *job, struct sl_buffer *out);
@@ -221,10 +221,10 @@ void sv_job_audit_promotion(struct sv_jobs *jobs, const struct sv_job *job);
 /* ---- job_state_machine.c
  * ----------------------------------------------------------------------------- */
 
-/* Takes a job as far as it goes without waiting. With the lock, which it gives up during slow work.
- * True: call it again at once. */
+/* Advances a job as far as possible without waiting. Call it with the lock, which it releases
+ * during slow work. True: call it again at once. */
 bool sv_job_step(struct sv_jobs *jobs, struct sv_job *job);
-/* A job that waited has its turn. */
+/* Starts a waiting job. */
 void sv_job_begin(struct sv_jobs *jobs, struct sv_job *job);
 /* Removes what only a job that has not ended needs. */
 void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job);

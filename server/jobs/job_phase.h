@@ -1,10 +1,10 @@
-/* job_phase.h - the states of a job: where it is, what its owner wants, and what clients see. */
+/* job_phase.h - the states of a job: its phase, what its owner wants, and what clients see. */
 #pragma once
 
 #include "core/request_error.h"
 #include "jobs/jobs.h"
 
-/* A job goes from one to the next. It may end from any of them. */
+/* A job passes through them in this order, and may end in any of them. */
 enum sv_job_phase {
     SV_JOB_PREPARING,  /* its files are checked */
     SV_JOB_WAITING,    /* for its turn */
@@ -39,11 +39,11 @@ static inline bool sv_job_phase_is_running(enum sv_job_phase phase)
 /* OpenAI's status. A job that pauses is "queued". */
 const char *sv_job_status(enum sv_job_phase phase, enum sv_job_desired_state desired);
 
-/* What an action makes of a job; fails with SV_CONFLICT and says why. */
+/* Applies an action; fails with SV_CONFLICT if the phase does not permit it. */
 bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_desired_state *desired,
                       enum sv_job_action action, struct sv_error *error) SL_MUST_CHECK;
 
-/* Where a job continues after the daemon was away. */
+/* The phase in which a job continues when the daemon has started again. */
 enum sv_job_phase sv_job_phase_restart(enum sv_job_phase phase);
 
 /* ---- failures of a trainer ------------------------------------------------------------------- */

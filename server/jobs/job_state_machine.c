@@ -158,7 +158,7 @@ static void on_stopped(struct sv_jobs *jobs, struct sv_job *job)
 {
     if (jobs->stopping)
         sv_job_event(jobs, job, "info", NULL,
-                     "The server shuts down; training continues when it starts");
+                     "The daemon shuts down; training continues when it starts");
     else if (job->desired == SV_DESIRED_PAUSED) {
         sv_job_event(jobs, job, "info", NULL, "Job paused at step %lld",
                      (long long)job->progress.saved_step);

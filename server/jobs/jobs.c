@@ -255,7 +255,7 @@ static bool add(struct sv_jobs *jobs, struct sv_job *job, struct sl_buffer *obje
                 struct sv_error *error)
 {
     if (jobs->stopping)
-        return sv_fail(error, SV_DRAINING, NULL, "The server is shutting down.");
+        return sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
     if (!has_room(jobs, error) || !store(jobs, job, error))
         return false;
     sv_jobs_append(jobs, job);

@@ -1,14 +1,14 @@
 /* jobs.h - training jobs: a queue, trainers as child processes, their events, and the models that
  * they make.
  *
- *     <state>/jobs/<id>/job.json       what was asked for, and how far it is
+ *     <state>/jobs/<id>/job.json       the request and its progress
  *     <state>/jobs/<id>/events.jsonl   its events
  *     <state>/jobs/<id>/data...        the training file, a link to the uploaded one
  *     <state>/jobs/<id>/run/           the trainer's state, and log.jsonl
  *     <state>/jobs/<id>/model/1/       the finished model, until it is in the store
  *
  * The directory is the truth. A trainer dies with the daemon. When the daemon starts again, each
- * job continues from its last saved state and ends with the same bits. One thread runs all jobs;
+ * job continues from its last saved state, with bit-identical results. One thread runs all jobs;
  * it starts, watches and stops their trainers. Any thread may call the functions below. */
 #pragma once
 
@@ -30,19 +30,19 @@ struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err) SL_MU
 bool sv_jobs_start(struct sv_jobs *jobs, struct sl_err *err) SL_MUST_CHECK;
 /* Asks the trainers to save and end; nothing starts any more. Does not wait. */
 void sv_jobs_stop(struct sv_jobs *jobs); /* NULL is fine */
-/* Does that if it was not done, waits for the trainers, at most SV_JOB_STOP_SECONDS, and frees
- * everything. NULL is fine. */
+/* Stops as above, waits for the trainers (at most SV_JOB_STOP_SECONDS) and frees everything.
+ * NULL is fine. */
 void sv_jobs_close(struct sv_jobs *jobs);
 
-/* Who asks, so that the same request twice makes one job. */
+/* The origin of a request, so that the same request twice creates one job. */
 struct sv_job_origin {
     const char *caller;          /* its name */
     const char *idempotency_key; /* NULL: none */
     const char *body;            /* its SHA-256 */
 };
 
-/* Checks the request, makes the job and appends its object. Waits for the disk. *is_new: false if
- * it is that of an earlier request with the same key. */
+/* Checks the request, creates the job and appends its object. Waits for the disk. *is_new: false
+ * if it is that of an earlier request with the same key. */
 bool sv_jobs_create(struct sv_jobs *jobs, const struct sv_job_params *params,
                     const struct sv_job_origin *origin, struct sl_buffer *object, bool *is_new,
                     struct sv_error *error) SL_MUST_CHECK;

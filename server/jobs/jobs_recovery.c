@@ -160,7 +160,7 @@ static bool load_one(struct sv_jobs *jobs, const char *id, struct sl_err *err)
         sv_jobs_remove_directory(jobs, id);
         return true;
     }
-    if (!job) { /* left for whoever wants to know what happened */
+    if (!job) { /* kept, so that an administrator can look at it */
         SV_LOG(SV_LOG_ERROR, "a job is left out", sv_str("job", id), sv_str("reason", damage.text));
         return true;
     }
@@ -203,7 +203,7 @@ static bool take_up(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err
     }
     sv_job_read_log(jobs, job);
     if (job->phase == SV_JOB_TRAINING)
-        sv_job_event(jobs, job, "info", NULL, "The server has started again");
+        sv_job_event(jobs, job, "info", NULL, "The daemon has started again");
     job->phase = sv_job_phase_restart(job->phase);
     return sv_job_save(jobs, job, err);
 }

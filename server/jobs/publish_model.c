@@ -32,7 +32,7 @@ int64_t sv_store_highest(const char *store, const char *name)
     DIR *entries = opendir(path);
     if (!entries)
         return 0;
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *entry; (entry = readdir(entries));) {
         int64_t version = version_of(entry->d_name);
         highest = version > highest ? version : highest;

@@ -1,4 +1,4 @@
-/* completion_params.c - what POST /v1/completions can be asked: OpenAI's fields, and ours. */
+/* completion_params.c - the fields of POST /v1/completions: OpenAI's fields, and ours. */
 #include "json/completion_params.h"
 #include "json/tokenize_options.h"
 

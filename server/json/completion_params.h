@@ -1,4 +1,4 @@
-/* completion_params.h - what POST /v1/completions can be asked: OpenAI's fields, and ours. */
+/* completion_params.h - the fields of POST /v1/completions: OpenAI's fields, and ours. */
 #pragma once
 
 #include "json/json_schema.h"

@@ -1,4 +1,4 @@
-/* decision_params.c - what POST /v1/decisions can be asked. */
+/* decision_params.c - the fields of POST /v1/decisions. */
 #include "json/decision_params.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* decision_params.h - what POST /v1/decisions can be asked: OpenAI's fields, and ours. */
+/* decision_params.h - the fields of POST /v1/decisions: OpenAI's fields, and ours. */
 #pragma once
 
 #include "json/json_schema.h"

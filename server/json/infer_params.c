@@ -1,4 +1,4 @@
-/* infer_params.c - what POST /v2/models/{name}/infer can be asked. */
+/* infer_params.c - the fields of POST /v2/models/{name}/infer. */
 #include "json/infer_params.h"
 #include "json/binary_tensor.h"
 #include "json/json_field_reader.h"

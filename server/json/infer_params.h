@@ -1,4 +1,4 @@
-/* infer_params.h - what POST /v2/models/{name}/infer can be asked: the Open Inference Protocol's
+/* infer_params.h - the fields of POST /v2/models/{name}/infer: the Open Inference Protocol's
  * fields. */
 #pragma once
 

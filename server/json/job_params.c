@@ -1,4 +1,4 @@
-/* job_params.c - what POST /v1/fine_tuning/jobs can be asked: OpenAI's fields, and ours. */
+/* job_params.c - the fields of POST /v1/fine_tuning/jobs: OpenAI's fields, and ours. */
 #include "json/job_params.h"
 #include "json/json_field_reader.h"
 

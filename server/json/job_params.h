@@ -1,4 +1,4 @@
-/* job_params.h - what POST /v1/fine_tuning/jobs can be asked: OpenAI's fields, and ours. */
+/* job_params.h - the fields of POST /v1/fine_tuning/jobs: OpenAI's fields, and ours. */
 #pragma once
 
 #include "json/json_schema.h"

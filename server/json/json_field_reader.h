@@ -1,4 +1,4 @@
-/* json_field_reader.h - what the readers of single fields share; for read_*.c and the tables of
+/* json_field_reader.h - helpers for readers of single fields: read_*.c and the tables of
  * requests.
  *
  * A reader of a field gets the value that the client gave, never null, and puts what it makes of it

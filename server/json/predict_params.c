@@ -1,4 +1,4 @@
-/* predict_params.c - what POST /predict and POST /hf/{name} can be asked. */
+/* predict_params.c - the fields of POST /predict and POST /hf/{name}. */
 #include "json/predict_params.h"
 
 #include "sluice/model.h"

@@ -1,4 +1,4 @@
-/* predict_params.h - what POST /predict and POST /hf/{name} can be asked: TEI's fields, Hugging
+/* predict_params.h - the fields of POST /predict and POST /hf/{name}: TEI's fields, Hugging
  * Face's, and ours. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* tokenize_params.c - what POST /tokenize and POST /decode can be asked. */
+/* tokenize_params.c - the fields of POST /tokenize and POST /decode. */
 #include "json/tokenize_params.h"
 
 #define AT(member) offsetof(struct sv_tokenize_params, member)

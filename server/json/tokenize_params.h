@@ -1,4 +1,4 @@
-/* tokenize_params.h - what POST /tokenize and POST /decode can be asked: TEI's fields, and ours. */
+/* tokenize_params.h - the fields of POST /tokenize and POST /decode: TEI's fields, and ours. */
 #pragma once
 
 #include "json/json_schema.h"

@@ -53,7 +53,7 @@ void sv_registry_destroy(struct sv_registry *registry)
     sv_registry_stop(registry);
     retire_all(registry);
     sv_keeper_reap(registry);
-    assert(!registry->retired); /* nobody holds a reference */
+    assert(!registry->retired); /* there are no references */
     for (int i = 0; i < registry->count; i++)
         free(registry->models[i].versions);
     pthread_cond_destroy(&registry->wakeup);

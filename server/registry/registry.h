@@ -5,8 +5,8 @@
  * it. Loading opens a version beside the one being served and then moves one pointer, so no request
  * sees two versions and none waits.
  *
- * Any thread may acquire, release and ask. One thread, the registry's own, makes all changes, one
- * after another: others hand it a struct sv_change and are called back. */
+ * Any thread may acquire, release and look up. The registry's own thread makes all changes, one
+ * after another: other threads submit a struct sv_change and are called back. */
 #pragma once
 
 #include "core/limits.h"
@@ -29,7 +29,7 @@ struct sv_model_host {
     void *context;
     /* Makes the executor of a version and runs a first batch. NULL: see err. */
     struct sv_executor *(*attach)(void *context, struct sv_model_ref *ref, struct sl_err *err);
-    /* Destroys it. Nobody has a reference to the version any more. */
+    /* Destroys it. There are no references to the version any more. */
     void (*detach)(void *context, struct sv_executor *executor);
     /* Ends the requests that are still running on it, with an error. */
     void (*expire)(void *context, struct sv_executor *executor);
@@ -45,7 +45,7 @@ struct sv_registry_options {
     /* A version that no request without a version gets is unloaded after this time without
      * requests; 0: never. */
     int64_t idle_seconds;
-    /* Called by the registry's thread after a change that nobody requested. May be NULL. */
+    /* Called by the registry's thread after a change that no client requested. May be NULL. */
     void (*on_change)(void *context, const struct sv_change *change,
                       const struct sv_change_result *result);
     /* Called before a version is opened, by the thread that opens it. May be NULL. */
@@ -58,7 +58,7 @@ struct sv_registry *sv_registry_create(const struct sv_registry_options *options
                                        struct sl_err *err) SL_MUST_CHECK;
 /* Ends the thread. Changes that wait fail, and further ones. NULL is fine. */
 void sv_registry_stop(struct sv_registry *registry);
-/* Stops it and frees. Nobody may hold a reference. The host must still be there. NULL is fine. */
+/* Stops it and frees. There may be no references, and the host must still exist. NULL is fine. */
 void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */
@@ -74,7 +74,7 @@ bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_
 /* Looks for new versions in the store soon. A complete one that is higher than all known before is
  * loaded and becomes stable, unless `stable` is pinned. */
 void sv_registry_rescan(struct sv_registry *registry);
-/* A model is served, and every model has a version that is. */
+/* There is a model, and every model has a version that is served. */
 bool sv_registry_is_complete(struct sv_registry *registry);
 
 /* ---- versions being used --------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
  *              load names no version. Once it was set or rolled back, or a version was loaded by
  *              its number beside it, it is pinned: it stays until it is moved again, or a load
  *              names no version.
- *     canary   gets a share of the requests that name no version
+ *     canary   gets a percentage of the requests that name no version
  *
  * Labels are kept in <store>/<model>/labels.json, which is replaced before a change takes effect.
  * The version that `stable` left last stays loaded, to be rolled back to. Any other version is
@@ -182,7 +182,7 @@ struct sv_change_result {
     int weight;            /* of the canary now */
 };
 
-/* What is wrong with a label's name, for clients; NULL: nothing. */
+/* Why a text cannot be a label, for clients; NULL: it can. */
 const char *sv_check_label(const char *label);
 
 /* Called once, by the registry's thread, unless the request was refused. */

@@ -22,13 +22,13 @@ struct sv_model_ref {
     int64_t used_ns;           /* when a request last took it; set while it is published, too */
     struct sv_model_ref *next; /* in `retired` */
     int64_t deadline_ns;       /* when its requests are ended; 0: never, or it was done */
-    bool unused;               /* nobody has a reference */
+    bool unused;               /* there are no references */
 };
 
 struct sv_version {
     long number;
     enum sv_version_state state;
-    struct sv_model_ref *ref; /* what requests get: a reference, or NULL */
+    struct sv_model_ref *ref; /* the reference that requests share, or NULL */
     int retired;              /* earlier ones that are still in use */
     char reason[SV_REASON_MAX];
     char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */
@@ -99,7 +99,7 @@ void sv_forget_highest(struct sv_registry *registry, const char *name);
 struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name,
                                      const struct sv_version *version, struct sl_err *err,
                                      char reason[static SV_REASON_MAX]);
-/* Frees one that nobody uses. */
+/* Frees one that is not used. */
 void sv_version_close(struct sv_model_ref *ref);
 
 /* ---- changes (version_loader.c)
@@ -115,12 +115,13 @@ bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long 
 /* Publishes new labels, and unloads what they no longer name. */
 void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
                    const struct sv_labels *labels);
-/* What requests get no longer; with the lock. The caller releases the result after unlocking. */
+/* Requests no longer get this version. Call it with the lock, and release the result after
+ * unlocking. */
 struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *version);
 void sv_record_state(const struct sv_registry *registry, const struct sv_model *model,
                      const struct sv_version *version);
-/* The metrics of a version end when it is unloaded, except that it is; and when it is forgotten.
- * Else a daemon that loads a version a day would keep the metrics of all of them. */
+/* Removes the metrics of a version that was unloaded, except its state; and all of them when it
+ * is forgotten. Otherwise a daemon that loads a version a day would keep the metrics of all. */
 void sv_record_unloaded(const struct sv_registry *registry, const struct sv_model *model,
                         const struct sv_version *version);
 void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
@@ -156,14 +157,14 @@ bool sv_labels_write(const struct sv_registry *registry, const char *model,
 /* Adds the versions that a model's directory has, and forgets those that are gone; the number of
  * them. */
 int sv_scan_model(struct sv_registry *registry, const char *name);
-/* What is wrong with a model's name, or NULL. Names are used in URLs, labels and paths. */
+/* Why a text cannot be a model's name, or NULL. Names are used in URLs, labels and paths. */
 const char *sv_check_model_name(const char *name, char reason[static SV_REASON_MAX]);
 
 /* Clients see paths relative to the store, not where the store is. */
 void sv_describe_failure(const struct sv_registry *registry, const struct sl_err *err,
                          char reason[static SV_REASON_MAX]);
 
-/* ---- what nobody asked for (upkeep.c) -------------------------------------------------------- */
+/* ---- periodic upkeep (upkeep.c) -------------------------------------------------------------- */
 
 /* Looks for new versions and unloads idle ones, when it is time. On the registry's thread. */
 void sv_upkeep(struct sv_registry *registry);

@@ -1,5 +1,5 @@
 /* registry_thread.c - the registry's thread: makes changes one after another, and frees versions
- * that nobody uses any more. */
+ * that are not used any more. */
 #include "base/clock.h"
 #include "base/thread_priority.h"
 #include "core/log.h"
@@ -12,7 +12,7 @@
 
 /* ---- versions that were retired -------------------------------------------------------------- */
 
-/* Takes one that nobody uses out of the list; NULL: there is none. With the lock. */
+/* Removes an unused one from the list; NULL: there is none. With the lock. */
 static struct sv_model_ref *take_unused(struct sv_registry *registry)
 {
     struct sv_model_ref **link = &registry->retired;
@@ -139,7 +139,7 @@ bool sv_keeper_start(struct sv_registry *registry, struct sl_err *err)
 
 static void fail_ending(struct sv_error *error)
 {
-    (void)sv_fail(error, SV_DRAINING, NULL, "The server is shutting down.");
+    (void)sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
     error->retry_ms = 1000;
 }
 

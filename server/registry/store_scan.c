@@ -120,7 +120,7 @@ int sv_scan_model(struct sv_registry *registry, const char *name)
     DIR *entries = opendir(path);
     if (!entries)
         return 0;
-    /* Nobody else has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *entry; (entry = readdir(entries));)
         if (sl_version_parse(entry->d_name) > 0) {
             add(registry, name, entry->d_name);

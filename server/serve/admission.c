@@ -61,7 +61,7 @@ static bool fail_always(const struct sv_admission *admission, int items, int64_t
 {
     return sv_fail(
         error, SV_INVALID_VALUE, NULL,
-        "This request needs %d texts and %lld tokens, prompt and max_tokens together; this server "
+        "This request needs %d texts and %lld tokens, prompt and max_tokens together; this daemon "
         "admits at most %lld texts and %lld tokens.",
         items, (long long)tokens, (long long)admission->items_max,
         (long long)admission->tokens_max);

@@ -1,7 +1,7 @@
 /* classification_executor.h - the executor of a classifier: one ragged batch after another.
  *
- * A task is what one request wants; its items are its texts. A task is admitted whole or not at
- * all, and its items may go through several batches, first come first served. */
+ * A task is a request; its items are the texts. A task is admitted whole or not at all, and its
+ * items may go through several batches, first come first served. */
 #pragma once
 
 #include "serve/executor.h"

@@ -1,8 +1,8 @@
-/* completion_executor.h - runs a completion model: which sequence has a slot, and one step for
- * all of them.
+/* completion_executor.h - runs a completion model: assigns slots to sequences and computes one
+ * step of all of them.
  *
- * A task is what one request wants; its sequences are the texts of it, one per choice. A task is
- * admitted whole or not at all. */
+ * A task is a request; its sequences are the texts, one per choice. A task is admitted whole or
+ * not at all. */
 #pragma once
 
 #include "serve/executor.h"

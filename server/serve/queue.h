@@ -1,6 +1,6 @@
 /* queue.h - first in, first out. Owns nothing; one thread at a time.
  *
- * What stands in a queue begins with a struct sv_link, and stands in one queue at most. */
+ * An item begins with a struct sv_link, and is in at most one queue. */
 #pragma once
 
 struct sv_link {

@@ -181,7 +181,7 @@ void sv_scheduler_stop(struct sv_scheduler *scheduler)
     if (!scheduler || !scheduler->running)
         return;
     struct sv_error error;
-    (void)sv_fail(&error, SV_DRAINING, NULL, "The server is shutting down.");
+    (void)sv_fail(&error, SV_DRAINING, NULL, "The daemon is shutting down.");
     sv_scheduler_fail_all(scheduler, &error);
     pthread_mutex_lock(&scheduler->lock);
     scheduler->stop = true;

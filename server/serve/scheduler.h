@@ -1,4 +1,4 @@
-/* scheduler.h - one thread that runs what was admitted, batch after batch.
+/* scheduler.h - one thread that runs the admitted work, batch after batch.
  *
  * Batching needs no waiting time: while the engine computes, work accumulates, and the next batch
  * takes what is there. Models take turns, one step each; among the versions of a classifier, the

@@ -208,7 +208,7 @@ static bool make_directories(const struct sv_state *state, struct sl_err *err)
         (void)snprintf(path, sizeof path, "%s/%s", state->directory, names[i]);
         if (!sl_directory_make(path, err))
             return false;
-        (void)chmod(path, S_IRWXU); /* data to train on is nobody else's business */
+        (void)chmod(path, S_IRWXU); /* training data must not be readable by other users */
     }
     return true;
 }

@@ -7,8 +7,8 @@
  *     <state>/tmp/           what is being written; emptied at the start
  *
  * The directories are the truth. A database that is missing, damaged or of another schema is
- * replaced by an empty one, and whoever owns the directories fills it again. A document is a JSON
- * object with an id; documents are listed in the order in which they were first put.
+ * replaced by an empty one, and the owners of the directories fill it again. A document is a
+ * JSON object with an id; documents are listed in the order in which they were first put.
  *
  * Any thread. One daemon at a time has a state directory. */
 #pragma once

@@ -77,7 +77,7 @@ static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
         error->retry_ms = 1000;
     }
     if (ok && atomic_load(&store->count) >= SV_FILES_MAX)
-        ok = fail_full("The server has as many files as it keeps", error);
+        ok = fail_full("The daemon keeps no more files", error);
     ok = ok && (open_content(upload, &err) || sv_file_fail_disk(&err, error));
     if (ok && has_free_space(upload, error))
         return upload;

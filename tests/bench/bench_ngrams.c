@@ -1,15 +1,15 @@
-/* bench_ngrams.c - the peer of classifiers: logistic regression on the tokens and n-grams of a
- * text, each weighted by how much it tells of a class. Wang & Manning 2012, "Baselines and
+/* bench_ngrams.c - a peer of classifiers: logistic regression on the tokens and n-grams of a text,
+ * each scaled by its log-count ratio between the classes. Wang & Manning 2012, "Baselines and
  * Bigrams".
  *
  *     bench_ngrams N VOCAB TRAIN TEST          accuracy after each pass, as JSON lines
- *     bench_ngrams N VOCAB TRAIN TEST TEXTS    and then "label TAB text" for each line of TEXTS of
- *                                              whose label the odds are e or more: what a
- *                                              classifier may be taught with
+ *     bench_ngrams N VOCAB TRAIN TEST TEXTS    and then "label TAB text" for each line of TEXTS
+ *                                              whose log odds are 1 or more: pseudo-labels to
+ *                                              train a classifier on
  *
- * N is 2, for pairs of neighbours, or 3, for threes and for pairs around a token, too. VOCAB is a
+ * N is 2 for bigrams, or 3 for trigrams and skip-grams (the pairs around a token), too. VOCAB is a
  * WordPiece vocabulary; TRAIN and TEST have lines "0 or 1 TAB text". A text is the set of its
- * features, found by a hash. With r = log((of class 1 + 1) / (of class 0 + 1)), each over its sum,
+ * hashed features. With r = log((of class 1 + 1) / (of class 0 + 1)), each over its sum,
  * the odds are exp(b + sum of w r); w learns by steps along each text's gradient. */
 #include "base/dynarray.h"
 #include "base/random.h"

@@ -32,7 +32,7 @@ void load_append_review(struct sl_buffer *out, unsigned *random)
         "a film that never finds its feet, although the actors try hard",
         "the music is wonderful and the camera lingers where it should",
         "I have seen this story before, told with more patience",
-        "two hours that feel like four, and an ending nobody believes",
+        "two hours that feel like four, and an ending that is hard to believe",
         "what a surprise from a director whose last work bored me",
         "the dialogue is sharp, the jokes land, and the children loved it"};
     size_t end = out->bytes + TEXT_BYTES;

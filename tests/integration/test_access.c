@@ -204,7 +204,7 @@ static void expect_no_route(const struct setup *s, const char *method, const cha
         }
 }
 
-/* Nobody gets anything by a method or a path that the table does not have. */
+/* A method or a path that is not in the table gives access to nothing. */
 Test(access, what_is_not_in_the_table_is_nobodys)
 {
     static const char *const methods[] = {"GET",   "POST",    "PUT",   "DELETE",
@@ -443,7 +443,7 @@ Test(access, sighup_reads_the_file_again)
     cr_assert_eq(kill(s.daemon.pid, SIGHUP), 0);
     test_write_file(s.file, "");
     reload(&s, WRONG, 401);
-    cr_assert_eq(status_with(&s, INFER), 401, "an empty file lets nobody in");
+    cr_assert_eq(status_with(&s, INFER), 401, "an empty file accepts no key");
     sl_buffer_release(&lines);
     daemon_stop(&s.daemon);
 }
@@ -502,7 +502,7 @@ Test(access, a_credential_of_systemd)
     struct sv_api_keys *keys = sv_api_keys_create("", &err);
     cr_assert_not(sv_api_keys_are_required(keys), "the service has no such credential");
     sv_api_keys_destroy(keys);
-    test_write_file(test_path(path, directory, "api_keys"), "# nobody yet\n");
+    test_write_file(test_path(path, directory, "api_keys"), "# no keys yet\n");
     keys = sv_api_keys_create("", &err);
     cr_assert(sv_api_keys_are_required(keys));
     cr_assert_str_eq(sv_api_keys_file(keys), path);

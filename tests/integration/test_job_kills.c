@@ -103,7 +103,7 @@ Test(job_kills, killed_jobs_end_with_the_same_bits)
     job_wait_event(&d, killed, "New checkpoint saved at step 200");
     kill_daemon();
     job_wait(&d, killed, "succeeded");
-    cr_assert(job_has_event(&d, killed, "The server has started again"));
+    cr_assert(job_has_event(&d, killed, "The daemon has started again"));
     expect_same_bits("whole", "killed");
     expect_steps_once(killed);
     json_t *job = job_get(&d, killed, ""), *other = job_get(&d, whole, "");

@@ -52,7 +52,7 @@ Test(tls, requests_are_encrypted_on_ports_and_plain_on_sockets, .init = start)
                      "--ca-file", certificate, "a"));
     EXPECT_EXIT(&result, 0);
     program_run(&result, "sluicectl", NULL, ARGS("models", "--url", url));
-    cr_assert_neq(result.exit_code, 0, "nobody has signed it");
+    cr_assert_neq(result.exit_code, 0, "it is not signed");
     program_run(&result, "sluicectl", NULL, ARGS("models", "--url", plain));
     cr_assert_neq(result.exit_code, 0);
     struct http_response answer = http_admin(&d, "GET", "/v1/models", NULL);

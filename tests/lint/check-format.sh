@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-format.sh TOP - clang-format would change nothing. Version 14 decides: others lay out some lines
-# differently. Where another one finds nothing to change that is as good; where it does, nobody
-# knows, and the exit code is 77.
+# differently. Where another one finds nothing to change that is as good; where it does, it is not
+# known which is right, and the exit code is 77.
 set -eu
 cd "$1"
 files=$(find include engine server clients tests -name '*.[ch]')

@@ -221,8 +221,8 @@ static const char *folders_below(const char *program, const char *folder)
     return NULL;
 }
 
-/* Of the engine's folders only base is everybody's; files at the top of a program follow no other
- * rule. */
+/* Of the engine's folders only base may be used by all programs; files at the top of a program
+ * follow no other rule. */
 static bool is_foreign(const char *program, const char *other)
 {
     return strcmp(program, "engine") != 0 && strcmp(other, "base") != 0 &&

@@ -28,7 +28,7 @@ import plot
 
 CLIENTS = 8
 LEAVERS = 2
-LEFT_ROUTES = ("/invocations", "/predict")  # of clients that leave, and of nobody else
+LEFT_ROUTES = ("/invocations", "/predict")  # only of clients that leave
 MEMORY_GROWTH_MAX = 0.10  # from a quarter of the time to its end
 MEMORY_SLACK = 32 << 20
 DESCRIPTORS_SLACK = 8

@@ -1,6 +1,6 @@
 # serve.sh - starts daemons for test scripts: `. tests/support/serve.sh`.
 
-# free_port - prints a port that nobody listens on.
+# free_port - prints a free port.
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }

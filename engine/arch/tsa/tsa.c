@@ -90,7 +90,7 @@ static const struct sl_param hypers[] = {
     SL_HYPERS_CLASSIFIER,
     SL_HYPERS_TABLES,
     SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
-                    "weight of the mean gate opening in the loss"),
+                    "weight of the mean gate in the loss"),
     SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
                     "weight of a penalty on gates near 0.5; 0 in the paper"),
     SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,

@@ -489,7 +489,7 @@ Test(archs, reject_heads_that_do_not_divide_the_width)
                 "expected a divisor");
 }
 
-/* Whoever sets a number that the task has no use for would wait for its effect. */
+/* A hyper-parameter that has no effect on the task is an error, so that no user expects one. */
 Test(archs, reject_hyper_parameters_of_other_tasks)
 {
     struct sl_err err;
