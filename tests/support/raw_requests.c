@@ -24,6 +24,10 @@
 #define AFTER   "The size of a chunk is followed by"
 #define CODING  "The only supported transfer encoding is chunked"
 #define BOTH    "give the length of the body twice"
+#define LONG    "A chunk is not as long"
+#define WITH(headers)                                                                              \
+    "POST /ping HTTP/1.1\r\nHost: x\r\n" headers "\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
+#define LENGTHS(headers) "POST /ping HTTP/1.1\r\nHost: x\r\n" headers "\r\n\r\n0\r\n\r\n"
 
 const struct raw_request raw_requests[] = {
     /* What is right. */
@@ -201,12 +205,72 @@ const struct raw_request raw_requests[] = {
     ROW(ERR, NO_CR, CHUNKED "a\r\n0123456789\n0\r\n\r\n"),
     ROW(ERR, NO_CR, CHUNKED "1\r0\n\r\n"),
     ROW(ERR, NO_CR, CHUNKED "0\r\n\n" NEXT),
-    ROW(ERR, "A chunk is not as long", CHUNKED "3\r\nabcd\r\n0\r\n\r\n"),
-    ROW(ERR, "A chunk is not as long", CHUNKED "3\r\nabcXX4\r\nabcd\r\n0\r\n\r\n"),
+    ROW(ERR, LONG, CHUNKED "3\r\nabcd\r\n0\r\n\r\n"),
+    ROW(ERR, LONG, CHUNKED "3\r\nabcXX4\r\nabcd\r\n0\r\n\r\n"),
     ROW(ERR, NAME, CHUNKED "0\r\n: x\r\n\r\n" NEXT),
     ROW(ERR, NAME, CHUNKED "3\r\nabc\r\n0\r\nA b\r\n\r\n" NEXT),
     ROW(ERR, FOLDED, CHUNKED "0\r\n x: y\r\n\r\n"),
     ROW(ERR, VALUE, CHUNKED "0\r\nx: y\0\r\n\r\n"),
+
+    /* Techniques of http-request-smuggler: a coding that one of two programs may not see. */
+    ROW("405", NULL, WITH("Transfer_Encoding: chunked")),
+    ROW("405", NULL, WITH("Transfer-%45ncoding: chunked")),
+    ROW("405", NULL, WITH("Content-Encoding: chunked")),
+    ROW(ERR, BOTH, WITH("Transfer-Encoding:  chunked")),
+    ROW(ERR, BOTH, WITH("Transfer-Encoding:chunked")),
+    ROW(ERR, BOTH, WITH("TRANSFER-ENCODING: chunked")),
+    ROW(ERR, BOTH, WITH("Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked")),
+    ROW(ERR, NAME, WITH("Transfer-Encoding x: chunked")),
+    ROW(ERR, NAME, WITH("Transfer\\Encoding: chunked")),
+    ROW(ERR, NAME, WITH("Tra\rnsfer-Encoding: chunked")),
+    ROW(ERR, NAME, WITH("Foo: bar\r\n\rTransfer-Encoding: chunked")),
+    ROW(ERR, NAME, WITH("Transf\x82r-Encoding: chunked")),
+    ROW(ERR, VALUE, WITH("Foo: bar\rTransfer-Encoding: chunked")),
+    ROW(ERR, FOLDED, WITH("Foo: bar\r\n Transfer-Encoding: chunked")),
+    ROW(ERR, FOLDED, WITH("Foo: bar\r\n\tTransfer-Encoding: chunked")),
+    ROW(ERR, FOLDED,
+        "POST /ping HTTP/1.1\r\n Transfer-Encoding: chunked\r\nHost: x\r\n"
+        "X-Ignored: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
+    ROW(ERR, NO_CR, WITH("Transfer-Encoding\n : chunked")),
+    ROW(ERR, NO_CR, WITH("Transfer-Encoding: \n\vchunked")),
+    ROW(ERR, NO_CR, WITH("Foo: bar\n\nTransfer-Encoding: chunked")),
+    ROW(ERR, "Transfer-Encoding is empty", WITH("Transfer-Encoding: \r\n\tchunked")),
+    ROW("501", CODING, WITH("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked")),
+    ROW(ERR, "more than one Transfer-Encoding",
+        WITH("Transfer-Encoding: chunked\r\nTransfer-encoding: identity")),
+    ROW("501", CODING, WITH("Transfer-Encoding: identity, chunked, identity")),
+    ROW("501", CODING,
+        WITH("Transfer-Encoding: ch\x96"
+             "nked")),
+
+    /* The same for a length. */
+    ROW("405", NULL, WITH("Foo: bar")),
+    ROW("405", NULL, LENGTHS("Content-Length:  5")),
+    ROW("405", NULL, LENGTHS("CONTENT-LENGTH:5")),
+    ROW(ERR, NAME, LENGTHS("Content-Length x: 5")),
+    ROW(ERR, NAME, LENGTHS("Content\\Length: 5")),
+    ROW(ERR, NAME, LENGTHS("Con\rtent-Length: 5")),
+    ROW(ERR, FOLDED, LENGTHS("Foo: bar\r\n Content-Length: 5")),
+    ROW(ERR, VALUE, LENGTHS("Foo: bar\rContent-Length: 5")),
+    ROW(ERR, NO_CR, LENGTHS("Content-Length\n : 5")),
+    ROW(ERR, VALUE, LENGTHS("Content-Length: 5\f")),
+    ROW(ERR, LENGTH, LENGTHS("Content-Length: 5\t")),
+    ROW(ERR, LENGTH,
+        LENGTHS("Content-Length:\xa0"
+                "5")),
+
+    /* The end of a chunk's line, and of a chunk, that one of two programs may not see. */
+    ROW(ERR, NO_CR, CHUNKED "2;\nxx\r\n10\r\n\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, AFTER, CHUNKED "2;\rxx\r\n10\r\n\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, AFTER, CHUNKED "2;\rXxx\r\n10\r\n\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, AFTER, CHUNKED "2;\r\rxx\r\n10\r\n\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, NO_CR, CHUNKED "5\r\nabcde\n2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, LONG, CHUNKED "5\r\nabcde\r2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, LONG, CHUNKED "5\r\nabcde\rX2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, LONG, CHUNKED "5\r\nabcde\r\r2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, LONG, CHUNKED "5\r\nabcdeXX2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, LONG, CHUNKED "5\r\nabcde2\r\nxx\r\n0\r\n\r\n" NEXT),
+    ROW(ERR, NO_CR, CHUNKED "2\r\nxx\n0\r\n\r\n" NEXT),
 
     /* A wrong request after right ones. */
     ROW("200 400", NAME, HEAD "\r\n" HEAD ": x\r\n\r\n" NEXT),
