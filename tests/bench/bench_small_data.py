@@ -149,8 +149,9 @@ def sluice(train, test, options):
             (at / f"{name}.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rows), "utf-8")
         (at / "test.txt").write_text("".join(f"{text}\n" for _, text in test), "utf-8")
         columns = ["--label", "1", "--text", "2", "--threads", options.threads, "--json"]
-        run([options.sluice, "train", *shlex.split(options.train), "--data", at / "train.tsv", *columns, "--run-dir",
-             at / "run", "--output", at / "model/1"])
+        run_dir = ["--run-dir", at / "run"] if options.train else []
+        run([options.sluice, "train", *shlex.split(options.train), "--data", at / "train.tsv", *columns, *run_dir,
+             "--output", at / "model/1"])
         shown = json.loads(run([options.sluice, "eval", at / "model/1", "--data", at / "test.tsv", *columns]))
         lines = run([options.sluice, "classify", at / "model/1", at / "test.txt", "--json"]).split("\n")[:-1]
     answers = [json.loads(line) for line in lines]
@@ -213,7 +214,7 @@ def main():
     parser.add_argument("--limit", type=int, default=0, help="measure on that many texts at most; 0: all")
     parser.add_argument("--sluice", default="build/release/sluice")
     parser.add_argument("--threads", default="0", help="of sluice; 0: all")
-    parser.add_argument("--train", default="tsa --init-from models/base/1 --save-best", help="arguments of sluice train")
+    parser.add_argument("--train", default="", help="arguments of sluice train; none: it chooses itself")
     parser.add_argument("--autotune", type=int, default=60, help="seconds of fastText's autotune")
     parser.add_argument("--output", type=Path, help="append a line of JSON per result")
     options = parser.parse_args()
