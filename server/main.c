@@ -349,6 +349,8 @@ static void reload(struct daemon *daemon)
         log_keys(daemon->server.keys);
     else
         SV_LOG(SV_LOG_ERROR, "API keys stay as they were", sv_str("reason", err.text));
+    if (!sv_listeners_reload(daemon->listeners, &err))
+        SV_LOG(SV_LOG_ERROR, "the TLS certificate stays as it was", sv_str("reason", err.text));
     sv_registry_rescan(daemon->server.registry);
     (void)sd_notify(0, "READY=1");
 }

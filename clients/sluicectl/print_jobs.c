@@ -78,8 +78,9 @@ bool print_events(const struct sl_buffer *body, struct client_error *failure)
     const json_t *list = json_object_get(response, "data");
     for (size_t i = json_array_size(list); i > 0; i--)
         print_event_line(json_array_get(list, i - 1));
+    bool good = response;
     json_decref(response);
-    return response;
+    return good;
 }
 
 bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],

@@ -1,6 +1,7 @@
 /* hosts.c - which hosts a request may be for. */
 #include "access/hosts.h"
 #include "access/api_keys.h"
+#include "access/word_list.h"
 #include "core/options.h"
 
 #include <arpa/inet.h>
@@ -29,16 +30,6 @@ static bool is_address(const char *name, bool has_brackets)
     return inet_pton(has_brackets ? AF_INET6 : AF_INET, name, address) == 1;
 }
 
-static bool is_listed(const char *list, const char *name)
-{
-    for (size_t length; *(list += strspn(list, " ")); list += length) {
-        length = strcspn(list, " ");
-        if (length == strlen(name) && strncasecmp(list, name, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Whether names are checked at all. */
 static bool are_checked(const struct sv_server *server)
 {
@@ -56,7 +47,7 @@ bool sv_host_check(const struct sv_request *request, const char *host, struct sv
         return true;
     if (read_name(host, name, &has_brackets) &&
         (is_address(name, has_brackets) || strcasecmp(name, "localhost") == 0 ||
-         is_listed(request->server->options->allowed_hosts, name)))
+         sv_word_is_listed(request->server->options->allowed_hosts, name)))
         return true;
     return sv_fail(error, SV_HOST_NOT_ALLOWED, NULL,
                    "Requests for the host \"%.100s\" are not answered; an administrator can add it "

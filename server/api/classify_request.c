@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/scheduler.h"
+#include "json/json_peek.h"
 
 #include "sluice/model.h"
 #include "sluice/tokenizer.h"
@@ -243,13 +244,22 @@ static const struct sv_async async = {.proceed = proceed,
                                       .outcome = outcome,
                                       .destroy = destroy};
 
+/* The model's name, as far as it is known before the body is parsed. */
+static bool peek_model(const struct sv_classification *c, char name[static SV_PATH_MAX])
+{
+    if (c->format->body_names_model)
+        return sv_json_peek_string(&c->request->body, "model", name, SV_PATH_MAX);
+    (void)sv_path_model_id(c->request, name);
+    return true;
+}
+
 static bool begin(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_classify_format *format = c->format;
     char name[SV_PATH_MAX];
     /* An unknown model takes precedence over errors in the body, and a full queue too. */
-    if (!format->body_names_model &&
-        (!find_model(c, sv_path_model_id(c->request, name), error) ||
+    if (peek_model(c, name) &&
+        (!find_model(c, name, error) ||
          !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error)))
         return false;
     c->document = format->read(c->request, c->params, &c->input, error);

@@ -6,6 +6,7 @@
 #include "core/options.h"
 #include "serve/scheduler.h"
 #include "json/completion_params.h"
+#include "json/json_peek.h"
 
 #include "sluice/generation.h"
 #include "sluice/model.h"
@@ -342,20 +343,19 @@ static const struct sv_async async = {.proceed = proceed,
 /* ---- the request --------------------------------------------------------------------------------
  */
 
-static bool find_model(const struct sv_completion_params *params, struct completion *c,
-                       struct sv_error *error)
+/* A reference, or NULL with the error. */
+static struct sv_model_ref *find_model(struct sv_request *request, const char *name,
+                                       struct sv_error *error)
 {
-    c->ref = sv_resolve_model(c->request, params->model.data, error);
-    if (!c->ref)
-        return false;
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
-    c->task.usage.depth = info->depth;
-    if (info->task != SL_TASK_COMPLETION)
-        return sv_fail(
-            error, SV_NOT_A_LANGUAGE_MODEL, "model",
-            "The model '%s' is a classifier; use POST /v1/decisions or POST /models/%s/predict.",
-            params->model.data, sv_model_ref_name(c->ref));
-    return true;
+    struct sv_model_ref *ref = sv_resolve_model(request, name, error);
+    if (!ref || sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
+        return ref;
+    (void)sv_fail(
+        error, SV_NOT_A_LANGUAGE_MODEL, "model",
+        "The model '%s' is a classifier; use POST /v1/decisions or POST /models/%s/predict.", name,
+        sv_model_ref_name(ref));
+    sv_model_ref_release(ref);
+    return NULL;
 }
 
 /* At most one token per byte, and what the model reads. */
@@ -386,6 +386,7 @@ static bool prepare(const struct sv_completion_params *params, struct completion
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     int64_t reserved;
+    c->task.usage.depth = sl_model_info(sv_model_ref_model(c->ref))->depth;
     c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
     c->task.count = c->prompt_count * (int)params->n;
     if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, cost_at_most(params, c), &reserved,
@@ -428,14 +429,18 @@ static struct completion *completion_create(struct sv_request *request)
     return c;
 }
 
+/* `ref` is taken; NULL: the model is not known yet. */
 static bool begin(struct sv_request *request, const struct sv_completion_params *params,
-                  struct sv_error *error)
+                  struct sv_model_ref *ref, struct sv_error *error)
 {
     struct completion *c = completion_create(request);
-    if (!c)
+    if (!c) {
+        sv_model_ref_release(ref);
         return sv_fail_no_memory(error);
+    }
+    c->ref = ref ? ref : find_model(request, params->model.data, error);
     c->with_tokens = params->logprobs_given;
-    if (!find_model(params, c, error) || !prepare(params, c, error)) {
+    if (!c->ref || !prepare(params, c, error)) {
         completion_destroy(c);
         return false;
     }
@@ -443,14 +448,35 @@ static bool begin(struct sv_request *request, const struct sv_completion_params 
     return true;
 }
 
+/* Before the body is parsed: with a full queue that would be wasted. *ref is NULL if the model is
+ * not known yet. */
+static bool check_queue(struct sv_request *request, struct sv_model_ref **ref,
+                        struct sv_error *error)
+{
+    char name[SV_PATH_MAX];
+    *ref = NULL;
+    if (!sv_json_peek_string(&request->body, "model", name, sizeof name))
+        return true;
+    *ref = find_model(request, name, error);
+    if (!*ref)
+        return false;
+    if (sv_scheduler_is_open(request->server->scheduler, *ref, error))
+        return true;
+    sv_model_ref_release(*ref);
+    return false;
+}
+
 enum sv_progress sv_handle_completions(struct sv_request *request)
 {
     struct sv_error error;
     struct sv_completion_params params;
-    if (!sv_request_is_accepted(request, &error))
+    struct sv_model_ref *ref;
+    if (!sv_request_is_accepted(request, &error) || !check_queue(request, &ref, &error))
         return sv_request_fail(request, &error);
     struct sv_json_document *document = sv_completion_params_read(&request->body, &params, &error);
-    bool started = document && begin(request, &params, &error);
+    bool started = document && begin(request, &params, ref, &error);
+    if (!document)
+        sv_model_ref_release(ref);
     sv_json_document_release(document);
     return started ? SV_PENDING : sv_request_fail(request, &error);
 }

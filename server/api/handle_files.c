@@ -154,7 +154,7 @@ static void finish_upload(void *context)
     struct upload *u = context;
     struct sv_request *request = u->request;
     if (sv_upload_finish(u->file, u->filename, u->purpose, &u->object, &u->error))
-        sv_audit(request, "file.create", u->filename, u->object.data);
+        sv_audit(request, u->filename, u->object.data);
     atomic_store(&u->finished, true);
     sv_request_wake(request);
     sv_request_release(request);
@@ -212,7 +212,7 @@ enum sv_progress sv_handle_file_delete(struct sv_request *request)
     const char *id = request->path_params[0];
     if (!sv_has_state(request, &error) || !sv_file_delete(request->server->files, id, &error))
         return sv_request_fail(request, &error);
-    sv_audit(request, "file.delete", id, NULL);
+    sv_audit(request, id, NULL);
     struct sl_json_writer json = {.out = &request->response.body};
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "id"), id);

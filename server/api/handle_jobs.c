@@ -20,7 +20,6 @@ enum { SHA256_HEX_MAX = 65 };
 /* One request that the disk thread answers. */
 struct job_call {
     struct sv_request *request;
-    const char *action; /* for the audit log */
     bool (*run)(struct job_call *call);
     struct sv_job_params params;
     struct sv_json_document *document;    /* owns the params */
@@ -76,7 +75,7 @@ static void run_call(void *context)
         (void)sv_fail_no_memory(&call->error);
     if (call->error.kind == SV_OK && call->changes) {
         copy_id(&call->object, id);
-        sv_audit(request, call->action, id, NULL);
+        sv_audit(request, id, NULL);
     }
     atomic_store(&call->finished, true);
     sv_request_wake(request);
@@ -97,8 +96,8 @@ static enum sv_progress submit(struct job_call *call)
 }
 
 /* From here on the request owns the call. */
-static struct job_call *begin(struct sv_request *request, const char *action,
-                              bool (*run)(struct job_call *call), struct sv_error *error)
+static struct job_call *begin(struct sv_request *request, bool (*run)(struct job_call *call),
+                              struct sv_error *error)
 {
     if (!sv_has_state(request, error))
         return NULL;
@@ -108,7 +107,6 @@ static struct job_call *begin(struct sv_request *request, const char *action,
         return NULL;
     }
     call->request = request;
-    call->action = action;
     call->run = run;
     call->changes = true;
     request->async = &call_async;
@@ -145,7 +143,7 @@ static bool read_key(struct job_call *call, struct sv_error *error)
 enum sv_progress sv_handle_job_create(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct job_call *call = begin(request, "job.create", run_create, &error);
+    struct job_call *call = begin(request, run_create, &error);
     if (!call || !read_key(call, &error))
         return sv_request_fail(request, &error);
     sl_sha256_hex(request->body.data, request->body.bytes, call->body);
@@ -176,27 +174,26 @@ static bool run_resume(struct job_call *call)
     return run_action(call, SV_JOB_RESUME);
 }
 
-static enum sv_progress act(struct sv_request *request, const char *action,
-                            bool (*run)(struct job_call *call))
+static enum sv_progress act(struct sv_request *request, bool (*run)(struct job_call *call))
 {
     struct sv_error error = {0};
-    struct job_call *call = begin(request, action, run, &error);
+    struct job_call *call = begin(request, run, &error);
     return call ? submit(call) : sv_request_fail(request, &error);
 }
 
 enum sv_progress sv_handle_job_cancel(struct sv_request *request)
 {
-    return act(request, "job.cancel", run_cancel);
+    return act(request, run_cancel);
 }
 
 enum sv_progress sv_handle_job_pause(struct sv_request *request)
 {
-    return act(request, "job.pause", run_pause);
+    return act(request, run_pause);
 }
 
 enum sv_progress sv_handle_job_resume(struct sv_request *request)
 {
-    return act(request, "job.resume", run_resume);
+    return act(request, run_resume);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

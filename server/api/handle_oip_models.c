@@ -26,6 +26,8 @@ enum sv_progress sv_handle_server_metadata(struct sv_request *request)
     sl_json_add_string(sl_json_key(&json, "version"), sl_version());
     sl_json_begin_array(sl_json_key(&json, "extensions"));
     sl_json_add_string(&json, "classification");
+    sl_json_add_string(&json, "model_repository");
+    sl_json_add_string(&json, "model_repository(unload_dependents)");
     sl_json_add_string(&json, "statistics");
     sl_json_add_string(&json, "binary_tensor_data");
     sl_json_end_array(&json);

@@ -19,7 +19,6 @@
 /* One change of one request. Owned by the request, which the registry holds until it is made. */
 struct model_change {
     struct sv_request *request;
-    const char *action; /* in the audit log */
     void (*respond)(struct sl_json_writer *json, const struct model_change *m);
     struct sv_change change;
     struct sv_change_result result;
@@ -54,7 +53,7 @@ static void finish(void *context, const struct sv_change_result *result)
     m->result = *result;
     m->result.error.permanent = result->error.kind == SV_CONFLICT;
     add_detail(&(struct sl_json_writer){.out = &detail}, m);
-    sv_audit(request, m->action, m->change.model, detail.failed ? NULL : detail.data);
+    sv_audit(request, m->change.model, detail.failed ? NULL : detail.data);
     sl_buffer_release(&detail);
     atomic_store(&m->finished, true);
     sv_request_wake(request);
@@ -243,14 +242,12 @@ static enum sv_progress change_repository(struct sv_request *request, struct mod
 
 enum sv_progress sv_handle_repository_load(struct sv_request *request)
 {
-    return change_repository(
-        request, &(struct model_change){.action = "model.load", .change.kind = SV_CHANGE_LOAD});
+    return change_repository(request, &(struct model_change){.change.kind = SV_CHANGE_LOAD});
 }
 
 enum sv_progress sv_handle_repository_unload(struct sv_request *request)
 {
-    return change_repository(
-        request, &(struct model_change){.action = "model.unload", .change.kind = SV_CHANGE_UNLOAD});
+    return change_repository(request, &(struct model_change){.change.kind = SV_CHANGE_UNLOAD});
 }
 
 /* ---- DELETE /v1/models/{id} ------------------------------------------------------------------ */
@@ -267,9 +264,7 @@ static void respond_deleted_model(struct sl_json_writer *json, const struct mode
 enum sv_progress sv_handle_model_delete(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct model_change m = {.action = "model.unload",
-                             .respond = respond_deleted_model,
-                             .change.kind = SV_CHANGE_UNLOAD};
+    struct model_change m = {.respond = respond_deleted_model, .change.kind = SV_CHANGE_UNLOAD};
     if (!take_id(request, &m, request->path_params[0], &error))
         return sv_request_fail(request, &error);
     return begin(request, &m);
@@ -312,8 +307,7 @@ enum sv_progress sv_handle_label_set(struct sv_request *request)
 {
     struct sv_error error = {0};
     struct label_request body = {0};
-    struct model_change m = {
-        .action = "label.set", .respond = respond_label, .change.kind = SV_CHANGE_LABEL};
+    struct model_change m = {.respond = respond_label, .change.kind = SV_CHANGE_LABEL};
     if (!read_body(request, sv_label_fields, &body, &error) ||
         !take_model(&m, request->path_params[0], &error) ||
         !take_label(&m, request->path_params[1], &error))
@@ -336,9 +330,7 @@ static void respond_deleted_label(struct sl_json_writer *json, const struct mode
 enum sv_progress sv_handle_label_delete(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct model_change m = {.action = "label.delete",
-                             .respond = respond_deleted_label,
-                             .change.kind = SV_CHANGE_UNLABEL};
+    struct model_change m = {.respond = respond_deleted_label, .change.kind = SV_CHANGE_UNLABEL};
     if (!take_model(&m, request->path_params[0], &error) ||
         !take_label(&m, request->path_params[1], &error))
         return sv_request_fail(request, &error);
@@ -349,8 +341,7 @@ enum sv_progress sv_handle_label_delete(struct sv_request *request)
 enum sv_progress sv_handle_rollback(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct model_change m = {
-        .action = "model.rollback", .respond = respond_label, .change.kind = SV_CHANGE_ROLL_BACK};
+    struct model_change m = {.respond = respond_label, .change.kind = SV_CHANGE_ROLL_BACK};
     if (!take_model(&m, request->path_params[0], &error))
         return sv_request_fail(request, &error);
     return begin(request, &m);

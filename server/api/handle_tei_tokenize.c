@@ -1,8 +1,10 @@
 /* handle_tei_tokenize.c - texts to tokens and back, and what a model is, as Text Embeddings
  * Inference says it. */
+#include "api/async_defaults.h"
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "api/text_to_tokens.h"
+#include "base/clock.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "core/options.h"
@@ -15,6 +17,133 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- work in slices --------------------------------------------------------------------------
+ *
+ * An HTTP thread does it, for there is no model to wait for. So that a flood of it keeps no other
+ * request waiting for long, bodies are admitted by their bytes before they are parsed, and the work
+ * yields between slices. */
+
+struct text_format;
+
+/* One request. */
+struct text_work {
+    struct sv_request *request;
+    const struct text_format *format;
+    struct sv_model_ref *ref; /* a reference */
+    struct sl_buffer body;
+    int64_t admitted; /* bytes, counted in struct sv_server */
+    struct sv_json_document *document;
+
+    union {
+        struct sv_tokenize_params tokenize;
+        struct sv_decode_params decode;
+    } params;
+
+    int count, next; /* texts, or arrays of ids */
+    int room;        /* tokens that the response may still have */
+    struct sl_json_writer json;
+};
+
+struct text_format {
+    bool (*read)(struct text_work *work, struct sv_error *error); /* sets document and count */
+    /* Writes the next element of the response and says how much work that was. */
+    bool (*add_next)(struct text_work *work, size_t *bytes, struct sv_error *error);
+};
+
+static bool admit(struct text_work *work, struct sv_error *error)
+{
+    _Atomic int64_t *all = &work->request->server->text_bytes;
+    int64_t bytes = (int64_t)work->request->body.bytes;
+    int64_t before = atomic_fetch_add(all, bytes);
+    work->admitted = bytes;
+    if (before == 0 || before + bytes <= SV_TEXT_WORK_BYTES_MAX)
+        return true;
+    (void)sv_fail(error, SV_OVERLOADED, NULL, "Too many texts are being tokenized; retry later.");
+    error->retry_ms = 1000;
+    return false;
+}
+
+/* At its end, not when the client has read the response. */
+static void give_back(struct text_work *work)
+{
+    atomic_fetch_sub(&work->request->server->text_bytes, work->admitted);
+    work->admitted = 0;
+    sv_json_document_release(work->document);
+    work->document = NULL;
+    sv_model_ref_release(work->ref);
+    work->ref = NULL;
+    sl_buffer_release(&work->body);
+}
+
+static void destroy_text_work(void *state)
+{
+    give_back(state);
+    free(state);
+}
+
+/* Parses in its first slice. */
+static bool do_slice(struct text_work *work, struct sv_error *error)
+{
+    if (sv_request_must_stop(work->request, sv_request_deadline_ns(work->request), NULL,
+                             sl_now_ns(), error))
+        return false;
+    if (!work->document)
+        return work->format->read(work, error);
+    for (size_t bytes = 0, done = 0; work->next < work->count && done < SV_TOKENIZE_SLICE_BYTES;
+         work->next++, done += bytes)
+        if (!work->format->add_next(work, &bytes, error))
+            return false;
+    return true;
+}
+
+static enum sv_progress proceed(struct sv_request *request)
+{
+    struct text_work *work = request->state;
+    struct sv_error error = {0};
+    bool ok = do_slice(work, &error);
+    if (ok && work->next < work->count)
+        return SV_YIELDING;
+    give_back(work);
+    sl_json_end_array(&work->json);
+    return ok ? sv_request_respond(request, 200, "application/json")
+              : sv_request_fail(request, &error);
+}
+
+static const struct sv_async text_async = {.proceed = proceed,
+                                           .pull = sv_pull_nothing,
+                                           .cancel = sv_cancel_nothing,
+                                           .tick = sv_tick_nothing,
+                                           .outcome = sv_outcome_sent,
+                                           .destroy = destroy_text_work};
+
+/* The first slice comes after other requests had their turn: of many, most are rejected before. */
+static enum sv_progress begin_text_work(struct sv_request *request,
+                                        const struct text_format *format)
+{
+    struct sv_error error;
+    struct text_work *work = calloc(1, sizeof *work);
+    if (!work) {
+        (void)sv_fail_no_memory(&error);
+        return sv_request_fail(request, &error);
+    }
+    *work = (struct text_work){.request = request,
+                               .format = format,
+                               .room = SV_TOKENIZE_TOKENS_MAX,
+                               .json.out = &request->response.body};
+    request->async = &text_async; /* from here on the request owns the work */
+    request->state = work;
+    if (sv_request_is_accepted(request, &error) && admit(work, &error))
+        work->ref = sv_resolve_any_model(request, request->path_params[0], &error);
+    if (!work->ref) {
+        give_back(work);
+        return sv_request_fail(request, &error);
+    }
+    work->body = request->body;
+    request->body = (struct sl_buffer){0};
+    sl_json_begin_array(&work->json);
+    return SV_YIELDING;
+}
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
@@ -59,55 +188,46 @@ static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *t
     sl_json_end_array(json);
 }
 
-static bool tokenize_all(struct sv_request *request, const struct sv_model_ref *ref,
-                         const struct sv_tokenize_params *params, struct sv_error *error)
+/* Tokens that the response may still have are in work->room. */
+static bool tokenize_next(struct text_work *work, size_t *bytes, struct sv_error *error)
 {
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
-    struct sl_json_writer json = {.out = &request->response.body};
-    bool ok = true;
-    int room = SV_TOKENIZE_TOKENS_MAX;
-    sl_json_begin_array(&json);
-    for (int i = 0; i < params->inputs.count && ok; i++) {
-        const struct sv_string *text = &params->inputs.items[i];
-        char param[SV_PARAM_MAX];
-        sv_param_name("inputs", params->inputs.is_array, i, param);
-        const struct sv_tokenize_input input = {.text = text,
-                                                .param = param,
-                                                .unknown = params->unknown,
-                                                .adds_special = params->adds_special,
-                                                .wants_places = true,
-                                                .max = (size_t)room + 1};
-        struct sv_tokens tokens;
-        ok = sv_tokenize(ref, &input, &tokens, error);
-        if (ok && tokens.given > room)
-            ok = sv_fail(error, SV_INVALID_VALUE, "inputs",
-                         "'inputs' has more than %d tokens, the maximum of one response.",
-                         SV_TOKENIZE_TOKENS_MAX);
-        room -= tokens.count;
-        if (ok)
-            add_tokens(&json, tokenizer, text, &tokens);
-        sv_tokens_release(&tokens);
-    }
-    sl_json_end_array(&json);
+    const struct sv_tokenize_params *params = &work->params.tokenize;
+    const struct sv_string *text = &params->inputs.items[work->next];
+    char param[SV_PARAM_MAX];
+    sv_param_name("inputs", params->inputs.is_array, work->next, param);
+    const struct sv_tokenize_input input = {.text = text,
+                                            .param = param,
+                                            .unknown = params->unknown,
+                                            .adds_special = params->adds_special,
+                                            .wants_places = true,
+                                            .max = (size_t)work->room + 1};
+    struct sv_tokens tokens;
+    bool ok = sv_tokenize(work->ref, &input, &tokens, error);
+    if (ok && tokens.given > work->room)
+        ok = sv_fail(error, SV_INVALID_VALUE, "inputs",
+                     "'inputs' has more than %d tokens, the maximum of one response.",
+                     SV_TOKENIZE_TOKENS_MAX);
+    work->room -= tokens.count;
+    if (ok)
+        add_tokens(&work->json, sl_model_tokenizer(sv_model_ref_model(work->ref)), text, &tokens);
+    sv_tokens_release(&tokens);
+    *bytes = text->bytes;
     return ok;
+}
+
+static bool read_texts(struct text_work *work, struct sv_error *error)
+{
+    struct sv_tokenize_params *params = &work->params.tokenize;
+    work->document = sv_tokenize_params_read(&work->body, params, error);
+    work->count = work->document ? params->inputs.count : 0;
+    return work->document &&
+           sv_request_check_batch_size(work->request, "inputs", work->count, error);
 }
 
 enum sv_progress sv_handle_tokenize(struct sv_request *request)
 {
-    struct sv_error error;
-    struct sv_tokenize_params params;
-    if (!sv_request_is_accepted(request, &error))
-        return sv_request_fail(request, &error);
-    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
-    struct sv_json_document *document =
-        ref ? sv_tokenize_params_read(&request->body, &params, &error) : NULL;
-    bool ok = document &&
-              sv_request_check_batch_size(request, "inputs", params.inputs.count, &error) &&
-              tokenize_all(request, ref, &params, &error);
-    sv_model_ref_release(ref);
-    sv_json_document_release(document);
-    return ok ? sv_request_respond(request, 200, "application/json")
-              : sv_request_fail(request, &error);
+    static const struct text_format tokenize = {.read = read_texts, .add_next = tokenize_next};
+    return begin_text_work(request, &tokenize);
 }
 
 /* ---- decode ---------------------------------------------------------------------------------- */
@@ -143,31 +263,31 @@ static bool check_ids_count(const struct sv_prompts *ids, struct sv_error *error
                    SV_TOKENIZE_TOKENS_MAX);
 }
 
+static bool decode_next(struct text_work *work, size_t *bytes, struct sv_error *error)
+{
+    const struct sv_decode_params *params = &work->params.decode;
+    const struct sv_prompt *ids = &params->ids.items[work->next];
+    char param[SV_PARAM_MAX];
+    sv_param_name("ids", params->ids.is_array, work->next, param);
+    *bytes = (size_t)ids->id_count;
+    return sv_check_token_ids(work->ref, ids, param, error) &&
+           decode(work->ref, ids, params->skips_special, &work->json, error);
+}
+
+static bool read_ids(struct text_work *work, struct sv_error *error)
+{
+    struct sv_decode_params *params = &work->params.decode;
+    work->document = sv_decode_params_read(&work->body, params, error);
+    work->count = work->document ? params->ids.count : 0;
+    return work->document &&
+           sv_request_check_batch_size(work->request, "ids", work->count, error) &&
+           check_ids_count(&params->ids, error);
+}
+
 enum sv_progress sv_handle_decode(struct sv_request *request)
 {
-    struct sv_error error;
-    struct sv_decode_params params;
-    struct sl_json_writer json = {.out = &request->response.body};
-    if (!sv_request_is_accepted(request, &error))
-        return sv_request_fail(request, &error);
-    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
-    struct sv_json_document *document =
-        ref ? sv_decode_params_read(&request->body, &params, &error) : NULL;
-    bool ok = document && sv_request_check_batch_size(request, "ids", params.ids.count, &error) &&
-              check_ids_count(&params.ids, &error);
-    sl_json_begin_array(&json);
-    for (int i = 0; ok && i < params.ids.count; i++) {
-        const struct sv_prompt *ids = &params.ids.items[i];
-        char param[SV_PARAM_MAX];
-        sv_param_name("ids", params.ids.is_array, i, param);
-        ok = sv_check_token_ids(ref, ids, param, &error) &&
-             decode(ref, ids, params.skips_special, &json, &error);
-    }
-    sl_json_end_array(&json);
-    sv_model_ref_release(ref);
-    sv_json_document_release(document);
-    return ok ? sv_request_respond(request, 200, "application/json")
-              : sv_request_fail(request, &error);
+    static const struct text_format decode_format = {.read = read_ids, .add_next = decode_next};
+    return begin_text_work(request, &decode_format);
 }
 
 /* ---- info ------------------------------------------------------------------------------------ */

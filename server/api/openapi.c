@@ -81,6 +81,18 @@ static void add_limit(struct sl_json_writer *json, const struct sv_page_rules *r
     sl_json_end_object(json);
 }
 
+/* ?metadata[name]=value, and ?metadata=null. */
+static void add_metadata(struct sl_json_writer *json)
+{
+    begin_parameter(json, "query", "metadata", strlen("metadata"));
+    sv_openapi_add_text(json, "description",
+                        "only items with these strings in their metadata; null: without any");
+    sv_openapi_add_text(json, "style", "deepObject");
+    sl_json_add_bool(sl_json_key(json, "explode"), true);
+    sv_schema_write_type(sl_json_key(json, "schema"), "{string}|null");
+    sl_json_end_object(json);
+}
+
 static void add_page_parameters(struct sl_json_writer *json, enum sv_collection collection)
 {
     static const struct sv_parameter after = {"query", "after", "string",
@@ -95,6 +107,8 @@ static void add_page_parameters(struct sl_json_writer *json, enum sv_collection 
     add_parameter(json, &order);
     if (rules->filter)
         add_parameter(json, &filter);
+    if (rules->has_metadata)
+        add_metadata(json);
 }
 
 static void add_parameters(struct sl_json_writer *json, const struct sv_route *route,

@@ -7,6 +7,7 @@
 /* The query parameters that a list accepts. */
 struct sv_page_rules {
     int limit_max, limit_default;
+    bool has_metadata;                  /* ?metadata[name]=value, and ?metadata=null for none */
     const char *filter, *filter_member; /* ?filter=value, and the member it must equal; or NULL */
 };
 

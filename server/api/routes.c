@@ -2,6 +2,7 @@
 #include "api/routes.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"
+#include "state/audit_log.h"
 
 #include "sluice/engine.h"
 
@@ -103,10 +104,31 @@ static const struct sv_route_hint hints[] = {
 
 static const struct sv_route_sink sinks[] = {{"/v1/files", &sv_file_sink}, {NULL, NULL}};
 
+/* Each route that changes something; a test compares it with the routes' scopes. */
+static const struct sv_route_action actions[] = {
+    {"DELETE", "/v1/models/{id}", "model.unload"},
+    {"PUT", "/v1/models/{id}/labels/{label}", "label.set"},
+    {"DELETE", "/v1/models/{id}/labels/{label}", "label.delete"},
+    {"POST", "/v1/models/{id}/rollback", "model.rollback"},
+    {"POST", "/v2/repository/models/{name}/load", "model.load"},
+    {"POST", "/v2/repository/models/{name}/unload", "model.unload"},
+    {"POST", "/v2/repository/models/{name}/versions/{version}/load", "model.load"},
+    {"POST", "/v2/repository/models/{name}/versions/{version}/unload", "model.unload"},
+    {"POST", "/v1/files", "file.create"},
+    {"DELETE", "/v1/files/{id}", "file.delete"},
+    {"POST", JOBS, "job.create"},
+    {"POST", JOBS "/{id}/cancel", "job.cancel"},
+    {"POST", JOBS "/{id}/pause", "job.pause"},
+    {"POST", JOBS "/{id}/resume", "job.resume"},
+    {NULL, NULL, NULL},
+};
+
 const struct sv_router sv_routes = {.routes = routes,
                                     .count = sizeof routes / sizeof routes[0],
                                     .sinks = sinks,
-                                    .hints = hints};
+                                    .hints = hints,
+                                    .actions = actions,
+                                    .on_failure = sv_audit_failure};
 
 void sv_routes_index(struct sl_buffer *out)
 {

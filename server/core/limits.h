@@ -78,9 +78,10 @@ enum {
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
     SV_TOKENIZE_SLICE_BYTES =
-        32 << 10,            /* of texts, tokenized before other requests have their turn */
-    SV_N_MAX = 128,          /* n: completions per prompt */
-    SV_TOKENS_MAX = 1000000, /* max_tokens */
+        32 << 10, /* of texts, tokenized before other requests have their turn */
+    SV_TEXT_WORK_BYTES_MAX = 4 << 20, /* bodies of /tokenize and /decode in progress, together */
+    SV_N_MAX = 128,                   /* n: completions per prompt */
+    SV_TOKENS_MAX = 1000000,          /* max_tokens */
     SV_TOP_K_MAX = 1000000,
     SV_BIAS_MAX = 1024, /* entries of logit_bias */
     SV_QUOTE_MAX = 64,  /* bytes of a client's value repeated in a message */
@@ -93,6 +94,7 @@ enum {
     SV_FILES_MAX = 10000,
     SV_UPLOADS_MAX = 16,              /* at the same time */
     SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */
+    SV_AUDIT_FAILURES_MAX = 100,      /* recorded at once; then one a second */
     SV_AUDIT_BYTES_MAX = 4096,        /* one entry of the audit log */
 
     SV_JOBS_ENDED_MAX = 1000,       /* kept; then the oldest are forgotten */

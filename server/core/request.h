@@ -56,6 +56,9 @@ struct sv_transport {
     /* A header or a query parameter as it was sent, or NULL. Only while the handler runs. */
     const char *(*header)(void *connection, const char *name);
     const char *(*query)(void *connection, const char *name);
+    void (*each_query)(void *connection,
+                       void (*visit)(void *context, const char *name, const char *value),
+                       void *context);
 };
 
 /* Receives the bodies of a route's requests piece by piece; other bodies are kept in memory. */
@@ -98,7 +101,9 @@ struct sv_request {
     char request_id[SV_REQUEST_ID_MAX + 1];
     char trace_id[SV_TRACE_ID_BYTES];                  /* of the client's trace; "": none */
     char path_params[SV_PATH_PARAMS_MAX][SV_PATH_MAX]; /* the values of the route's {name} parts */
-    int64_t timeout_ms;                                /* as the client asks; 0: none */
+    const char *action;     /* what it would change, for the audit log; NULL: nothing */
+    atomic_bool is_audited; /* any thread: that it did is in the audit log */
+    int64_t timeout_ms;     /* as the client asks; 0: none */
     int64_t received_ns;
     const struct sv_body_sink *sink; /* takes the body; NULL: `body` does */
     struct sl_buffer body;

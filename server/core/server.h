@@ -40,6 +40,7 @@ struct sv_server {
     atomic_int requests_in_flight; /* received in full; their response is not finished */
     atomic_int connections;        /* open */
     _Atomic int64_t body_bytes;    /* memory held by request bodies and what was parsed from them */
+    _Atomic int64_t text_bytes;    /* bodies whose texts are being tokenized or decoded */
     _Atomic int64_t response_bytes;        /* responses being sent, except streams */
     atomic_uint_fast64_t requests_started; /* since the start */
     uint64_t salt;                         /* random, for ids and seeds */

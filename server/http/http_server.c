@@ -15,6 +15,7 @@
 #include "http/request_headers.h"
 #include "http/request_log.h"
 #include "http/request_router.h"
+#include "http/response_headers.h"
 #include "http/tls.h"
 
 #include <assert.h>
@@ -64,31 +65,36 @@ static const char *query_of(void *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+struct query_visit {
+    void (*visit)(void *context, const char *name, const char *value);
+    void *context;
+};
+
+static enum MHD_Result visit_query(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    const struct query_visit *v = context;
+    (void)kind;
+    v->visit(v->context, name, value ? value : "");
+    return MHD_YES;
+}
+
+static void each_query(void *connection,
+                       void (*visit)(void *context, const char *name, const char *value),
+                       void *context)
+{
+    struct query_visit v = {visit, context};
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, visit_query, &v);
+}
+
 static const struct sv_transport transport = {.suspend = suspend,
                                               .resume = resume,
                                               .header = header_of,
-                                              .query = query_of};
+                                              .query = query_of,
+                                              .each_query = each_query};
 
 /* ---- responses ---------------------------------------------------------------------------------
  */
-
-static void add_headers(struct MHD_Response *mhd_response, const struct sv_request *request,
-                        bool close_after_response)
-{
-    const struct sv_response *response = &request->response;
-    (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                                  response->content_type);
-    (void)MHD_add_response_header(mhd_response, "x-request-id", request->request_id);
-    for (int i = 0; i < response->header_count; i++)
-        (void)MHD_add_response_header(mhd_response, response->headers[i].name,
-                                      response->headers[i].value);
-    for (int i = 0; i < response->long_count; i++)
-        if (!response->long_headers[i].value.failed)
-            (void)MHD_add_response_header(mhd_response, response->long_headers[i].name,
-                                          response->long_headers[i].value.data);
-    if (close_after_response || atomic_load(&request->server->phase) != SV_PHASE_SERVING)
-        (void)MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONNECTION, "close");
-}
 
 static void uncount_response(struct sv_exchange *x)
 {
@@ -100,7 +106,7 @@ static enum MHD_Result queue(struct sv_exchange *x, struct MHD_Response *mhd_res
 {
     if (!mhd_response)
         return MHD_NO;
-    add_headers(mhd_response, x->request, x->close_after_response);
+    sv_response_add_headers(mhd_response, x->request, x->close_after_response);
     x->responded = true;
     sv_body_release_quota(x);
     enum MHD_Result queued =
@@ -346,6 +352,14 @@ static void end_request(struct sv_exchange *x, bool complete)
     atomic_fetch_sub(&x->http->server->requests_in_flight, 1);
 }
 
+static void report_failure(const struct sv_exchange *x)
+{
+    const struct sv_router *router = x->http->router;
+    if (x->request->action && x->responded && x->request->response.status >= 400 &&
+        router->on_failure)
+        router->on_failure(x->request);
+}
+
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode code)
 {
@@ -362,6 +376,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
                             (int64_t)SV_CONNECTION_IDLE_SECONDS * 1000000000, 0);
     /* Every other metric of a request is recorded before it leaves `requests_in_flight`. */
     sv_log_response(x);
+    report_failure(x);
     if (x->dispatched)
         end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     sv_body_discard(x);
@@ -427,25 +442,18 @@ struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv
                                        struct sv_watcher *watcher,
                                        const struct sv_http_options *options, struct sl_err *err)
 {
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, options->tls ? options->tls->certificate : NULL},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, options->tls ? options->tls->key : NULL},
-        {MHD_OPTION_END, 0, NULL}};
-    if (!options->tls)
-        tls[0] = tls[2];
     struct sv_http_listener *http = calloc(1, sizeof *http);
     if (http) {
         http->listener = options->listener;
-        http->has_tls = options->tls;
+        http->has_tls = options->has_tls;
         http->body_memory_limit = options->body_memory_limit;
         http->server = server;
         http->router = router;
         http->watcher = watcher;
         http->daemon = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-                (options->tls ? MHD_USE_TLS : 0u),
+                (options->has_tls ? MHD_USE_TLS : 0u),
             0, NULL, NULL, on_request, http,              //
-            MHD_OPTION_ARRAY, tls,                        //
             MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, //
             /* From 1.0 on, folded lines would be joined; a proxy may read them in another way. */
             MHD_OPTION_STRICT_FOR_CLIENT, 1,                         //
@@ -456,7 +464,9 @@ struct sv_http_listener *sv_http_start(struct sv_server *server, const struct sv
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SV_CONNECTION_BYTES,
             MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,   //
             MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, //
-            MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+            MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,  //
+            options->has_tls ? MHD_OPTION_HTTPS_CERT_CALLBACK2 : MHD_OPTION_END, sv_tls_retrieve,
+            MHD_OPTION_END);
     }
     if (!http || !http->daemon) {
         (void)sl_fail(err, SL_IO,

@@ -11,14 +11,13 @@
 
 struct sv_http_listener;
 struct sv_router;
-struct sv_tls;
 struct sv_watcher;
 
 /* One listener. */
 struct sv_http_options {
     enum sv_listener listener;
     int socket;
-    const struct sv_tls *tls; /* NULL: none */
+    bool has_tls; /* with the pair of sv_tls_use */
     int threads, connections_max;
     int64_t body_memory_limit; /* of all listeners; this one takes no body beyond it */
 };

@@ -1,5 +1,6 @@
 /* listeners.c - all listeners of the daemon: `listen`, and the addresses of `admin_listen`. */
 #include "http/listeners.h"
+#include "access/cors.h"
 #include "base/thread_priority.h"
 #include "core/log.h"
 #include "http/connection_watcher.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LISTENERS_MAX = 1 + SV_ADMIN_ADDRESSES_MAX, TEXT_MAX = SV_OPTION_TEXT_MAX + 16 };
@@ -28,7 +30,7 @@ struct listener {
 struct sv_listeners {
     const struct sv_options *options;
     bool has_keys;
-    struct sv_tls tls;
+    bool has_tls;
     struct listener list[LISTENERS_MAX]; /* the first is `listen` */
     int count;
 };
@@ -102,11 +104,20 @@ static struct sv_address address_of(const struct sv_listeners *l, const struct l
                                    l->has_keys || (!listener->is_admin && l->options->insecure)};
 }
 
+static bool read_options(struct sv_listeners *l, const struct sv_options *options, bool has_keys,
+                         struct sv_tls_pair **pair, struct sl_err *err)
+{
+    *pair = NULL;
+    return read_addresses(l, options, has_keys, err) && sv_cors_check(options->cors_origins, err) &&
+           sv_tls_read(options, pair, err);
+}
+
 bool sv_listeners_check(const struct sv_options *options, bool has_keys, struct sl_err *err)
 {
     struct sv_listeners l;
-    bool good = read_addresses(&l, options, has_keys, err) && sv_tls_load(options, &l.tls, err);
-    sv_tls_release(&l.tls);
+    struct sv_tls_pair *pair;
+    bool good = read_options(&l, options, has_keys, &pair, err);
+    sv_tls_pair_destroy(pair);
     for (int i = 0; good && i < l.count; i++) {
         struct sv_address address = address_of(&l, &l.list[i]);
         good = l.list[i].is_optional || sv_listen_check(&address, err);
@@ -153,6 +164,17 @@ static bool take_inherited(struct sv_listeners *l, struct sl_err *err)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* With its end, so that an operator sees a renewal. */
+static void log_certificate(const struct sv_tls_pair *pair)
+{
+    char date[32] = "";
+    struct tm utc;
+    time_t not_after = (time_t)sv_tls_not_after(pair);
+    if (gmtime_r(&not_after, &utc))
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    SV_LOG(SV_LOG_INFO, "TLS certificate", sv_str("not_after", date));
+}
+
 static bool open_all(struct sv_listeners *l, struct sl_err *err)
 {
     for (int i = 0; i < l->count; i++) {
@@ -177,8 +199,13 @@ struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool ha
         (void)sl_fail(err, SL_NO_MEMORY, "listeners");
         return NULL;
     }
-    if (read_addresses(l, options, has_keys, err) && sv_tls_load(options, &l->tls, err) &&
-        take_inherited(l, err) && open_all(l, err))
+    struct sv_tls_pair *pair;
+    bool good = read_options(l, options, has_keys, &pair, err);
+    l->has_tls = pair;
+    if (pair)
+        log_certificate(pair);
+    sv_tls_use(pair);
+    if (good && take_inherited(l, err) && open_all(l, err))
         return l;
     sv_listeners_close(l);
     return NULL;
@@ -192,7 +219,7 @@ static bool start_threads(const struct sv_listeners *l, struct listener *listene
     const struct sv_http_options options = {
         .listener = is_admin ? SV_ON_ADMIN : SV_ON_INFERENCE,
         .socket = listener->socket.fd,
-        .tls = listener->socket.port > 0 && l->tls.key ? &l->tls : NULL,
+        .has_tls = listener->socket.port > 0 && l->has_tls,
         .threads = is_admin ? 1 : SV_HTTP_THREADS,
         .connections_max = is_admin ? SV_ADMIN_CONNECTIONS_MAX : (int)l->options->max_connections,
         .body_memory_limit = SV_BODIES_BYTES_MAX + (is_admin ? SV_ADMIN_BODIES_BYTES : 0)};
@@ -265,13 +292,27 @@ static void log_address(const struct listener *listener)
 void sv_listeners_log(const struct sv_listeners *l)
 {
     for (int i = 0; i < l->count; i++)
-        if (!l->tls.key && l->has_keys && is_public(&l->list[i]))
+        if (!l->has_tls && l->has_keys && is_public(&l->list[i]))
             SV_LOG(SV_LOG_WARN,
                    "API keys cross the network unencrypted; set tls_certificate and "
                    "tls_key, or put a proxy in front",
                    sv_str("address", l->list[i].address));
     for (int i = 0; i < l->count; i++)
         log_address(&l->list[i]);
+}
+
+bool sv_listeners_reload(struct sv_listeners *l, struct sl_err *err)
+{
+    struct sv_tls_pair *pair;
+    if (!l->has_tls)
+        return true;
+    if (!sv_tls_read(l->options, &pair, err))
+        return false;
+    if (!pair)
+        return sl_fail(err, SL_BAD_INPUT, "the files are gone; to serve without TLS, restart");
+    log_certificate(pair);
+    sv_tls_use(pair);
+    return true;
 }
 
 bool sv_listeners_leave(struct sv_listeners *l)
@@ -307,6 +348,6 @@ void sv_listeners_close(struct sv_listeners *l)
         return;
     for (int i = 0; i < l->count; i++)
         close_listener(&l->list[i]);
-    sv_tls_release(&l->tls);
+    sv_tls_use(NULL);
     free(l);
 }

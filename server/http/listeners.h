@@ -27,6 +27,10 @@ bool sv_listeners_write_ports(const struct sv_listeners *listeners, struct sl_er
 int sv_listeners_port(const struct sv_listeners *listeners); /* of `listen` */
 void sv_listeners_log(const struct sv_listeners *listeners);
 
+/* Reads the TLS certificate and its key again, for connections to come. False: they are as they
+ * were. */
+bool sv_listeners_reload(struct sv_listeners *listeners, struct sl_err *err) SL_MUST_CHECK;
+
 /* Accepts no more connections on sockets of the service manager: they wait for the daemon that is
  * started next. True if the one for inference is such a socket. */
 bool sv_listeners_leave(struct sv_listeners *listeners);

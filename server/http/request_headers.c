@@ -1,6 +1,7 @@
 /* request_headers.c - what a request says before its body: its id, deadline, route and framing. */
 #include "http/request_headers.h"
 #include "access/authorize.h"
+#include "access/cors.h"
 #include "access/hosts.h"
 #include "core/options.h"
 
@@ -47,6 +48,24 @@ static bool check_timeout(struct sv_request *request, struct sv_error *error)
                given);
 }
 
+static enum sv_progress handle_preflight(struct sv_request *request)
+{
+    return sv_request_respond(request, 204, NULL);
+}
+
+/* It needs no key: a browser sends none with it. */
+static bool answer_preflight(struct sv_request *request, const char *methods,
+                             struct sv_error *error)
+{
+    static const struct sv_route preflight = {.method = "OPTIONS",
+                                              .path = "preflight",
+                                              .scope = SV_SCOPE_OPEN,
+                                              .listeners = SV_ON_INFERENCE,
+                                              .handle = handle_preflight};
+    request->route = &preflight;
+    return sv_cors_answer_preflight(request, methods, error);
+}
+
 static bool check_route(struct sv_request *request, const struct sv_router *router,
                         const char *method, const char *path, struct sv_error *error)
 {
@@ -57,20 +76,34 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
     request->route = sv_router_find(router, method, path, request->path_params, allow);
     if (request->route) {
         request->sink = sv_router_sink(router, request->route);
+        request->action = sv_router_action(router, request->route);
         return sv_authorize(request, request->route->scope, request->route->listeners, error);
     }
     if (!allow[0])
         return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "No such endpoint: %s; %s", path,
                        sv_router_hint(router, path));
+    if (sv_cors_is_preflight(request, method))
+        return answer_preflight(request, allow, error);
     sv_request_add_header(request, "Allow", "%s", allow);
     return sv_fail(error, SV_METHOD_NOT_ALLOWED, NULL, "%s accepts %s, not %.32s.", path, allow,
                    method);
 }
 
-/* Bodies that go to a sink have its type and its bound. */
-static bool check_sink_type(const struct sv_body_sink *sink, const char *type,
-                            struct sv_error *error)
+/* A browser lets any page send a form without asking first. */
+static bool check_form_origin(const struct sv_request *request, struct sv_error *error)
 {
+    const char *origin = header(request, "Origin");
+    return !origin || sv_cors_allowed_origin(request) ||
+           sv_fail(error, SV_FORBIDDEN, NULL,
+                   "Pages of the origin \"%.100s\" may not send files to this listener.", origin);
+}
+
+/* Bodies that go to a sink have its type and its bound. */
+static bool check_sink(const struct sv_request *request, const char *type, struct sv_error *error)
+{
+    const struct sv_body_sink *sink = request->sink;
+    if (!check_form_origin(request, error))
+        return false;
     size_t word = type ? strcspn(type, "; \t") : 0;
     return (word == strlen(sink->content_type) &&
             strncasecmp(type, sink->content_type, word) == 0) ||
@@ -107,7 +140,7 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
         return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
                        "Requests from a browser need the header Content-Type: application/json.");
     if (sink)
-        return check_sink_type(sink, type, error);
+        return check_sink(request, type, error);
     if (!type)
         return true;
     size_t word = strcspn(type, "; \t");

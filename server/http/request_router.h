@@ -25,11 +25,19 @@ struct sv_route_sink {
     const struct sv_body_sink *sink;
 };
 
+/* What a route changes, for the audit log. */
+struct sv_route_action {
+    const char *method, *path, *action;
+};
+
 struct sv_router {
     const struct sv_route *routes;
     int count;
-    const struct sv_route_sink *sinks; /* NULL path at the end; NULL: none */
-    const struct sv_route_hint *hints; /* NULL path at the end */
+    const struct sv_route_sink *sinks;     /* NULL path at the end; NULL: none */
+    const struct sv_route_hint *hints;     /* NULL path at the end */
+    const struct sv_route_action *actions; /* NULL path at the end; NULL: none */
+    /* Called when a request with an action has ended with an error. NULL: it is not. */
+    void (*on_failure)(struct sv_request *request);
 };
 
 enum { SV_ALLOW_MAX = 64 };
@@ -45,6 +53,9 @@ const struct sv_route *sv_router_find(const struct sv_router *router, const char
 /* The sink of a route; NULL: it has none. */
 const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
                                           const struct sv_route *route);
+
+/* The action of a route; NULL: it changes nothing. */
+const char *sv_router_action(const struct sv_router *router, const struct sv_route *route);
 
 const char *sv_router_hint(const struct sv_router *router, const char *path);
 

@@ -133,10 +133,11 @@ static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, i
         return;
     }
     sv_trainer_last_error(jobs, job, text);
-    if (!text[0])
-        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s",
-                       job->progress.reason[0] ? job->progress.reason
-                                               : "the trainer ended without a model");
+    if (!text[0] && job->progress.reason[0])
+        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", job->progress.reason);
+    else if (!text[0])
+        (void)snprintf(text, SV_TRAINER_REASON_MAX,
+                       "the trainer ended without a model, with exit code %d", WEXITSTATUS(status));
 }
 
 /* Tries again from the saved state, later each time; or gives up. */
@@ -180,7 +181,7 @@ static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int sta
         enter(jobs, job, SV_JOB_PUBLISHING);
         return;
     }
-    if (status == 0 || was_asked) {
+    if (was_asked) {
         on_stopped(jobs, job);
         return;
     }

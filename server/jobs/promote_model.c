@@ -42,7 +42,8 @@ bool sv_job_ask_pin(struct sv_jobs *jobs, struct sv_job *job)
 
 bool sv_job_ask_load(struct sv_jobs *jobs, struct sv_job *job)
 {
-    struct sv_change change = {.kind = SV_CHANGE_LOAD, .version = (long)job->spec.version};
+    struct sv_change change = {
+        .kind = SV_CHANGE_LOAD, .version = (long)job->spec.version, .is_candidate = true};
     return ask(jobs, job, &change);
 }
 

@@ -171,6 +171,8 @@ struct sv_change {
     enum sv_change_kind kind;
     char model[SV_MODEL_ID_MAX];
     long version;
+    bool is_candidate; /* of a load: it is unloaded when the next candidate of the model is loaded,
+                        * unless it has a label, was left by `stable` last, or was loaded again */
     char label[SV_LABEL_BYTES_MAX + 1]; /* of the two changes of labels */
     int weight; /* of `canary`, in percent; or SV_WEIGHT_KEPT, which is 0 for a new one */
 };

@@ -86,6 +86,38 @@ static bool set_labels(struct sv_registry *registry, struct sv_model *model,
 
 /* ---- the changes ----------------------------------------------------------------------------- */
 
+static void unload_version(struct sv_registry *registry, const struct sv_model *model,
+                           struct sv_version *version)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct sv_model_ref *ref = sv_retire(registry, version);
+    if (ref)
+        version->state = SV_VERSION_DRAINING;
+    sv_record_state(registry, model, version);
+    pthread_mutex_unlock(&registry->lock);
+    if (ref)
+        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
+               sv_int("version", version->number));
+    sv_model_ref_release(ref);
+}
+
+static bool is_labelled(const struct sv_labels *labels, long version)
+{
+    return version == labels->stable || version == labels->previous ||
+           sv_labels_name(labels, version);
+}
+
+/* Each training job leaves one: without this they would fill the memory. */
+static void unload_candidates(struct sv_registry *registry, const struct sv_model *model, long but)
+{
+    for (int i = 0; i < model->count; i++) {
+        struct sv_version *version = &model->versions[i];
+        if (version->is_candidate && version->ref && version->number != but &&
+            !is_labelled(&model->labels, version->number))
+            unload_version(registry, model, version);
+    }
+}
+
 static bool load_one(struct sv_registry *registry, struct sv_model *model,
                      const struct sv_change *change, struct sv_change_result *result)
 {
@@ -97,6 +129,9 @@ static bool load_one(struct sv_registry *registry, struct sv_model *model,
     pin_below(&labels, change->version);
     struct sv_error ignored; /* the version is served by now; the log says what failed */
     (void)set_labels(registry, model, &labels, &ignored);
+    version->is_candidate = change->is_candidate;
+    if (change->is_candidate)
+        unload_candidates(registry, model, change->version);
     return true;
 }
 
@@ -180,21 +215,6 @@ static bool roll_back(struct sv_registry *registry, const struct sv_change *chan
     (void)snprintf(back.model, sizeof back.model, "%s", change->model);
     (void)snprintf(back.label, sizeof back.label, "%s", sv_stable);
     return label(registry, &back, result);
-}
-
-static void unload_version(struct sv_registry *registry, const struct sv_model *model,
-                           struct sv_version *version)
-{
-    pthread_mutex_lock(&registry->lock);
-    struct sv_model_ref *ref = sv_retire(registry, version);
-    if (ref)
-        version->state = SV_VERSION_DRAINING;
-    sv_record_state(registry, model, version);
-    pthread_mutex_unlock(&registry->lock);
-    if (ref)
-        SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),
-               sv_int("version", version->number));
-    sv_model_ref_release(ref);
 }
 
 static bool unload(struct sv_registry *registry, const struct sv_change *change,

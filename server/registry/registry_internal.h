@@ -29,6 +29,7 @@ struct sv_version {
     long number;
     enum sv_version_state state;
     struct sv_model_ref *ref; /* the reference that requests share, or NULL */
+    bool is_candidate;        /* see struct sv_change */
     int retired;              /* earlier ones that are still in use */
     char reason[SV_REASON_MAX];
     char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */

@@ -4,9 +4,11 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "core/log.h"
+#include "state/disk_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,10 @@ enum { ID_MAX = 32, PATH_BYTES = SV_STATE_PATH_MAX + 32 };
 struct sv_audit_log {
     struct sv_state *state;
     int fd; /* appended to: a line is one write */
+
+    pthread_mutex_t lock; /* guards the rest: failures that may still be recorded, */
+    int64_t failures_left, refilled_ns;
+    int64_t failures_missing; /* and those that were not since the last one */
 };
 
 /* Every line begins so, with the id after it. */
@@ -92,6 +98,10 @@ struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
         return NULL;
     }
     log->state = state;
+    log->fd = -1;
+    log->failures_left = SV_AUDIT_FAILURES_MAX;
+    log->refilled_ns = sl_now_ns();
+    (void)pthread_mutex_init(&log->lock, NULL);
     (void)snprintf(path, sizeof path, "%s/audit.jsonl", sv_state_directory(state));
     log->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     bool ok = log->fd >= 0 || sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
@@ -113,6 +123,7 @@ void sv_audit_close(struct sv_audit_log *log)
         return;
     if (log->fd >= 0)
         (void)close(log->fd);
+    (void)pthread_mutex_destroy(&log->lock);
     free(log);
 }
 
@@ -171,15 +182,81 @@ static void record(struct sv_server *server, const struct entry *e)
     sl_buffer_release(&line);
 }
 
-void sv_audit(const struct sv_request *request, const char *action, const char *target,
-              const char *detail)
+void sv_audit(struct sv_request *request, const char *target, const char *detail)
 {
+    atomic_store(&request->is_audited, true);
     record(request->server, &(struct entry){.actor = request->caller.name,
                                             .address = request->caller.address,
                                             .request_id = request->request_id,
-                                            .action = action,
+                                            .action = request->action,
                                             .target = target,
                                             .detail = detail});
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+/* One more is allowed each second, up to SV_AUDIT_FAILURES_MAX at once. */
+static void refill(struct sv_audit_log *log)
+{
+    int64_t seconds = (sl_now_ns() - log->refilled_ns) / 1000000000;
+    log->refilled_ns += seconds * 1000000000;
+    log->failures_left += seconds;
+    if (log->failures_left > SV_AUDIT_FAILURES_MAX)
+        log->failures_left = SV_AUDIT_FAILURES_MAX;
+}
+
+/* How many were not recorded since the last one; -1: nor is this one. */
+static int64_t take_failure(struct sv_audit_log *log)
+{
+    int64_t missing = -1;
+    (void)pthread_mutex_lock(&log->lock);
+    refill(log);
+    if (log->failures_left > 0) {
+        missing = log->failures_missing;
+        log->failures_missing = 0;
+        log->failures_left--;
+    } else
+        log->failures_missing++;
+    (void)pthread_mutex_unlock(&log->lock);
+    return missing;
+}
+
+static void count_missing(struct sv_audit_log *log)
+{
+    (void)pthread_mutex_lock(&log->lock);
+    log->failures_missing++;
+    (void)pthread_mutex_unlock(&log->lock);
+}
+
+/* On the disk thread. */
+static void write_failure(void *context)
+{
+    struct sv_request *request = context;
+    int64_t missing = take_failure(request->server->audit);
+    struct sl_buffer detail = {0};
+    struct sl_json_writer json = {.out = &detail};
+    sl_json_begin_object(&json);
+    sl_json_add_int(sl_json_key(&json, "status"), request->response.status);
+    sl_json_add_string(sl_json_key(&json, "error"), sv_error_code(request->outcome));
+    if (missing > 0)
+        sl_json_add_int(sl_json_key(&json, "failures_not_recorded"), missing);
+    sl_json_end_object(&json);
+    if (missing >= 0 && !detail.failed)
+        sv_audit(request, request->path_params[0], detail.data);
+    sl_buffer_release(&detail);
+    sv_request_release(request);
+}
+
+void sv_audit_failure(struct sv_request *request)
+{
+    struct sv_server *server = request->server;
+    if (!server->audit || request->outcome == SV_OK || atomic_load(&request->is_audited))
+        return;
+    (void)sv_request_acquire(request); /* the disk thread's */
+    if (sv_disk_thread_submit(server->disk_thread, write_failure, request))
+        return;
+    count_missing(server->audit);
+    sv_request_release(request);
 }
 
 void sv_audit_daemon(struct sv_server *server, const char *action, const char *target,

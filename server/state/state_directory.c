@@ -41,7 +41,13 @@ static const struct {
 
 #define LISTED                                                                                     \
     " AND (?2 IS NULL OR parent = ?2)"                                                             \
-    " AND (?3 IS NULL OR json_extract(document, ?3) = ?4) ORDER BY position"
+    " AND (?3 IS NULL OR json_extract(document, ?3) = ?4)"                                         \
+    " AND (?6 IS NULL OR (?6 = 'null' AND NOT EXISTS"                                              \
+    "     (SELECT 1 FROM json_each(document, '$.metadata')))"                                      \
+    "   OR (?6 <> 'null' AND NOT EXISTS (SELECT 1 FROM json_each(?6) AS wanted WHERE NOT EXISTS"   \
+    "     (SELECT 1 FROM json_each(document, '$.metadata') AS has"                                 \
+    "       WHERE has.key = wanted.key AND has.value = wanted.value))))"                           \
+    " ORDER BY position"
 
 /* The name of the table stands between the two halves. */
 static const struct {
@@ -365,6 +371,7 @@ bool sv_state_list(struct sv_state *state, enum sv_collection collection, struct
     bind(statement, 3, page->member);
     bind(statement, 4, page->value);
     (void)sqlite3_bind_int(statement, 5, page->limit + 1);
+    bind(statement, 6, page->metadata);
     int count = 0, step;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW && count < page->limit) {
         page->each(page->context, (const char *)sqlite3_column_text(statement, 0),

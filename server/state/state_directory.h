@@ -57,6 +57,9 @@ struct sv_page {
     int limit;
     bool oldest_first;
     const char *member, *value; /* only documents with this member, a JSON path; NULL: all */
+    /* Only documents whose `metadata` has all members of this JSON object, and none at all if it is
+     * "null"; NULL: all. */
+    const char *metadata;
     /* Called for each document, with the database locked. */
     void (*each)(void *context, const char *id, const char *document);
     void *context;

@@ -405,6 +405,19 @@ test('uploads a file, trains a model on it, follows its events and reads its res
   assert.equal(checkpoint.fine_tuning_job_id, job.id);
   const csv = await (await jobs.files.content(done.result_files[0])).text();
   assert.match(csv, /^step,train_loss/);
+  const listed = async (query) => {
+    const ids = [];
+    for await (const { id } of jobs.fineTuning.jobs.list({ limit: 1, ...query })) ids.push(id);
+    return ids;
+  };
+  const other = await jobs.fineTuning.jobs.create({ model: 'encoder', training_file: file.id, suffix: 'other' });
+  assert.deepEqual(await listed({}), [other.id, job.id]);
+  assert.deepEqual(await listed({ metadata: { team: 'films' } }), [job.id]);
+  assert.deepEqual(await listed({ metadata: { team: 'books' } }), []);
+  assert.equal((await jobs.fineTuning.jobs.cancel(other.id)).id, other.id);
+  const unloaded = await jobs.models.delete('mood');
+  assert.deepEqual([unloaded.id, unloaded.object, unloaded.deleted], ['mood', 'model', true]);
+  await assert.rejects(jobs.models.retrieve('mood'), isError(NotFoundError, 404, { code: 'model_not_found' }));
   assert.equal((await jobs.files.delete(file.id)).deleted, true);
   await assert.rejects(jobs.fineTuning.jobs.cancel(job.id), isError(ConflictError, 409, { code: 'conflict' }));
   await assert.rejects(jobs.fineTuning.jobs.retrieve('ftjob-0'), isError(NotFoundError, 404, { code: 'job_not_found' }));

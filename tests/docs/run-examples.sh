@@ -146,8 +146,3 @@ example '"text_completion"' sh "$top/examples/requests.sh"
 example '"label":"positive"' sh "$top/examples/requests.sh"
 example "'label': 'positive'" python3 "$top/examples/client.py"
 echo "2 clients of examples/"
-
-sh "$top/docs/train-and-promote.sh" "$SLUICE_URL" "$SLUICE_ADMIN_URL" >"$scratch/out" 2>&1 ||
-    { cat "$scratch/out"; echo "docs/train-and-promote.sh failed" >&2; exit 1; }
-grep -q 'after promotion: negative' "$scratch/out" || { cat "$scratch/out"; exit 1; }
-echo "docs/train-and-promote.sh"

@@ -18,7 +18,7 @@ export SLUICE_LISTEN="127.0.0.1:$port" SLUICE_ADMIN_LISTEN="unix:$root/admin.soc
 # here - names of the system's files become those of this tree
 here() {
     sed "s#/etc/sluice#$root/etc/sluice#g; s#/var/lib/sluice#$root/var/lib/sluice#g
-        s#/run/sluiced-admin.sock#$root/admin.sock#g; s/  *# .*//"
+        s#/run/sluiced-admin.sock#$root/admin.sock#g; s#https://127.0.0.1:8080#https://127.0.0.1:$port#g; s/  *# .*//"
 }
 here <"$top/conf/service.yaml" >"$root/etc/sluice/sluiced.yaml"
 
@@ -33,7 +33,7 @@ start() {
     sluiced --config "$root/etc/sluice/sluiced.yaml" --log-level error </dev/null >/dev/null 2>>"$root/daemon.log" &
     echo \$! >"$root/pid"
     for i in \$(seq 300); do
-        curl -sf -o "$root/ready" "$SLUICE_URL/v2/health/ready" && return
+        curl -sf -o "$root/ready" --unix-socket "$root/admin.sock" http://localhost/v2/health/ready && return
         sleep 0.1
     done
     exit 1
@@ -46,7 +46,7 @@ case \$1 in
 start) start ;;
 stop) stop ;;
 restart) stop; start ;;
-reload) kill -HUP "\$(cat "$root/pid")" ;;
+reload) kill -HUP "\$(cat "$root/pid")"; sleep 1 ;;
 *) exit 1 ;;
 esac
 END

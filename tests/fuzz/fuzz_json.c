@@ -6,6 +6,7 @@
 #include "json/completion_params.h"
 #include "json/decision_params.h"
 #include "json/infer_params.h"
+#include "json/json_peek.h"
 #include "json/predict_params.h"
 #include "json/tokenize_params.h"
 
@@ -46,6 +47,14 @@ static void prompts_check(const struct sv_prompts *prompts)
     }
 }
 
+/* What is found without parsing is what is parsed. */
+static void peek_check(const struct sl_buffer *body, const struct sv_string *model)
+{
+    char found[SV_PATH_MAX];
+    must(!sv_json_peek_string(body, "model", found, sizeof found) ||
+         strcmp(found, model->data) == 0);
+}
+
 static struct sv_json_document *read_completion(const struct sl_buffer *body,
                                                 struct sv_error *error)
 {
@@ -54,6 +63,7 @@ static struct sv_json_document *read_completion(const struct sl_buffer *body,
     if (!document)
         return NULL;
     string_check(&params.model);
+    peek_check(body, &params.model);
     prompts_check(&params.prompt);
     must(params.prompt.count <= SV_PROMPTS_MAX);
     must(params.max_tokens >= 0 && params.max_tokens <= SV_TOKENS_MAX);
@@ -165,6 +175,7 @@ static struct sv_json_document *read_decision(const struct sl_buffer *body, stru
         return NULL;
     const struct sv_question *questions = params.questions.items;
     must(params.model.bytes > 0);
+    peek_check(body, &params.model);
     texts_check(&params.input);
     must(params.questions.count >= 1 && params.questions.count <= SV_QUESTIONS_MAX);
     for (int i = 0; i < params.questions.count; i++)
@@ -182,9 +193,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   {'b', read_binary},     {'q', read_decision}};
 
     struct sv_error error = {.kind = SV_OK};
+    char found[8];
     if (size == 0)
         return 0;
     const struct sl_buffer body = {.data = (char *)(uintptr_t)(data + 1), .bytes = size - 1};
+    (void)sv_json_peek_string(&body, "model", found, sizeof found); /* of what is no JSON, too */
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (tables[i].letter != (char)data[0])
             continue;

@@ -10,6 +10,99 @@
 
 #include <signal.h>
 
+/* ---- the table of routes, said once more ----------------------------------------------------- */
+
+/* What each scope is for. A route that is not listed here, or with another scope, fails the test: who
+ * may do what is decided twice. */
+static const char *const by_scope[][32] = {
+    [SV_SCOPE_OPEN] = {"GET /", "GET /health", "GET /ping", "GET /v2", "GET /v2/health/live",
+                       "GET /v2/health/ready", "GET /v2/models/{name}/ready",
+                       "GET /v2/models/{name}/versions/{version}/ready", "GET /openapi.json", NULL},
+    [SV_SCOPE_METRICS] = {"GET /metrics", NULL},
+    [SV_SCOPE_INFER] = {"POST /v1/completions",
+                        "POST /v1/decisions",
+                        "GET /v1/models",
+                        "GET /v1/models/{id}",
+                        "GET /v1/models/{id}/versions",
+                        "POST /predict",
+                        "POST /",
+                        "POST /invocations",
+                        "POST /tokenize",
+                        "POST /decode",
+                        "GET /info",
+                        "POST /models/{name}/predict",
+                        "POST /models/{name}/tokenize",
+                        "POST /models/{name}/decode",
+                        "GET /models/{name}/info",
+                        "POST /hf/{name}",
+                        "GET /v2/models/stats",
+                        "GET /v2/models/{name}",
+                        "POST /v2/models/{name}/infer",
+                        "GET /v2/models/{name}/stats",
+                        "GET /v2/models/{name}/versions/{version}",
+                        "POST /v2/models/{name}/versions/{version}/infer",
+                        "GET /v2/models/{name}/versions/{version}/stats",
+                        "POST /v2/repository/index",
+                        NULL},
+    [SV_SCOPE_TRAIN] = {"POST /v1/files", "GET /v1/files", "GET /v1/files/{id}",
+                        "GET /v1/files/{id}/content", "DELETE /v1/files/{id}",
+                        "POST /v1/fine_tuning/jobs", "GET /v1/fine_tuning/jobs",
+                        "GET /v1/fine_tuning/jobs/{id}", "POST /v1/fine_tuning/jobs/{id}/cancel",
+                        "POST /v1/fine_tuning/jobs/{id}/pause",
+                        "POST /v1/fine_tuning/jobs/{id}/resume",
+                        "GET /v1/fine_tuning/jobs/{id}/events",
+                        "GET /v1/fine_tuning/jobs/{id}/checkpoints", NULL},
+    [SV_SCOPE_ADMIN] = {"DELETE /v1/models/{id}", "PUT /v1/models/{id}/labels/{label}",
+                        "DELETE /v1/models/{id}/labels/{label}", "POST /v1/models/{id}/rollback",
+                        "GET /v1/audit", "POST /v2/repository/models/{name}/load",
+                        "POST /v2/repository/models/{name}/unload",
+                        "POST /v2/repository/models/{name}/versions/{version}/load",
+                        "POST /v2/repository/models/{name}/versions/{version}/unload", NULL},
+};
+
+/* What the admin listener does not serve: inference. */
+static const char *const on_inference_only[] = {"POST /v1/completions",
+                                                "POST /v1/decisions",
+                                                "POST /predict",
+                                                "POST /",
+                                                "POST /invocations",
+                                                "POST /tokenize",
+                                                "POST /decode",
+                                                "POST /models/{name}/predict",
+                                                "POST /models/{name}/tokenize",
+                                                "POST /models/{name}/decode",
+                                                "POST /hf/{name}",
+                                                "POST /v2/models/{name}/infer",
+                                                "POST /v2/models/{name}/versions/{version}/infer",
+                                                NULL};
+
+static bool is_listed(const char *const *list, const struct sv_route *route)
+{
+    char name[SV_PATH_MAX + 8];
+    (void)snprintf(name, sizeof name, "%s %s", route->method, route->path);
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0)
+            return true;
+    return false;
+}
+
+Test(access, scopes_and_listeners_are_as_decided)
+{
+    int listed = 0;
+    for (size_t scope = SV_SCOPE_OPEN; scope < COUNT(by_scope); scope++)
+        for (int i = 0; by_scope[scope][i]; i++)
+            listed++;
+    cr_assert_eq(sv_routes.count, listed, "a route is missing here or there");
+    for (int i = 0; i < sv_routes.count; i++) {
+        const struct sv_route *route = &sv_routes.routes[i];
+        bool inference_only = is_listed(on_inference_only, route);
+        cr_assert(is_listed(by_scope[route->scope], route), "%s %s has another scope",
+                  route->method, route->path);
+        cr_assert_eq(route->listeners, inference_only ? SV_ON_INFERENCE : SV_ON_BOTH, "%s %s",
+                     route->method, route->path);
+    }
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 enum kind { NONE, MALFORMED, WRONG, EXPIRED, METRICS, INFER, TRAIN, ADMIN, ALL, KINDS };

@@ -659,6 +659,9 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
     struct http_response answer = http_request(&d, "POST", "/models/mood/predict", body.data);
     cr_assert(http_response_header(&answer, "retry-after-ms"));
     tei_expect_error(&answer, 429, "overloaded", "The queue of 'mood@4' is full");
+    answer = http_request(&d, "POST", "/v1/decisions", "{\"model\":\"mood\" and no JSON");
+    cr_assert_eq(answer.status, 429, "%ld %s", answer.status, answer.body.data);
+    http_response_release(&answer);
     (void)close(fd);
     metric_wait(&d, "sluice_sequences_waiting{model=\"mood\",version=\"4\"}", 0);
     metric_wait(&d, mood_running, 0);
@@ -670,7 +673,7 @@ Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
         answer = http_request(&d, "POST", "/models/mood/predict", body.data);
         tei_expect_error(&answer, 422, "tokenizer", "'inputs[0]' cannot be tokenized");
     }
-    cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 1);
+    cr_assert_eq(metric_value(&d, "sluice_queue_full_total{model=\"mood\",version=\"4\"}"), 2);
     sl_buffer_release(&body);
     sl_buffer_release(&request);
     stop();

@@ -144,8 +144,14 @@ Test(hostile_clients, admission_comes_before_tokenizing)
     struct http_response answer = http_complete(&d, body);
     cr_assert_eq(answer.status, 429, "%ld %s", answer.status, answer.body.data);
     http_response_release(&answer);
+    answer = http_complete(&d, "{" TINY "and no JSON");
+    cr_assert_eq(answer.status, 429, "it is not parsed either: %ld", answer.status);
+    http_response_release(&answer);
     (void)close(running);
     metric_wait(&d, "sluice_admitted_tokens" LABELS, 0);
+    answer = http_complete(&d, "{" TINY "and no JSON");
+    cr_assert_eq(answer.status, 400, "%ld", answer.status);
+    http_response_release(&answer);
     for (int i = 0; i < 3; i++) {
         answer = http_complete(&d, body);
         cr_assert_eq(answer.status, 400, "%ld %s", answer.status, answer.body.data);

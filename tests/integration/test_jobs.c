@@ -455,3 +455,66 @@ Test(jobs, a_canary_gets_its_share)
     http_response_release(&response);
     cr_assert_str_eq(version_of("mood:stable", version), "1");
 }
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void create_with_metadata(const char *file, const char *metadata)
+{
+    char body[JOB_BODY_MAX];
+    (void)snprintf(body, sizeof body,
+                   "{\"model\":\"encoder\",\"training_file\":\"%s\",\"suffix\":\"m\",%s"
+                   "\"hyperparameters\":{" JOB_LONG "}}",
+                   file, metadata);
+    struct http_response response = job_post(&d, body, NULL);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    http_response_release(&response);
+}
+
+static void expect_listed(const char *query, size_t want)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "/v1/fine_tuning/jobs?%s", query);
+    struct http_response response = http_admin(&d, "GET", path, NULL);
+    cr_assert_eq(response.status, 200, "%s: %s", query, response.body.data);
+    json_t *page = json_from_response(&response);
+    cr_assert_eq(json_array_size(json_at(page, "data")), want, "%s: %s", query, response.body.data);
+    json_decref(page);
+    http_response_release(&response);
+}
+
+Test(jobs, lists_are_filtered_by_metadata)
+{
+    static const struct {
+        const char *query;
+        size_t want;
+    } cases[] = {
+        {"", 4},
+        {"metadata[team]=films", 2},
+        {"metadata%5Bteam%5D=films", 2},
+        {"metadata[team]=films&metadata[note]=a%20b%22c", 1},
+        {"metadata[team]=films&metadata[note]=a+b%22c", 1},
+        {"metadata[team]=films&metadata[note]=other", 0},
+        {"metadata[team]=books&limit=5", 1},
+        {"metadata[none]=films", 0},
+        {"metadata[note]=", 1},
+        {"metadata=null", 1},
+        {"metadata[team]=films&limit=1", 1},
+    };
+
+    static const char *const bad[] = {"metadata=films", "metadata[team=films", "metadata[]=films",
+                                      "metadata[team]=%00", "metadata[a]=b&metadata=null"};
+    char file[JOB_ID_MAX], path[256];
+    job_upload_reviews(&d, 60, file);
+    create_with_metadata(file, "\"metadata\":{\"team\":\"films\",\"note\":\"a b\\\"c\"},");
+    create_with_metadata(file, "\"metadata\":{\"team\":\"films\"},");
+    create_with_metadata(file, "\"metadata\":{\"team\":\"books\",\"note\":\"\"},");
+    create_with_metadata(file, "");
+    for (size_t i = 0; i < COUNT(cases); i++)
+        expect_listed(cases[i].query, cases[i].want);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        (void)snprintf(path, sizeof path, "/v1/fine_tuning/jobs?%s", bad[i]);
+        struct http_response response = http_admin(&d, "GET", path, NULL);
+        cr_assert_eq(response.status, 400, "%s: %s", bad[i], response.body.data);
+        http_response_release(&response);
+    }
+}

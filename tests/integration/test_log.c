@@ -8,12 +8,10 @@
 
 #define TRACE "0af7651916cd43dd8448eb211c80319c"
 
-/* The daemon writes to the test's standard error, and that is a file. */
 static void start(struct daemon *d, char path[PATH_MAX], const char *format)
 {
     daemon_make_store(d);
-    cr_assert(freopen(test_path(path, d->directory, "log"), "w", stderr));
-    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
+    (void)daemon_keep_log(d, path);
     daemon_serve(d, (const char *const[]){"--log-level", "debug", "--log-format", format, NULL});
 }
 

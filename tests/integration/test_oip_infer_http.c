@@ -152,7 +152,7 @@ Test(infer_http, server_metadata_with_and_without_a_slash)
         cr_assert_str_eq(json_string_at(root, "name"), "sluice");
         expect_text(root, "version", true);
         cr_assert_str_eq(json_string_at(root, "extensions/0"), "classification");
-        cr_assert_str_eq(json_string_at(root, "extensions/1"), "statistics");
+        cr_assert_str_eq(json_string_at(root, "extensions/1"), "model_repository");
         json_decref(root);
     }
     json_decref(got("/v2/health/live/"));

@@ -4,6 +4,10 @@
 #include "support/test.h"
 #include "support/tiny_store.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
 #define OPENSSL "/usr/bin/openssl"
 
 static struct daemon d;
@@ -87,6 +91,141 @@ Test(tls, bad_files_are_reported, .init = start)
     cr_assert_eq(check_config(certificate, key), 2);
     EXPECT_SAID(result.err, "every user may read or write it; use chmod o-rw");
     test_directory_remove(d.directory);
+}
+
+/* ---- another certificate while the daemon serves --------------------------------------------- */
+
+/* A client that trusts one certificate only; it keeps its connection. */
+static CURL *client(const char *trusted)
+{
+    char url[64];
+    CURL *curl = curl_easy_init();
+    (void)snprintf(url, sizeof url, "https://127.0.0.1:%d/ping", d.port);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_CAINFO, trusted);
+    curl_easy_setopt(curl, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    return curl;
+}
+
+static bool is_served(CURL *curl)
+{
+    struct http_response response = http_perform(curl);
+    bool served = response.status == 200;
+    http_response_release(&response);
+    return served;
+}
+
+static bool is_served_anew(const char *trusted)
+{
+    CURL *curl = client(trusted);
+    bool served = is_served(curl);
+    curl_easy_cleanup(curl);
+    return served;
+}
+
+static void reload_until(bool (*has_happened)(const char *), const char *what)
+{
+    cr_assert_eq(kill(d.pid, SIGHUP), 0);
+    for (int i = 0; i < DAEMON_WAIT_MS / 10; i++) {
+        if (has_happened(what))
+            return;
+        sleep_ms(10);
+    }
+    cr_assert(false, "waited in vain for %s", what);
+}
+
+static char log_path[PATH_MAX];
+
+static bool is_logged(const char *text)
+{
+    static char log[1 << 16];
+    test_read_file(log, sizeof log, log_path);
+    return strstr(log, text);
+}
+
+static void serve_with_log(void)
+{
+    (void)daemon_keep_log(&d, log_path);
+    daemon_serve(&d, (const char *const[]){"--tls-certificate", certificate, "--tls-key", key,
+                                           "--log-level", "info", NULL});
+}
+
+Test(tls, sighup_replaces_the_certificate_without_closing_connections, .init = start)
+{
+    char new_key[PATH_MAX], new_certificate[PATH_MAX], old_certificate[PATH_MAX];
+    long connections = -1;
+    make_key(test_path(new_key, d.directory, "key2"),
+             test_path(new_certificate, d.directory, "certificate2"));
+    cr_assert_eq(link(certificate, test_path(old_certificate, d.directory, "old")), 0);
+    serve_with_log();
+    CURL *open = client(old_certificate);
+    cr_assert(is_served(open));
+    cr_assert(is_logged("TLS certificate not_after=20"));
+    cr_assert_eq(rename(new_key, key), 0);
+    cr_assert_eq(link(new_certificate, test_path(new_key, d.directory, "copy")), 0);
+    cr_assert_eq(rename(new_key, certificate), 0);
+    reload_until(is_served_anew, new_certificate);
+    cr_assert_not(is_served_anew(old_certificate));
+    cr_assert(is_served(open));
+    curl_easy_getinfo(open, CURLINFO_NUM_CONNECTS, &connections);
+    cr_assert_eq(connections, 0, "the connection was kept");
+    curl_easy_cleanup(open);
+    daemon_stop(&d);
+}
+
+Test(tls, sighup_with_a_bad_pair_keeps_the_old_one, .init = start)
+{
+    static const char same[] = "the TLS certificate stays as it was";
+    char kept[PATH_MAX];
+    cr_assert_eq(link(certificate, test_path(kept, d.directory, "kept")), 0);
+    serve_with_log();
+    cr_assert_eq(rename(other_key, key), 0);
+    reload_until(is_logged, same);
+    cr_assert(is_logged("tls_certificate and tls_key: "));
+    cr_assert(is_served_anew(kept));
+    cr_assert_eq(unlink(certificate), 0);
+    reload_until(is_logged, "No such file or directory");
+    cr_assert(is_served_anew(kept));
+    daemon_stop(&d);
+}
+
+struct visitor {
+    pthread_t thread;
+    atomic_bool stops;
+    int served, failed;
+};
+
+static void *visit(void *context)
+{
+    struct visitor *v = context;
+    while (!atomic_load(&v->stops)) {
+        bool served = is_served_anew(certificate);
+        v->served += served;
+        v->failed += !served;
+    }
+    return NULL;
+}
+
+/* What a handshake uses is not freed by a reload beside it. */
+Test(tls, handshakes_beside_reloads, .init = start)
+{
+    enum { RELOADS = 50 };
+
+    static struct visitor visitors[2];
+    serve_with_log();
+    for (size_t i = 0; i < COUNT(visitors); i++)
+        cr_assert_eq(pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]), 0);
+    for (int i = 0; i < RELOADS; i++) {
+        cr_assert_eq(kill(d.pid, SIGHUP), 0);
+        sleep_ms(5);
+    }
+    for (size_t i = 0; i < COUNT(visitors); i++) {
+        atomic_store(&visitors[i].stops, true);
+        cr_assert_eq(pthread_join(visitors[i].thread, NULL), 0);
+        cr_assert_gt(visitors[i].served, 0);
+        cr_assert_eq(visitors[i].failed, 0);
+    }
+    daemon_stop(&d);
 }
 
 Test(tls, credentials_of_systemd, .init = start)

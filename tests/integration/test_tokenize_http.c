@@ -5,9 +5,12 @@
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
+#include "support/raw_socket.h"
 #include "support/tei_client.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
+
+#include <pthread.h>
 
 static struct daemon d;
 
@@ -190,4 +193,60 @@ Test(tokens_http, the_tokens_of_one_response_are_bounded)
               peak_kib());
     sl_buffer_release(&body);
     free(text);
+}
+
+/* ---- many at once ---------------------------------------------------------------------------- */
+
+enum { CALLS = 32, TEXTS = 256, TEXT_BYTES = 7000 };
+
+/* A request of almost 2 MiB. */
+static void write_large(struct sl_buffer *request)
+{
+    struct sl_buffer body = {0};
+    for (int i = 0; i < TEXTS; i++)
+        sl_buffer_printf(&body, "%s\"%0*d\"", i ? "," : "{\"inputs\":[", TEXT_BYTES, 0);
+    sl_buffer_append_string(&body, "],\"unknown_characters\":\"replace\"}");
+    sl_buffer_printf(request,
+                     "POST /models/mood/tokenize HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                     "Content-Length: %zu\r\n\r\n%s",
+                     body.bytes, body.data);
+    sl_buffer_release(&body);
+}
+
+static void *send_call(void *context)
+{
+    const struct sl_buffer *request = context;
+    struct sl_buffer got = {0};
+    int fd = raw_connect(&d);
+    raw_send(fd, request->data);
+    bool answered = raw_read_until(fd, &got, "\r\n\r\n");
+    long status = answered ? strtol(got.data + strlen("HTTP/1.1 "), NULL, 10) : 0;
+    sl_buffer_release(&got);
+    (void)close(fd);
+    return (void *)(intptr_t)status;
+}
+
+/* Beyond SV_TEXT_WORK_BYTES_MAX they are rejected before they are parsed, and what was admitted is
+ * given back at the end. */
+Test(tokens_http, a_flood_of_texts_is_rejected_by_its_bytes)
+{
+    static pthread_t threads[CALLS];
+    struct sl_buffer request = {0};
+    int done = 0, rejected = 0;
+    write_large(&request);
+    for (int i = 0; i < CALLS; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, send_call, &request), 0);
+    for (int i = 0; i < CALLS; i++) {
+        void *status;
+        cr_assert_eq(pthread_join(threads[i], &status), 0);
+        done += (intptr_t)status == 422; /* too many tokens for one response */
+        rejected += (intptr_t)status == 429;
+    }
+    cr_assert_eq(done + rejected, CALLS);
+    cr_assert_gt(done, 0);
+    cr_assert_gt(rejected, 0);
+    metric_wait(&d, "sluice_requests_in_flight", 0);
+    cr_assert_eq((long)(intptr_t)send_call(&request), 422);
+    sl_buffer_release(&request);
+    json_decref(posted("/models/mood/tokenize", "{\"inputs\":\"ab\"}"));
 }

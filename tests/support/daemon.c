@@ -24,6 +24,13 @@ const char *daemon_admin_socket(const struct daemon *daemon, char path[static PA
     return test_path(path, daemon->directory, "sluiced.sock");
 }
 
+const char *daemon_keep_log(const struct daemon *daemon, char path[static PATH_MAX])
+{
+    cr_assert(freopen(test_path(path, daemon->directory, "log"), "w", stderr));
+    cr_assert_eq(setenv("SLUICE_TEST_LOG", "1", 1), 0);
+    return path;
+}
+
 static void wait_for_port(struct daemon *daemon, const char *port_file)
 {
     for (int i = 0; i < DAEMON_WAIT_MS / 5; i++) {

@@ -16,6 +16,10 @@ struct daemon {
 /* Makes the directory and the store, with the tiny model. */
 void daemon_make_store(struct daemon *daemon);
 
+/* The logs of the test's daemons, and the test's own errors, go to this file, which is made in the
+ * directory. */
+const char *daemon_keep_log(const struct daemon *daemon, char path[static PATH_MAX]);
+
 /* Serves the store with these options besides; NULL ends them. Returns when the port is open. */
 void daemon_serve(struct daemon *daemon, const char *const *options);
 

@@ -134,3 +134,45 @@ Test(registry, an_unloaded_model_comes_back, .fini = close_fixture)
     cr_assert_eq(registry_change(&fixture, SV_CHANGE_UNLOAD, MOOD, 3).error.kind,
                  SV_MODEL_NOT_FOUND);
 }
+
+/* ---- what jobs leave ------------------------------------------------------------------------- */
+
+static void load_candidate(long version)
+{
+    struct sv_change change = {.kind = SV_CHANGE_LOAD, .version = version, .is_candidate = true};
+    (void)snprintf(change.model, sizeof change.model, "%s", MOOD);
+    cr_assert_eq(registry_make_change(&fixture, &change).error.kind, SV_OK);
+}
+
+static void add_five(void)
+{
+    for (int i = 5; i <= 9; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "mood/%d", i);
+        tiny_store_copy(fixture.store, "mood/4", name);
+    }
+}
+
+/* 4 is stable, 5 was never labelled, 6 has a label, 7 was loaded by hand, 8 is stable before 9. */
+Test(registry, a_candidate_is_unloaded_by_the_next_unless_it_is_kept, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, NULL);
+    add_five();
+    load_candidate(5);
+    registry_expect_served(&fixture, MOOD "@5", MOOD "@5");
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
+    load_candidate(6);
+    registry_expect_served(&fixture, MOOD "@5", NULL);
+    (void)registry_label(&fixture, MOOD, "blue", 6, SV_WEIGHT_KEPT);
+    load_candidate(7);
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 7).error.kind, SV_OK);
+    load_candidate(8);
+    (void)registry_label(&fixture, MOOD, "stable", 8, SV_WEIGHT_KEPT);
+    (void)registry_label(&fixture, MOOD, "stable", 4, SV_WEIGHT_KEPT);
+    load_candidate(9);
+    registry_expect_served(&fixture, MOOD "@6", MOOD "@6");
+    registry_expect_served(&fixture, MOOD "@7", MOOD "@7");
+    registry_expect_served(&fixture, MOOD "@8", MOOD "@8");
+    registry_expect_served(&fixture, MOOD "@9", MOOD "@9");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_ROLL_BACK, MOOD, 0).version, 8);
+}

@@ -1,0 +1,185 @@
+"""openai_client.py - files, training jobs and models through the `openai` client; see openai_client.sh."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import httpx
+import openai
+
+TINY = {"width": 16, "depth": 1, "heads": 2, "ffn_width": 32, "context_length": 16, "batch_size": 8}
+
+
+class Daemon:
+    """A daemon with a tiny model, a state directory and an admin listener on a port."""
+
+    def __init__(self, sluiced, sluice, folder):
+        folder = pathlib.Path(folder)
+        corpus = folder / "corpus"
+        corpus.write_text("abcdefghijklmnopqrstuvwxyz .\n" * 40)
+        subprocess.run(
+            [sluice, "init", "vanilla", "--corpus", corpus, "--output", folder / "store/tiny/1"]
+            + ["--width", "16", "--heads", "2", "--depth", "1", "--ffn-width", "16"]
+            + ["--context-length", "16"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        ports = folder / "ports"
+        self.process = subprocess.Popen(
+            [sluiced, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
+            + ["--store", folder / "store", "--state", folder / "state", "--port-file", ports]
+            + ["--log-level", "error", "--max-sequences", "1", "--max-queue-size", "0"]
+        )
+        until("the ports", lambda: ports.exists() and len(ports.read_text().split()) == 2)
+        self.inference, self.admin = (f"http://127.0.0.1:{p}/v1" for p in ports.read_text().split())
+
+    def stop(self):
+        self.process.terminate()
+        assert self.process.wait(60) == 0
+
+
+def until(what, happens, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = happens()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def raises(kind, status, code, call, **arguments):
+    try:
+        call(**arguments)
+    except kind as error:
+        assert error.status_code == status and error.code == code, (error, error.code)
+        assert error.request_id.startswith("req-"), error.request_id
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def reviews():
+    texts = [("a fine film", "good"), ("a dull film", "bad")] * 40
+    return "\n".join(json.dumps({"text": text, "label": label}) for text, label in texts).encode()
+
+
+def files(client, _):
+    ids = [
+        client.files.create(file=(f"{i}.jsonl", reviews()), purpose="fine-tune").id for i in range(3)
+    ]
+    assert [file.id for file in client.files.list(limit=1)] == ids[::-1], "pages, newest first"
+    assert [file.id for file in client.files.list(limit=2, order="asc")] == ids
+    assert client.files.content(ids[0]).read() == reviews()
+    assert client.files.retrieve(ids[1]).filename == "1.jsonl"
+    assert client.files.wait_for_processing(ids[1]).status == "processed"
+    assert client.files.delete(ids[2]).deleted
+    raises(openai.NotFoundError, 404, "file_not_found", client.files.retrieve, file_id=ids[2])
+    raises(
+        openai.BadRequestError, 400, "invalid_value",
+        client.files.create, file=("x.jsonl", b"{}"), purpose="assistants",
+    )
+
+
+def create(client, file, epochs, **fields):
+    return client.fine_tuning.jobs.create(
+        model="encoder",
+        training_file=file,
+        suffix="mood",
+        seed=1,
+        method={"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": epochs, **TINY}}},
+        **fields,
+    )
+
+
+def jobs(client, _):
+    file = client.files.create(file=("r.jsonl", reviews()), purpose="fine-tune").id
+    made = [create(client, file, 2, metadata={"team": "films", "run": str(i)}) for i in range(2)]
+    made.append(create(client, file, 100000))
+    retrieve = client.fine_tuning.jobs.retrieve
+    done = until("the end of the job", lambda: (j := retrieve(made[0].id)).finished_at and j)
+    assert done.status == "succeeded" and done.fine_tuned_model == "mood@1", done
+    assert done.method.supervised.hyperparameters.n_epochs == 2
+    events = list(client.fine_tuning.jobs.list_events(done.id, limit=2))
+    assert "successfully completed" in events[0].message, events[0]
+    assert "Created fine-tuning job" in events[-1].message, events[-1]
+    assert len({event.id for event in events}) == len(events) > 4
+    metrics = [event for event in events if event.type == "metrics"]
+    assert metrics and all("train_loss" in event.data or "valid_loss" in event.data for event in metrics)
+    checkpoint = next(iter(client.fine_tuning.jobs.checkpoints.list(done.id)))
+    assert checkpoint.fine_tuning_job_id == done.id
+    assert client.files.content(done.result_files[0]).text.startswith("step,train_loss")
+
+    ids = [job.id for job in made[::-1]]
+    assert [job.id for job in client.fine_tuning.jobs.list(limit=1)] == ids
+    assert [job.id for job in client.fine_tuning.jobs.list(metadata={"team": "films"}, limit=1)] == ids[1:]
+    assert [job.id for job in client.fine_tuning.jobs.list(metadata={"team": "films", "run": "1"})] == ids[1:2]
+    assert [job.id for job in client.fine_tuning.jobs.list(after=ids[0])] == ids[1:]
+    until("the last job's turn", lambda: retrieve(ids[0]).status == "running")
+    assert client.fine_tuning.jobs.pause(ids[0]).id == ids[0]
+    assert until("the pause", lambda: retrieve(ids[0]).status == "queued")
+    client.fine_tuning.jobs.resume(ids[0])
+    client.fine_tuning.jobs.cancel(ids[0])
+    until("the end", lambda: retrieve(ids[0]).status == "cancelled")
+    error = raises(openai.ConflictError, 409, "conflict", client.fine_tuning.jobs.cancel, fine_tuning_job_id=ids[0])
+    assert error.response.headers["x-should-retry"] == "false"
+    raises(openai.NotFoundError, 404, "job_not_found", retrieve, fine_tuning_job_id="ftjob-0")
+    raises(
+        openai.BadRequestError, 400, "invalid_value",
+        client.fine_tuning.jobs.create, model="encoder", training_file=file, hyperparameters={"n_epochs": -1},
+    )
+
+
+def models(client, daemon):
+    assert {model.id for model in client.models.list()} >= {"tiny", "mood"}
+    assert client.models.retrieve("mood@1").object == "model"
+    deleted = client.models.delete("mood")
+    assert deleted.deleted and deleted.id == "mood", deleted
+    raises(openai.NotFoundError, 404, "model_not_found", client.models.retrieve, model="mood")
+    raises(openai.NotFoundError, 404, "model_not_found", client.models.delete, model="none")
+    public = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    raises(openai.PermissionDeniedError, 403, "permission_denied", public.models.delete, model="tiny")
+
+
+def retries(_, daemon):
+    """A full queue is a RateLimitError; a client that retries gets its answer when there is room."""
+    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    hog = client.completions.create(model="tiny", prompt="a", max_tokens=500000, stream=True)
+    next(iter(hog))
+    raises(
+        openai.RateLimitError, 429, "server_overloaded",
+        client.completions.create, model="tiny", prompt="a", max_tokens=1,
+    )
+    refusals = []
+
+    def watch(response):
+        if response.status_code == 429:
+            assert float(response.headers["retry-after-ms"]) > 0
+            refusals.append(response)
+            hog.close()
+
+    patient = openai.OpenAI(
+        api_key="none",
+        base_url=daemon.inference,
+        max_retries=5,
+        http_client=httpx.Client(event_hooks={"response": [watch]}),
+    )
+    answer = patient.completions.create(model="tiny", prompt="a", max_tokens=2)
+    assert answer.usage.completion_tokens == 2 and refusals
+
+
+def main(sluiced, sluice):
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(sluiced, sluice, folder)
+        try:
+            client = openai.OpenAI(api_key="none", base_url=daemon.admin, max_retries=0)
+            for test in [files, jobs, models, retries]:
+                test(client, daemon)
+                print("ok", test.__name__)
+            daemon.stop()
+        finally:
+            daemon.process.kill()
+
+
+main(*sys.argv[1:])

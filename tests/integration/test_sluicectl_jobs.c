@@ -1,0 +1,188 @@
+/* test_sluicectl_jobs.c - sluicectl's files, train, jobs, job, events, cancel, pause and resume over
+ * a daemon: what they print, as text and as JSON, and their exit codes. */
+#include "support/job_client.h"
+#include "support/program.h"
+#include "support/test.h"
+
+static struct daemon d;
+static struct program_result result;
+static char url[PATH_MAX + 8], reviews[PATH_MAX];
+
+static void start(void)
+{
+    char socket[PATH_MAX];
+    job_daemon_start(&d, NULL);
+    (void)snprintf(url, sizeof url, "unix:%s", daemon_admin_socket(&d, socket));
+    struct sl_buffer text = {0};
+    for (int i = 0; i < 60; i++)
+        sl_buffer_printf(&text, "{\"text\":\"a %s film\",\"label\":\"%s\"}\n",
+                         i % 2 ? "dull" : "fine", i % 2 ? "bad" : "good");
+    test_write_file(test_path(reviews, d.directory, "reviews.jsonl"), text.data);
+    sl_buffer_release(&text);
+    cr_assert_eq(setenv("SLUICE_ADMIN_URL", url, 1), 0);
+}
+
+static void stop(void)
+{
+    daemon_stop(&d);
+}
+
+TestSuite(sluicectl_jobs, .init = start, .fini = stop);
+
+/* Runs sluicectl, which must end with this code. */
+#define CTL(code, ...)                                                                             \
+    do {                                                                                           \
+        program_run(&result, "sluicectl", NULL, ARGS(__VA_ARGS__));                                \
+        EXPECT_EXIT(&result, code);                                                                \
+    } while (0)
+
+#define SMALL "width=16", "depth=1", "heads=2", "ffn_width=32", "batch_size=8", "context_length=16"
+
+static void without_newline(char id[static JOB_ID_MAX])
+{
+    (void)snprintf(id, JOB_ID_MAX, "%.*s", (int)strcspn(result.out, "\n"), result.out);
+}
+
+/* What was printed is one JSON value. */
+static json_t *printed(void)
+{
+    return json_from_text(result.out);
+}
+
+static void expect_member(const char *path, const char *want)
+{
+    json_t *value = printed();
+    cr_assert_str_eq(json_string_at(value, path), want, "%s", result.out);
+    json_decref(value);
+}
+
+Test(sluicectl_jobs, files)
+{
+    char id[JOB_ID_MAX];
+    CTL(0, "files");
+    cr_assert_null(strstr(result.out, "file-"), "%s", result.out);
+    CTL(0, "files", "upload", reviews, "--json");
+    json_t *file = printed();
+    (void)snprintf(id, sizeof id, "%s", json_string_at(file, "id"));
+    cr_assert_str_eq(json_string_at(file, "object"), "file");
+    json_decref(file);
+    CTL(0, "files", "list");
+    EXPECT_SAID(result.out, "ID                            BYTES  CREATED");
+    EXPECT_SAID(result.out, id);
+    EXPECT_SAID(result.out, "reviews.jsonl");
+    CTL(0, "files", "list", "--json");
+    expect_member("data/0/id", id);
+    CTL(0, "files", "show", id);
+    EXPECT_SAID(result.out, "reviews.jsonl");
+    CTL(0, "files", "download", id);
+    char text[1 << 14];
+    test_read_file(text, sizeof text, reviews);
+    cr_assert_str_eq(result.out, text);
+    CTL(0, "files", "delete", id);
+    expect_member("id", id);
+    CTL(1, "files", "show", id);
+    EXPECT_SAID(result.err, "file_not_found");
+    cr_assert_str_eq(result.out, "");
+    CTL(1, "files", "delete", id);
+    CTL(2, "files", "upload");
+    EXPECT_SAID(result.err, "files upload takes FILE");
+    CTL(2, "files", "upload", "/nonexistent");
+    EXPECT_SAID(result.err, "'/nonexistent' cannot be read");
+    CTL(2, "files", "rename", id);
+    EXPECT_SAID(result.err, "unknown action 'rename'");
+}
+
+Test(sluicectl_jobs, train_follows_the_job_to_its_model)
+{
+    CTL(0, "train", reviews, "--model", "encoder", "--name", "mood", "--seed", "3", "n_epochs=3",
+        SMALL);
+    EXPECT_SAID(result.out, "Created fine-tuning job");
+    EXPECT_SAID(result.out, "\"train_loss\"");
+    EXPECT_SAID(result.out, "New model created: mood@1");
+    CTL(0, "train", reviews, "--model", "encoder", "--name", "mood", "--json", "--validation",
+        reviews, "n_epochs=1", "promotion=if_better", SMALL);
+    for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n"))
+        json_decref(json_from_text(line));
+    CTL(0, "jobs");
+    EXPECT_SAID(result.out, "ID                       STATUS            MODEL");
+    EXPECT_SAID(result.out, "mood@1");
+    EXPECT_SAID(result.out, "mood@2");
+    CTL(0, "jobs", "--json");
+    expect_member("data/1/fine_tuned_model", "mood@1");
+}
+
+Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
+{
+    char bad[PATH_MAX];
+    test_write_file(test_path(bad, d.directory, "bad.jsonl"), "{\"text\":\"a\"}\n");
+    CTL(1, "train", bad, "--model", "encoder", "--name", "mood", SMALL);
+    EXPECT_SAID(result.err, "the job ended without a model: ");
+    EXPECT_SAID(result.err, "label");
+    CTL(1, "train", reviews, "--model", "gpt-5");
+    EXPECT_SAID(result.err, "(404 model_not_found");
+    CTL(1, "train", reviews, "--model", "encoder", "colour=red");
+    EXPECT_SAID(result.err, "colour");
+    CTL(1, "train", "file-0", "--model", "encoder");
+    EXPECT_SAID(result.err, "file_not_found");
+    CTL(2, "train", reviews);
+    EXPECT_SAID(result.err, "missing --model");
+    CTL(2, "train", "--model", "encoder");
+    EXPECT_SAID(result.err, "missing FILE");
+    CTL(2, "train", reviews, "--model", "encoder", "width");
+    EXPECT_SAID(result.err, "invalid hyper-parameter 'width': expected NAME=VALUE");
+    CTL(2, "train", "/nonexistent", "--model", "encoder");
+    EXPECT_SAID(result.err, "'/nonexistent' cannot be read");
+}
+
+Test(sluicectl_jobs, a_job_is_paused_resumed_and_cancelled)
+{
+    char id[JOB_ID_MAX];
+    CTL(0, "train", reviews, "--model", "encoder", "--name", "mood", "--detach", "steps=1000000",
+        SMALL);
+    without_newline(id);
+    cr_assert_eq(strncmp(id, "ftjob-", 6), 0, "%s", id);
+    job_wait_event(&d, id, "started");
+    CTL(0, "job", id);
+    EXPECT_SAID(result.out, id);
+    EXPECT_SAID(result.out, "encoder");
+    CTL(0, "job", id, "--json");
+    expect_member("id", id);
+    CTL(0, "pause", id, "--json");
+    expect_member("object", "fine_tuning.job");
+    CTL(1, "pause", id);
+    EXPECT_SAID(result.err, "(409 conflict");
+    EXPECT_SAID(result.err, "is paused already");
+    job_wait_event(&d, id, "paused");
+    CTL(0, "job", id);
+    EXPECT_SAID(result.out, "queued");
+    CTL(0, "resume", id);
+    CTL(1, "resume", id);
+    EXPECT_SAID(result.err, "is not paused");
+    CTL(0, "events", id);
+    EXPECT_SAID(result.out, "Created fine-tuning job");
+    CTL(0, "events", id, "--json");
+    json_t *events = printed();
+    cr_assert_gt(json_array_size(json_at(events, "data")), 3);
+    json_decref(events);
+    CTL(0, "cancel", id);
+    CTL(1, "cancel", id);
+    EXPECT_SAID(result.err, "has ended: it is cancelled");
+    CTL(1, "events", id, "--follow");
+    EXPECT_SAID(result.err, "the job ended without a model");
+}
+
+/* Every command that needs an id, without one and with one that does not exist. */
+Test(sluicectl_jobs, ids_are_checked)
+{
+    static const char *const commands[] = {"job", "events", "cancel", "pause", "resume"};
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        CTL(2, commands[i]);
+        EXPECT_SAID(result.err, "missing ID; `sluicectl jobs` lists the jobs");
+        CTL(1, commands[i], "ftjob-0");
+        EXPECT_SAID(result.err, "(404 job_not_found");
+        cr_assert_str_eq(result.out, "");
+        CTL(1, commands[i], "ftjob-0", "--admin-url", "http://127.0.0.1:1");
+    }
+    CTL(1, "jobs", "--admin-url", "http://127.0.0.1:1");
+    cr_assert_str_eq(result.out, "");
+}
