@@ -12,8 +12,8 @@
 
 /* ---- the table of routes, said once more ----------------------------------------------------- */
 
-/* What each scope is for. A route that is not listed here, or with another scope, fails the test: who
- * may do what is decided twice. */
+/* What each scope is for. A route that is not listed here, or with another scope, fails the test:
+ * who may do what is decided twice. */
 static const char *const by_scope[][32] = {
     [SV_SCOPE_OPEN] = {"GET /", "GET /health", "GET /ping", "GET /v2", "GET /v2/health/live",
                        "GET /v2/health/ready", "GET /v2/models/{name}/ready",

@@ -640,7 +640,6 @@ Test(classify_daemon, a_full_queue_rejects_whole_requests)
 Test(classify_daemon, an_overloaded_daemon_reads_no_texts)
 {
     enum { TEXTS = 1024 };
-
     struct sl_buffer body = {0}, request = {0};
     start_with((const char *const[]){"--classify-max-batch-size", "16", "--classify-max-queue-size",
                                      "1008", "--max-client-batch-size", "1024", "--isa", "ref",

@@ -1,5 +1,5 @@
-/* test_sluicectl_jobs.c - sluicectl's files, train, jobs, job, events, cancel, pause and resume over
- * a daemon: what they print, as text and as JSON, and their exit codes. */
+/* test_sluicectl_jobs.c - sluicectl's commands for files and training jobs over a daemon: what they
+ * print, as text and as JSON, and their exit codes. */
 #include "support/job_client.h"
 #include "support/program.h"
 #include "support/test.h"
@@ -101,8 +101,10 @@ Test(sluicectl_jobs, train_follows_the_job_to_its_model)
     EXPECT_SAID(result.out, "New model created: mood@1");
     CTL(0, "train", reviews, "--model", "encoder", "--name", "mood", "--json", "--validation",
         reviews, "n_epochs=1", "promotion=if_better", SMALL);
-    for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n"))
+    for (char *line = result.out, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
         json_decref(json_from_text(line));
+    }
     CTL(0, "jobs");
     EXPECT_SAID(result.out, "ID                       STATUS            MODEL");
     EXPECT_SAID(result.out, "mood@1");
