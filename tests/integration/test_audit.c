@@ -1,5 +1,5 @@
-/* test_audit.c - the table of routes against the audit log: whoever changes something, or tries to,
- * leaves an entry. */
+/* test_audit.c - the table of routes against the audit log: each change leaves an entry, and each
+ * attempt that failed. */
 #include "api/routes.h"
 #include "support/file_upload.h"
 #include "support/job_client.h"
