@@ -109,9 +109,10 @@ static int check_config(const struct sv_options *options)
 {
     struct sl_err err;
     struct sv_api_keys *keys = sv_api_keys_create(options->api_keys_file, &err);
+    sv_options_warn_unknown_variables(stderr);
     bool checked = keys && sv_listeners_check(options, sv_api_keys_are_required(keys), &err);
     sv_api_keys_destroy(keys);
-    if (!checked || !check_store(options, &err)) {
+    if (!checked || !sv_options_check_paths(options, &err) || !check_store(options, &err)) {
         (void)fprintf(stderr, "sluiced: %s\n", err.text);
         return EXIT_BAD_OPTIONS;
     }
@@ -490,11 +491,12 @@ int main(int count, char **arguments)
     prepare_process();
     raise_fd_limit(&daemon.options);
     log_options(&daemon.options);
-    bool built = build(&daemon, &err);
+    sv_options_warn_unknown_variables(NULL);
+    bool built = sv_options_check_paths(&daemon.options, &err) && build(&daemon, &err);
     if (built)
         serve(&daemon);
     else
         SV_LOG(SV_LOG_ERROR, "cannot start", sv_str("reason", err.text));
     tear_down(&daemon);
-    return built ? EXIT_SUCCESS : EXIT_FAILURE;
+    return built ? EXIT_SUCCESS : err.code == SL_BAD_INPUT ? EXIT_BAD_OPTIONS : EXIT_FAILURE;
 }

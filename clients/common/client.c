@@ -209,7 +209,8 @@ static bool fail_transport(const struct client *client, CURLcode code, struct cl
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
         return client_error_set(
             failure, EXIT_FAILED,
-            "cannot reach %s: %s; is sluiced running? Else set its address with --url",
+            "cannot reach %s: %s; start sluiced, or give its address with --url, or with "
+            "--admin-url for the admin listener",
             client->endpoint.url, why);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         return client_error_set(failure, EXIT_BAD_INPUT, "invalid URL '%s': %s",

@@ -199,7 +199,7 @@ static const struct sl_option train_rows[] = {
      offsetof(struct train_arguments, name), 0, 0},
     {"validation", "FILE", "labelled texts to validate on [a part of FILE]", SL_OPTION_STRING,
      offsetof(struct train_arguments, validation), 0, 0},
-    {"seed", "N", "seed of the training [the job's own]", SL_OPTION_GIVEN_INT,
+    {"seed", "N", "seed of the training [chosen by the daemon]", SL_OPTION_GIVEN_INT,
      offsetof(struct train_arguments, seed), 0, 2147483647},
     {"detach", NULL, "print the job's id and do not follow it", SL_OPTION_FLAG,
      offsetof(struct train_arguments, detach), 0, 0},
@@ -309,10 +309,17 @@ const struct ctl_command ctl_train = {
     .operand = "FILE",
     .help = "upload FILE, train a model on it in the daemon, and follow the job",
     .example = "reviews.jsonl --model encoder --name mood n_epochs=30 width=64",
-    .notes = "FILE is a path, the id of an uploaded file, or local:NAME. Words after it are\n"
-             "hyper-parameters, NAME=VALUE: those of `sluice train`, and n_epochs, promotion ...\n"
-             "On a terminal the loss is plotted; elsewhere events are printed as JSON lines.\n"
-             "A job that fails or is cancelled fails the command.\n",
+    .notes =
+        "FILE is a path, which is uploaded; the id of an uploaded file; or local:NAME, a file\n"
+        "in the daemon's data_directory. Words after it, NAME=VALUE, say how to train:\n"
+        "  label, text, format  how to read FILE, as in `sluice train`: label=1 text=2\n"
+        "  n_epochs             passes over FILE\n"
+        "  promotion            never, if_better or canary: when requests get the new model\n"
+        "  promotion_margin     with if_better: by how much; accuracy from 0 to 1, or loss\n"
+        "  promotion_weight     with canary: percentage of the requests\n"
+        "  width, learning_rate and all other hyper-parameters of `sluice train MODEL --help`\n"
+        "On a terminal the loss is plotted; elsewhere each event is a line of JSON.\n"
+        "A job that fails or is cancelled fails the command.\n",
     .takes_many = true,
     .rows = train_rows,
     .values_bytes = sizeof(struct train_arguments),

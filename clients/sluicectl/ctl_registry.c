@@ -100,16 +100,16 @@ static bool run_unload(const struct ctl_options *ctl, void *values, const char *
 }
 
 const struct ctl_command ctl_load = {.name = "load",
-                                     .operand = "MODEL",
-                                     .help = "load the highest version of a model, and serve it",
+                                     .operand = "MODEL[@VERSION]",
+                                     .help = "load and serve a version, by default the highest",
                                      .example = "mood@7",
                                      .notes = notes,
                                      .rows = no_rows,
                                      .run = run_load};
 
 const struct ctl_command ctl_unload = {.name = "unload",
-                                       .operand = "MODEL",
-                                       .help = "unload a model or, as MODEL@VERSION, a version",
+                                       .operand = "MODEL[@VERSION]",
+                                       .help = "unload a model, or one version of it",
                                        .example = "mood@7",
                                        .notes = notes,
                                        .rows = no_rows,
@@ -124,7 +124,7 @@ struct label_arguments {
 
 static const struct sl_option label_rows[] = {
     {"weight", "PERCENT",
-     "percentage of the requests without a version that the canary gets [as it was]",
+     "percentage of requests that the canary gets, of those that name no version [unchanged]",
      SL_OPTION_GIVEN_INT, offsetof(struct label_arguments, weight), 0, 100},
     {"remove", NULL, "remove the label", SL_OPTION_FLAG, offsetof(struct label_arguments, remove),
      0, 0},
@@ -181,8 +181,9 @@ const struct ctl_command ctl_label = {
     .example = "mood canary 7 --weight 10",
     .takes_many = true,
     .notes =
-        "The version is loaded if it is not. Without VERSION the label stays where it is: that\n"
-        "changes the weight of `canary`, and keeps `stable` from following the highest version.\n"
+        "The version is loaded if it is not. Without VERSION the label stays where it is:\n"
+        "`MODEL canary --weight N` only changes the weight, and `MODEL stable` keeps `stable` on\n"
+        "its version, also when a higher one is loaded.\n"
         "A change that the daemon rejects changes nothing.\n",
     .rows = label_rows,
     .values_bytes = sizeof(struct label_arguments),
@@ -200,7 +201,7 @@ static bool run_rollback(const struct ctl_options *ctl, void *values, const char
 
 const struct ctl_command ctl_rollback = {.name = "rollback",
                                          .operand = "MODEL",
-                                         .help = "serve the version before the last one again",
+                                         .help = "go back to the version that was served before",
                                          .example = "mood",
                                          .notes = notes,
                                          .rows = no_rows,

@@ -152,9 +152,17 @@ const struct ctl_command ctl_top = {
     .name = "top",
     .help = "show what the daemon does, refreshed in place",
     .example = "--interval 1",
-    .notes = "RUN and WAIT are the texts in batches and in the queue; P50 and P99 the latency of\n"
-             "requests; SKIP the computation that was skipped. To a file or a pipe it prints a\n"
-             "line of JSON per refresh, as with --json.\n",
+    .notes = "Columns, for each model; a narrow terminal shows the first of them:\n"
+             "  RUN, WAIT         texts and generations that are computed, and that wait\n"
+             "  REQ/S             requests that ended, per second\n"
+             "  P50, P99          latency of requests: median, 99th percentile (ms)\n"
+             "  GEN/S, READ/S     tokens generated, and tokens of prompts read, per second\n"
+             "  TEXTS/S           texts classified, per second\n"
+             "  BATCH             mean number of texts or generations in a batch\n"
+             "  SKIP              part of the layer computation that was skipped (%)\n"
+             "  QUEUE50, QUEUE99  time in the queue: median, 99th percentile (ms)\n"
+             "  REJ/S, FAIL/S     requests that were rejected, and that failed, per second\n"
+             "To a file or a pipe each refresh is a line of JSON, as with --json.\n",
     .rows = rows,
     .values_bytes = sizeof(struct arguments),
     .run = run_top};

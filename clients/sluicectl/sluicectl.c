@@ -61,7 +61,7 @@ static void help_all(void)
     struct sl_buffer notes = {0};
     sl_buffer_append_string(&notes, "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        sl_buffer_printf(&notes, "  sluicectl %-9s%-10s %s\n", commands[i]->name,
+        sl_buffer_printf(&notes, "  sluicectl %-9s%-15s %s\n", commands[i]->name,
                          operand_of(commands[i]), commands[i]->help);
     sl_buffer_append_string(&notes, "\nsluicectl COMMAND --help lists the options of a command.\n");
     sl_buffer_append_string(&notes, exit_codes);

@@ -72,11 +72,11 @@ enum {
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
 #define SL_HYPERS_DECODER                                                                          \
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 256, "features per token (d)"),                      \
-        SL_INTEGER_ROW(sl_config, depth, 1, 128, 6, "blocks (L)"),                                 \
+        SL_INTEGER_ROW(sl_config, depth, 1, 128, 6, "layers (L)"),                                 \
         SL_INTEGER_ROW(sl_config, heads, 1, 128, 8, "attention heads (H); must divide width"),     \
         SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 1024, "hidden width of the MLP (d_ff)"),    \
         SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 128,                                    \
-                       "maximum sequence length T (tokens)"),                                      \
+                       "longest text that the model can take (tokens)"),                           \
         SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training")
 
 /* A row that is for classifiers only. */
@@ -87,20 +87,19 @@ enum {
 /* N-gram tables, for classifiers only. */
 #define SL_HYPERS_TABLES                                                                           \
     SL_CLASSIFIER_ROW(hash_bigrams, SL_INTEGER, 0, 1 << 24, 0,                                     \
-                      "rows of the hashed bigram embedding table; 0: none", NULL),                 \
+                      "classifiers: rows of a hashed embedding table of bigrams; 0: none", NULL),  \
         SL_CLASSIFIER_ROW(wide_ngrams, SL_INTEGER, 0, 1 << 24, 0,                                  \
-                          "rows of a hashed linear model over 1- to 3-grams; 0: none", NULL)
+                          "classifiers: rows of a hashed linear model of 1- to 3-grams; 0: none",  \
+                          NULL)
 
 /* What a decoder's architecture needs to know as a classifier. */
 #define SL_HYPERS_CLASSIFIER                                                                       \
     SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1,                                             \
-                      "let tokens attend to later tokens, too "                                    \
-                      "(classifiers only)",                                                        \
-                      NULL),                                                                       \
+                      "classifiers: tokens attend to later tokens, too", NULL),                    \
         SL_HYPERS_POOLING
 #define SL_HYPERS_POOLING                                                                          \
     SL_CLASSIFIER_ROW(pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,                     \
-                      "how token vectors become one text vector (classifiers only)",               \
+                      "classifiers: how token vectors become the vector of a text",                \
                       sl_pooling_names)
 
 /* Rows of a paper's own struct, for use like SL_INTEGER_ROW and similar rows. */

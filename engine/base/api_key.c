@@ -114,6 +114,15 @@ static int find_scope(const char *text, size_t bytes)
     return -1;
 }
 
+/* All of them, for people. */
+static const char *list_scopes(char names[static SL_SCOPE_LIST_MAX])
+{
+    names[0] = '\0';
+    for (int i = 0; i < SL_SCOPE_COUNT; i++)
+        sl_list_add(names, SL_SCOPE_LIST_MAX, scope_names[i]);
+    return names;
+}
+
 bool sl_api_key_set_scopes(struct sl_api_key *key, const char *text, struct sl_err *err)
 {
     char names[SL_SCOPE_LIST_MAX];
@@ -122,10 +131,10 @@ bool sl_api_key_set_scopes(struct sl_api_key *key, const char *text, struct sl_e
         size_t bytes = strcspn(at, ",");
         int scope = find_scope(at, bytes);
         if (scope < 0)
-            return sl_fail(err, SL_BAD_INPUT,
-                           "invalid scope '%.*s': expected one or more of %s, separated by commas",
-                           (int)(bytes < 64 ? bytes : 64), at,
-                           sl_scope_list((1u << SL_SCOPE_COUNT) - 1, names));
+            return sl_fail(
+                err, SL_BAD_INPUT,
+                "invalid scope '%.*s': expected one or more of %s; separate several with commas",
+                (int)(bytes < 64 ? bytes : 64), at, list_scopes(names));
         scopes |= 1u << scope;
         at += bytes;
         if (!*at)

@@ -141,12 +141,20 @@ static bool add_string(const struct entry *e, struct sl_strings *to, const char 
     return true;
 }
 
+/* A flag may have a value, too. */
+static bool set_flag(const struct entry *e, bool *to, const char *text, struct sl_err *err)
+{
+    *to = true;
+    return !text || sl_bool_parse(text, to) ||
+           sl_fail(err, SL_BAD_INPUT, "invalid --%s '%s': expected true or false", e->name, text);
+}
+
 static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
 {
     void *to = (char *)e->table->values + e->row->offset;
     switch (e->row->kind) {
     case SL_OPTION_SWITCH:
-    case SL_OPTION_FLAG: *(bool *)to = true; return true;
+    case SL_OPTION_FLAG: return set_flag(e, to, text, err);
     case SL_OPTION_STRING: *(const char **)to = text; return true;
     case SL_OPTION_STRINGS: return add_string(e, to, text, err);
     case SL_OPTION_INT:
@@ -168,7 +176,7 @@ bool sl_option_set_param(const struct sl_param *row, void *values, const char *t
     return sl_param_parse(&param, values, text, err);
 }
 
-/* text is NULL for a flag. */
+/* text is NULL for a flag without a value. */
 static bool set(const struct entry *e, const char *text, struct sl_err *err)
 {
     bool good;
@@ -233,8 +241,8 @@ static bool fail_word(const struct line *line, const char *word)
     const struct entry *found = NULL;
     if (strncmp(word, "--", 2) != 0)
         return sl_fail(line->err, SL_BAD_INPUT,
-                       "unknown option %s; long options begin with two dashes, and an operand "
-                       "that begins with a dash follows --",
+                       "unknown option %s; options begin with two dashes; to give an argument that "
+                       "begins with a dash, write -- before it",
                        word);
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     int count = candidates(line, resolve(line, name), &found);
@@ -242,9 +250,10 @@ static bool fail_word(const struct line *line, const char *word)
         return fail_unknown(line, name);
     if (count > 1)
         return sl_fail(line->err, SL_BAD_INPUT,
-                       "option --%s is ambiguous; it matches --%s and others", name, found->name);
-    return sl_fail(line->err, SL_BAD_INPUT, "--%s %s", found->name,
-                   strchr(word, '=') ? "takes no value" : "needs a value");
+                       "--%s is ambiguous: it may stand for --%s and others", name, found->name);
+    bool is_bool = found->number && found->number->kind == SL_FLAG;
+    return sl_fail(line->err, SL_BAD_INPUT, "--%s needs a value%s", found->name,
+                   is_bool ? ": true or false" : "");
 }
 
 static bool take_operand(struct sl_option_parser *p, const char *word, struct sl_err *err)
@@ -349,14 +358,13 @@ static struct argp_option option_of(struct line *line, int i)
         static const char *const values[] = {
             [SL_INTEGER] = "N", [SL_REAL] = "X", [SL_CHOICE] = "NAME", [SL_FLAG] = "BOOL"};
         o.arg = values[e->number->kind];
-        if (e->number->kind == SL_INTEGER && e->number->max <= 1.0)
-            o.arg = "0|1";
         o.doc = number_doc(e->number, &line->docs[i]);
         return o;
     }
+    bool flag = e->row->kind == SL_OPTION_FLAG, in_help = !line->err;
     o.doc = e->row->help;
-    o.arg = e->row->kind == SL_OPTION_FLAG ? NULL : e->row->value ? e->row->value : "VALUE";
-    o.flags = e->row->kind == SL_OPTION_SWITCH ? OPTION_ARG_OPTIONAL : 0;
+    o.arg = e->row->value ? e->row->value : flag && in_help ? NULL : "VALUE";
+    o.flags = flag || e->row->kind == SL_OPTION_SWITCH ? OPTION_ARG_OPTIONAL : 0;
     return o;
 }
 

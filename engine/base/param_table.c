@@ -87,11 +87,24 @@ void sl_param_choices(const struct sl_param *row, char *list, size_t size)
     (void)sl_list_join(list, size, row->choices);
 }
 
+bool sl_bool_parse(const char *text, bool *value)
+{
+    static const char *const words[][2] = {
+        {"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (int yes = 0; yes < 2; yes++)
+            if (strcmp(words[i][yes], text) == 0) {
+                *value = yes;
+                return true;
+            }
+    return false;
+}
+
 static bool read_flag(const struct sl_param *row, void *object, const char *text,
                       struct sl_err *err)
 {
-    bool yes = strcmp(text, "true") == 0;
-    if (!yes && strcmp(text, "false") != 0)
+    bool yes;
+    if (!sl_bool_parse(text, &yes))
         return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", row->name,
                        text);
     put(row, object, yes);

@@ -54,7 +54,10 @@ double sl_param_get(const struct sl_param *row, const void *object);
 /* The error for a value out of range gives the range. */
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
     SL_MUST_CHECK;
-/* The same from text: a number, the name of a choice, true or false. */
+/* true or false, also yes, no, on, off, 1 and 0. False: it is none of them. */
+bool sl_bool_parse(const char *text, bool *value) SL_MUST_CHECK;
+
+/* Sets a member from text: a number, the name of a choice, a bool. */
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
     SL_MUST_CHECK;
 

@@ -67,8 +67,8 @@ bool sl_utf8_is_valid(const char *text, size_t bytes)
 bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err)
 {
     size_t at = find_invalid(text, bytes);
-    return at == bytes || sl_fail(err, SL_BAD_INPUT, "not UTF-8: byte 0x%02X at byte offset %zu",
-                                  (unsigned)(unsigned char)text[at], at);
+    return at == bytes || sl_fail(err, SL_BAD_INPUT, "byte %zu is 0x%02X: not UTF-8", at + 1,
+                                  (unsigned)(unsigned char)text[at]);
 }
 
 size_t sl_utf8_count(const char *text, size_t bytes)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MANIFEST_BYTES_MAX = 1 << 16 };
 
@@ -192,7 +193,13 @@ static bool member_open(struct sl_manifest_file *member, const char *directory, 
                         struct sl_err *err)
 {
     char path[SL_PATH_MAX];
-    if (!sl_path_join(path, directory, member->name, err) || !sl_map_copy(&member->map, path, err))
+    if (!sl_path_join(path, directory, member->name, err))
+        return false;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return sl_fail(err, SL_NOT_FOUND,
+                       "the model is incomplete: it has no %s; copy or publish it again",
+                       member->name);
+    if (!sl_map_copy(&member->map, path, err))
         return false;
     return member_check(member, json_object_get(files, member->name), err) ||
            sl_wrap(err, "'%s'", member->name);

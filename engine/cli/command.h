@@ -20,23 +20,24 @@ struct command {
 extern const struct command command_train, command_init, command_eval, command_generate,
     command_classify, command_inspect, command_bench, command_vocab, command_vectors;
 
+#define ISA_OPTION(type)                                                                           \
+    {                                                                                              \
+        "isa", "LEVEL",                                                                            \
+            "instruction set: ref, portable, avx2, avx512 or amx [the fastest that the CPU has]",  \
+            SL_OPTION_STRING, offsetof(type, isa), 0, 0                                            \
+    }
+
 /* Options of every command that runs a model. */
 #define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
 #define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
     {"threads",                                                                                    \
      "N",                                                                                          \
-     "threads to compute with; 0: as many as affinity and cgroup allow [0]",                       \
+     "compute threads; 0: one for each CPU that this process may use [0]",                         \
      SL_OPTION_INT,                                                                                \
      offsetof(type, threads),                                                                      \
      0,                                                                                            \
      1024},                                                                                        \
-        {"isa",                                                                                    \
-         "LEVEL",                                                                                  \
-         "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",                      \
-         SL_OPTION_STRING,                                                                         \
-         offsetof(type, isa),                                                                      \
-         0,                                                                                        \
-         0},                                                                                       \
+        ISA_OPTION(type),                                                                          \
     {                                                                                              \
         "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
     }
@@ -70,5 +71,5 @@ const char *first_option_given(const struct option_given *options);
 /* Fails because the option needs --data. */
 bool fail_needs_data(const char *option, struct sl_err *err);
 
-/* Fails with the command's usage. */
-bool command_usage(const struct command *command, struct sl_err *err);
+/* Fails because something is missing, such as "--output FILE"; the error ends with the usage. */
+bool fail_missing(const struct command *command, const char *what, struct sl_err *err);

@@ -20,7 +20,7 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"arch", "NAME", "architecture, with its default sizes [tsa]", SL_OPTION_STRING,
+    {"arch", "NAME", "architecture, at its default sizes [tsa]", SL_OPTION_STRING,
      offsetof(struct arguments, arch), 0, 0},
     {"steps", "N", "steps to measure, after 2 steps of warm-up [10]", SL_OPTION_INT,
      offsetof(struct arguments, steps), 1, 10000},
@@ -28,15 +28,18 @@ static const struct sl_option rows[] = {
      1, 4096},
     {"context-length", "N", "tokens per window [128]", SL_OPTION_INT,
      offsetof(struct arguments, context), 2, 8192},
-    {"micro-batch-size", "N", "windows computed at a time [8]", SL_OPTION_INT,
-     offsetof(struct arguments, micro_batch), 0, 4096},
+    {"micro-batch-size", "N", "windows computed at a time; 0: the default of `sluice train` [0]",
+     SL_OPTION_INT, offsetof(struct arguments, micro_batch), 0, 4096},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
 static void options(const char *operand)
 {
     (void)operand;
-    command_help(&command_bench, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+    sl_options_help(&(struct sl_option_parser){.program = "sluice bench train",
+                                               .about = command_bench.help,
+                                               .tables = {{.rows = rows}}},
+                    stdout);
 }
 
 /* Writes a text with 65 different characters, as many as Tiny-Shakespeare has. */
@@ -157,8 +160,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!what || strcmp(what, "train") != 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "expected `sluice bench train`: it is the only benchmark");
+        return sl_fail(err, SL_BAD_INPUT, "the only benchmark is `sluice bench train`");
     if (!mkdtemp(directory))
         return sl_fail(err, SL_IO, "cannot create a directory in /tmp: %s", strerrordesc_np(errno));
     struct sl_engine *engine = command_engine(a.threads, a.isa, err);
@@ -172,7 +174,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_bench = {
     .name = "bench",
     .operands = "train",
-    .help = "measure the time of a training step",
+    .help = "measure the time of a training step, on generated text",
     .run = run,
     .print_help = options,
 };

@@ -38,8 +38,7 @@ struct arguments {
 static const struct sl_option rows[] = {
     {"min-score", "P", "print only texts whose label has at least this probability [0]",
      SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
-    {"truncate", "SIDE",
-     "side from which to cut texts that are too long: left or right [the model's]",
+    {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -50,11 +49,11 @@ static void options(const char *operand)
     command_help(&command_classify, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
-        "Files have one text per line, in UTF-8, plain or compressed with gzip or xz; - is\n"
-        "standard input. Prints one line per text, in order: label, probability (0.999999 at\n"
-        "most) and text, separated by tabs; with --json an object with \"label\", \"score\" and\n"
-        "\"text\". Empty lines are skipped. Lines that cannot be classified are skipped too,\n"
-        "with an error message each, and the exit code is 2.\n");
+        "A file has one text per line, in UTF-8; it may be compressed with gzip or xz. - is\n"
+        "standard input. For each text a line is printed: label, probability (0.999999 at most)\n"
+        "and text, separated by tabs; with --json, an object with \"label\", \"score\" and\n"
+        "\"text\". Empty lines are skipped. For a line that cannot be classified an error is\n"
+        "printed, and the exit code is 2.\n");
 }
 
 /* A tokenized text of the next batch. */
@@ -287,7 +286,7 @@ static bool classify(struct work *w, const char *const *files, int count, struct
 {
     int context = w->m->config.context_length;
     if (w->m->config.task != SL_TASK_CLASSIFICATION)
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: use `sluice generate`",
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice generate`",
                        sl_task_name(w->m->config.task));
     const struct sl_classifier_options how = {.max_batch_size = ITEMS,
                                               .max_batch_tokens = context > ROWS ? context : ROWS};
@@ -327,7 +326,10 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (parser.operand_count < 2)
-        return command_usage(&command_classify, err);
+        return fail_missing(&command_classify,
+                            parser.operand_count ? "TEXT-FILE, or - for standard input"
+                                                 : "MODEL-DIR and TEXT-FILE",
+                            err);
     if (!command_truncation(a.truncate, &a.truncation, err) ||
         !check_files(operands + 1, parser.operand_count - 1, err))
         return false;

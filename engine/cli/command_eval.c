@@ -24,41 +24,44 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"corpus", "FILE", "text for a language model, split as in training", SL_OPTION_STRING,
-     offsetof(struct arguments, corpus), 0, 0},
-    {"data", "FILE", "labelled texts for a classifier: TSV, CSV or JSON Lines, also .gz or .xz",
+    {"corpus", "FILE", "text to evaluate a language model on, split as in training",
+     SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
+    {"data", "FILE",
+     "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
     {"labels", "FILE",
-     "translate the labels of --data, one per line: its label TAB the model's [none]",
+     "file that translates labels; a line is a label of --data, a tab, and the model's label",
      SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.label), 0, 0},
-    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
+    {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
      SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
     {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.format), 0, 0},
-    {"truncate", "SIDE",
-     "side from which to cut texts that are too long: left or right [the model's]",
+    {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
-    {"split", "NAME", "part of --corpus: train, validation or test [validation]", SL_OPTION_STRING,
-     offsetof(struct arguments, part), 0, 0},
-    {"gate", "MODE", "gate mode: soft, hard or mixed [the model's]", SL_OPTION_STRING,
-     offsetof(struct arguments, gate), 0, 0},
+    {"split", "NAME", "part of --corpus to evaluate on: train, validation or test [validation]",
+     SL_OPTION_STRING, offsetof(struct arguments, part), 0, 0},
+    {"gate", "MODE",
+     "how tsa uses its gates; soft: weigh each layer, hard: compute or skip it, mixed: skip it if "
+     "--gate-limit is reached, else weigh it [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, gate), 0, 0},
     {"gate-limit", "P",
-     "with mixed gates: skip a block when the skip probability is at least P [the model's]",
+     "tsa with mixed gates: skip a layer if its skip probability is at least P [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, gate_limit), 0, 0},
     {"exit-threshold", "P",
-     "early exit: exit above this confidence; 0 or 1: never exit early [the model's]",
+     "early_exit: a token leaves when its confidence exceeds P; 1: never [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
     {"exit-oracle", NULL,
-     "for comparison: compute exited tokens in full for later keys, as the early-exit paper "
-     "measures",
+     "early_exit, for comparison: keep computing the keys of tokens that have left, as its paper "
+     "does",
      SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
-    {"dense", NULL, "for checks: compute skipped blocks too and multiply them by zero",
+    {"dense", NULL, "for checks: compute skipped layers, too, and multiply their results by zero",
      SL_OPTION_FLAG, offsetof(struct arguments, dense), 0, 0},
-    {"train-fraction", "X", "fraction of --corpus for training [0.8]", SL_OPTION_REAL,
+    {"train-fraction", "X", "fraction of --corpus that was for training [0.8]", SL_OPTION_REAL,
      offsetof(struct arguments, train_fraction), 0.01, 0.99},
-    {"validation-fraction", "X", "fraction of --corpus for validation, after that [0.1]",
+    {"validation-fraction", "X",
+     "fraction of --corpus that was for validation; it follows the training part [0.1]",
      SL_OPTION_REAL, offsetof(struct arguments, validation_fraction), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
@@ -104,7 +107,9 @@ static bool check_part(const struct arguments *a, struct sl_err *err)
                                       {"validation-fraction", a->validation_fraction > 0.0},
                                       {0}});
     return !a->data || !option ||
-           sl_fail(err, SL_BAD_INPUT, "--%s needs --corpus; of --data, all texts are evaluated",
+           sl_fail(err, SL_BAD_INPUT,
+                   "--%s has no effect on --data, of which all texts are evaluated; it needs "
+                   "--corpus",
                    option);
 }
 
@@ -249,6 +254,20 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     return ok;
 }
 
+/* A text with characters that the model does not know is a likely mistake. */
+static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct sl_model *m,
+                        struct sl_err *err)
+{
+    if (sl_corpus_open(corpus, path, m->tokenizer, err))
+        return true;
+    const struct sl_err why = *err;
+    bool is_foreign = why.code == SL_BAD_INPUT && strstr(why.text, "not in the vocabulary");
+    return is_foreign && sl_fail(err, why.code,
+                                 "%s; evaluate the model on text made of the characters that it "
+                                 "was trained on",
+                                 why.text);
+}
+
 static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
                     struct outcome *o, struct sl_err *err)
 {
@@ -259,8 +278,9 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
                                                                         : 0.1};
     enum sl_split part = SL_VALIDATION;
     bool ok = (!a->part || choose_part(a->part, &part, err)) &&
-              sl_corpus_open(&corpus, a->corpus, m->tokenizer, err) &&
-              sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) &&
+              open_corpus(&corpus, a->corpus, m, err) &&
+              (sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) ||
+               sl_wrap(err, "'%s'", a->corpus)) &&
               sl_evaluate_corpus(m, parts[part], policy, &o->e, err);
     sl_corpus_close(&corpus);
     return ok;
@@ -272,11 +292,12 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     struct outcome o = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (m->config.task == SL_TASK_PRETRAINING)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "the model was only pretrained; evaluate a classifier that `sluice train "
-                       "--init-from` makes of it");
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "the model is only pretrained; first train a classifier from it with `sluice "
+            "train ARCHITECTURE --data FILE --init-from MODEL-DIR`");
     if (classifier != (a->data != NULL))
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s: evaluate it with %s",
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; evaluate it with %s FILE",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
     bool ok = choose_policy(a, m, &policy, err) &&
               (classifier ? classify : predict)(m, a, &policy, &o, err);
@@ -297,7 +318,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
-        return command_usage(&command_eval, err);
+        return fail_missing(&command_eval, "MODEL-DIR", err);
     if (!command_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
         !check_labelled(&a, err) || !command_truncation(a.truncate, &a.truncation, err))
         return false;

@@ -21,10 +21,10 @@ static const struct sl_option rows[] = {
     {"max-tokens", "N", "maximum number of tokens to generate [500]", SL_OPTION_INT,
      offsetof(struct arguments, max_tokens), 1, 1e7},
     {"temperature", "T", "sampling temperature; 0: always the most likely token [0.8]",
-     SL_OPTION_REAL, offsetof(struct arguments, temperature), 0, 10},
+     SL_OPTION_REAL, offsetof(struct arguments, temperature), 0, 2},
     {"top-k", "K", "sample from the K most likely tokens; 0: all [0]", SL_OPTION_INT,
      offsetof(struct arguments, top_k), 0, 1e6},
-    {"top-p", "P", "sample from the most likely tokens with total probability P [1]",
+    {"top-p", "P", "sample from the fewest most likely tokens whose probabilities add up to P [1]",
      SL_OPTION_REAL, offsetof(struct arguments, top_p), 0, 1},
     {"seed", "N", "seed for sampling [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
@@ -72,12 +72,13 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
                      : -1;
     if (prompt && session && count < 0) {
         const struct sl_err why = *err;
-        sl_fail(err, why.code, "--prompt: %s; the model knows only the tokens of its training text",
+        sl_fail(err, why.code,
+                "--prompt: %s; the model knows only the characters that it was trained on",
                 why.text);
     }
     if (count > context) {
         sl_fail(err, SL_BAD_INPUT,
-                "the prompt has %ld tokens: expected at most %d, the context length", count,
+                "the prompt has %ld tokens, more than the model's context of %d; shorten it", count,
                 context);
         count = -1;
     }
@@ -109,11 +110,11 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
-        return command_usage(&command_generate, err);
+        return fail_missing(&command_generate, "MODEL-DIR", err);
     struct sl_engine *engine = command_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)
-        sl_fail(err, SL_BAD_INPUT, "the model is for %s: use `sluice classify`",
+        sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice classify`",
                 sl_task_name(m->config.task));
     bool ok = m && m->config.task == SL_TASK_COMPLETION && generate(m, &a, err);
     sl_model_close(m);
@@ -124,7 +125,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_generate = {
     .name = "generate",
     .operands = "MODEL-DIR [--prompt TEXT]",
-    .help = "continue a prompt",
+    .help = "continue a prompt with a language model",
     .run = run,
     .print_help = options,
 };

@@ -148,7 +148,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!model)
-        return command_usage(&command_inspect, err);
+        return fail_missing(&command_inspect, "MODEL-DIR", err);
     struct sl_engine *engine = command_engine(a.threads, a.isa, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && a.json)

@@ -22,10 +22,10 @@ struct arguments {
 static const struct sl_option rows[] = {
     {"corpus", "FILE", "UTF-8 text, also .gz or .xz; an empty line ends a document",
      SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
-    {"vocab-file", "FILE", "vocabulary, as `sluice vocab wordpiece` writes it", SL_OPTION_STRING,
+    {"vocab-file", "FILE", "vocabulary that `sluice vocab wordpiece` wrote", SL_OPTION_STRING,
      offsetof(struct arguments, vocabulary), 0, 0},
-    {"cased", NULL, "keep case and accents, as the vocabulary does", SL_OPTION_FLAG,
-     offsetof(struct arguments, cased), 0, 0},
+    {"cased", NULL, "keep case and accents; needed if the vocabulary was made with --cased",
+     SL_OPTION_FLAG, offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
     {"base", "DIR", "model to write, too: the vectors, as a start for `sluice train --data`",
@@ -33,8 +33,7 @@ static const struct sl_option rows[] = {
     {"vectors", "FILE",
      "word vectors to take for --base instead of learning them; give their --width",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
-    {"isa", "LEVEL", "instruction set: ref, portable, avx2, avx512 or amx [the fastest]",
-     SL_OPTION_STRING, offsetof(struct arguments, isa), 0, 0},
+    ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 
@@ -112,7 +111,11 @@ static bool write_base(const struct arguments *a, const struct sl_tokenizer *tok
 static bool check(const struct arguments *a, struct sl_err *err)
 {
     if (!a->corpus || !a->vocabulary || !a->out == !a->known)
-        return command_usage(&command_vectors, err);
+        return fail_missing(&command_vectors,
+                            !a->corpus       ? "--corpus FILE"
+                            : !a->vocabulary ? "--vocab-file FILE"
+                                             : "--output FILE or --vectors FILE, one of them",
+                            err);
     if (a->known && !a->base)
         return sl_fail(err, SL_BAD_INPUT, "--vectors needs --base DIR: the model to write");
     return !a->base || (model_path_check_output(a->base, NULL, err) &&
@@ -143,7 +146,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_vectors = {
     .name = "vectors",
     .operands = "--corpus FILE --vocab-file FILE --output FILE",
-    .help = "learn word vectors from a text, as a start for pretraining",
+    .help = "learn word vectors from a text, for `sluice train --vectors`",
     .run = run,
     .print_help = options,
 };

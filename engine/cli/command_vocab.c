@@ -17,22 +17,20 @@
 enum { OPERANDS_MAX = 64 };
 
 struct arguments {
-    const char *out, *format, *label, *text;
+    const char *out, *format, *text;
     int size;
     bool cased, json;
 };
 
 static const struct sl_option rows[] = {
-    {"output", "FILE", "file to write, as in vocab.txt", SL_OPTION_STRING,
+    {"output", "FILE", "file to write, one token per line", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"vocab-size", "N", "maximum vocabulary size, special tokens included (tokens) [30000]",
-     SL_OPTION_INT, offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
+    {"vocab-size", "N", "maximum number of tokens, special ones included [30000]", SL_OPTION_INT,
+     offsetof(struct arguments, size), 8, SL_VOCAB_MAX},
     {"cased", NULL, "keep case and accents; give --cased to `sluice train` too", SL_OPTION_FLAG,
      offsetof(struct arguments, cased), 0, 0},
-    {"text", "COLUMNS", "columns of records to learn from [whole files]", SL_OPTION_STRING,
-     offsetof(struct arguments, text), 0, 0},
-    {"label", "COLUMN", "also require this column, the label's [no]", SL_OPTION_STRING,
-     offsetof(struct arguments, label), 0, 0},
+    {"text", "COLUMNS", "learn from these columns only, such as title,body [whole files]",
+     SL_OPTION_STRING, offsetof(struct arguments, text), 0, 0},
     {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
      offsetof(struct arguments, format), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
@@ -45,10 +43,10 @@ static void options(const char *operand)
     printf(
         "\n"
         "KIND is one of:\n"
-        "  wordpiece  as in BERT: [PAD] [UNK] [CLS] [SEP] [MASK], characters, merged pairs\n"
-        "  words      [PAD] [START] [UNK], then the most frequent words\n"
-        "Files may be compressed with gzip or xz. A column is a name from the header line, or a\n"
-        "number from 1; with numbers the files have no header line.\n");
+        "  wordpiece  words and pieces of words, as in BERT\n"
+        "  words      the most frequent words\n"
+        "A file may be compressed with gzip or xz. A column is a name from the file's first line,\n"
+        "or, in a file without names, a number from 1.\n");
 }
 
 /* -- reading ---------------------------------------------------------------------------------- */
@@ -56,8 +54,7 @@ static void options(const char *operand)
 static bool read_records(struct sl_tokenizer_trainer *trainer, const char *path,
                          const struct arguments *a, struct sl_err *err)
 {
-    const struct sl_record_options how = {
-        .format = a->format, .label = a->label, .text = a->text, .unlabelled = !a->label};
+    const struct sl_record_options how = {.format = a->format, .text = a->text, .unlabelled = true};
     struct sl_record_reader *records = sl_record_reader_open(path, &how, err);
     bool ok = records != NULL;
     while (ok) {
@@ -151,7 +148,7 @@ static struct sl_tokenizer *learn(struct sl_tokenizer_trainer *trainer, const st
                                   const char *const *files, int count, struct sl_err *err)
 {
     bool ok = true;
-    bool records = a->text || a->label || a->format;
+    bool records = a->text || a->format;
     for (int i = 0; i < count && ok; i++) {
         on_file(files[i], i + 1, count);
         ok = records ? read_records(trainer, files[i], a, err) : read_plain(trainer, files[i], err);
@@ -171,7 +168,11 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (parser.operand_count < 2 || !a.out)
-        return command_usage(&command_vocab, err);
+        return fail_missing(&command_vocab,
+                            parser.operand_count < 1   ? "KIND: wordpiece or words"
+                            : parser.operand_count < 2 ? "TEXT-FILE"
+                                                       : "--output FILE",
+                            err);
     const struct sl_tokenizer_options how = {
         .kind = operands[0], .size = a.size, .lower = !a.cased, .progress = on_progress};
     double start = sl_now_seconds();

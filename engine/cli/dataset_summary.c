@@ -72,7 +72,7 @@ void dataset_summary_print(const struct sl_trainer *trainer)
     const struct sl_hyperparameters *hyperparameters =
         &sl_trainer_options(trainer)->hyperparameters;
     if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_WARN_BELOW)
-        printf("%d steps are few: use more --epochs or a smaller --batch-size\n",
+        printf("%d steps are few; use more --epochs or a smaller --batch-size\n",
                hyperparameters->steps);
     struct counts with = count_labels(&m->train);
     char name[SL_NAME_SHORT];
@@ -107,7 +107,7 @@ void dataset_summary_warn(const struct sl_trainer *trainer)
                   shown(&m->train.labels, first->label, name), (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and so do %d others", rare - 1);
-    (void)fprintf(stderr, ": %s --labels FILE lists the valid labels\n",
-                  2 * rare > m->train.labels.count ? "is --label the column of the texts?"
-                                                   : "a typing error, or a header line?");
+    (void)fprintf(stderr, ". %s To refuse other labels, list the valid ones with --labels FILE.\n",
+                  2 * rare > m->train.labels.count ? "Is --label the column of the texts?"
+                                                   : "Is it a typing error, or a header line?");
 }

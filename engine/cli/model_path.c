@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ADVICE_BYTES = SL_PATH_MAX + 2 + SL_VERSION_DIGITS_MAX };
@@ -75,7 +76,7 @@ static bool check_apart(const char *out, const char *run, struct sl_err *err)
     bool inside = strncmp(model, state, bytes) == 0 && (!model[bytes] || model[bytes] == '/');
     return !inside ||
            sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s' is inside --run-dir '%s': choose another directory", out, run);
+                   "--output '%s' is inside --run-dir '%s'; choose another directory", out, run);
 }
 
 /* Suggests a path with a version. A last component such as v3 was meant as one; any other is taken
@@ -104,15 +105,14 @@ static bool check_version(const char *out, struct sl_err *err)
     if (sl_version_parse(basename(copy)) == 0) {
         advise_version(out, advice);
         return sl_fail(err, SL_BAD_INPUT,
-                       "invalid --output '%s': the last part must be a version (1, 2, ...): try %s",
+                       "invalid --output '%s': the last part must be a version (1, 2, ...); try %s",
                        out, advice);
     }
     nearest_of(out, above);
     return !has_manifest(above) ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "invalid --output '%s': '%s' is a model itself; expected <store>/<model>/<version>",
-               out, above);
+           sl_fail(err, SL_BAD_INPUT,
+                   "invalid --output '%s': '%s' holds a model; give <store>/<model>/<version>", out,
+                   above);
 }
 
 static bool check_writable(const char *out, struct sl_err *err)
@@ -140,7 +140,7 @@ bool model_path_check_new(const char *out, const char *otherwise, struct sl_err 
         return true;
     parent_of(out, model);
     return sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s' already has a model: give the next version, %s/%ld%s%s", out,
+                   "--output '%s' already has a model; give the next version, %s/%ld%s%s", out,
                    model, sl_version_latest(model, latest) + 1, otherwise ? ", " : "",
                    otherwise ? otherwise : "");
 }
@@ -164,6 +164,10 @@ bool model_path_check_input(const char *directory, struct sl_err *err)
         return true;
     if (access(directory, F_OK) != 0)
         return fail_absent(directory, err);
+    struct stat status;
+    if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
+        return sl_fail(err, SL_NOT_FOUND, "'%s' is a file; give the directory of a model",
+                       directory);
     size_t bytes = strlen(directory);
     if (sl_version_latest(directory, name) > 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; did you mean %s%s%s?", directory,

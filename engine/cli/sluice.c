@@ -15,8 +15,15 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 struct sl_engine *command_engine(int threads, const char *isa, struct sl_err *err)
 {
+    static const char as_named[] = "invalid isa ";
     struct sl_engine_options options = {.threads = threads, .isa = isa};
-    return sl_engine_create(&options, err);
+    struct sl_engine *engine = sl_engine_create(&options, err);
+    struct sl_err why;
+    if (!engine && strncmp(err->text, as_named, sizeof as_named - 1) == 0) {
+        why = *err;
+        (void)sl_fail(err, why.code, "invalid --isa %s", why.text + sizeof as_named - 1);
+    }
+    return engine;
 }
 
 struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
@@ -27,8 +34,7 @@ struct sl_model *command_model(struct sl_engine *engine, const char *directory, 
 bool command_check_source(const char *corpus, const char *data, struct sl_err *err)
 {
     if (corpus && data)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "--corpus and --data exclude each other: give one of them");
+        return sl_fail(err, SL_BAD_INPUT, "give --corpus or --data, not both");
     return corpus || data ||
            sl_fail(
                err, SL_BAD_INPUT,
@@ -55,8 +61,7 @@ const char *first_option_given(const struct option_given *options)
 
 bool fail_needs_data(const char *option, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "--%s needs --data: the text of --corpus has no labels",
-                   option);
+    return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on --corpus; it needs --data", option);
 }
 
 void command_help(const struct command *command, struct sl_option_parser *parser)
@@ -69,23 +74,22 @@ void command_help(const struct command *command, struct sl_option_parser *parser
     sl_options_help(parser, stdout);
 }
 
-bool command_usage(const struct command *command, struct sl_err *err)
+bool fail_missing(const struct command *command, const char *what, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "usage: sluice %s %s (options: sluice %s --help)",
-                   command->name, command->operands, command->name);
+    return sl_fail(err, SL_BAD_INPUT, "missing %s; usage: sluice %s %s", what, command->name,
+                   command->operands);
 }
 
 static void help(void)
 {
     printf("Usage: sluice COMMAND [OPTION...]\n"
-           "trains, evaluates and runs adaptive-computation transformers (version %s)\n\n",
+           "Trains, evaluates and runs models without the daemon (version %s).\n\n",
            sl_version());
     for (int i = 0; i < COMMANDS; i++)
         printf("  sluice %-9s %s\n", commands[i]->name, commands[i]->help);
-    printf(
-        "\n`sluice COMMAND --help` lists the options of a command.\n"
-        "Exit codes: 0 success; 1 failure of the system, such as a full disk; 2 the command line,\n"
-        "the data or the model is at fault.\n");
+    printf("\n`sluice COMMAND --help` lists the options of a command.\n"
+           "Exit codes: 0 done; 1 the system failed, such as a full disk; 2 invalid command line,\n"
+           "data or model.\n");
 }
 
 static bool has_word(int count, char **words, const char *word)

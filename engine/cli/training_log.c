@@ -241,7 +241,10 @@ static json_t *end_object(const struct training_log *r, enum ending ending, cons
                           const char *published)
 {
     static const char *const events[] = {"failed", "ended", "ended", "published"};
-    static const char *const next[] = {NULL, "--resume", "--resume --output", NULL};
+    static const char *const next[] = {
+        NULL, "repeat the command with --resume to continue",
+        "no model was published; repeat the command with --resume --output DIR to publish it",
+        NULL};
     json_t *o = json_object();
     put(o, "event", json_string(events[ending]));
     put(o, "time", json_integer((json_int_t)time(NULL)));
@@ -263,7 +266,7 @@ static void print_end(const struct training_log *r, enum ending ending, const ch
         return;
     (void)printf("%s at step %d of %d: ", done, r->last.step, r->last.steps);
     if (ending == PUBLISHED)
-        (void)printf("%s\nRestart a running daemon to serve it.\n", published);
+        (void)printf("%s\nA running daemon serves it after `sluicectl load MODEL`.\n", published);
     else if (ending == UNPUBLISHED)
         (void)printf("no model was published; to publish it, repeat with --resume --output DIR\n");
     else if (published)

@@ -100,13 +100,15 @@ bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions f
 
     if (train < (int64_t)context + 2)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the training part has %lld tokens, too few for a context of %d: "
-                       "expected at least %lld; give a longer text or a smaller context-length",
-                       (long long)train, context, (long long)context + 2);
+                       "the training part, %.3g %% of the text, has %lld tokens, too few for a "
+                       "context_length of %d; give a longer text or a smaller context_length",
+                       100.0 * fractions.train, (long long)train, context);
     if (fractions.validation > 0 && validation < 2)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "the validation part has %lld tokens: expected at least 2",
-                       (long long)validation);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "the validation part, %.3g %% of the text, is too short (tokens: %lld); give a "
+            "longer text or a larger validation_fraction",
+            100.0 * fractions.validation, (long long)validation);
 
     const int32_t *ids = corpus->ids;
     splits[SL_TRAIN] = (struct sl_span){ids, train};

@@ -26,10 +26,9 @@ static bool fail_label(const struct sl_dataset *set, const struct sl_record *rec
         sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
     sl_fail(
         err, SL_BAD_INPUT,
-        "unknown label '%.*s': expected one of the %d labels %s. (--labels FILE can translate it, "
-        "with a line of '%.*s', a tab and a name.)",
-        (int)record->label_bytes, record->label, set->labels.count, sl_name_list_text(&known),
-        (int)record->label_bytes, record->label);
+        "unknown label '%.*s': expected one of: %s; to translate labels give --labels FILE with "
+        "lines of a label, a tab and its name",
+        (int)record->label_bytes, record->label, sl_name_list_text(&known));
     return example_wrap(set, record->line, err);
 }
 
@@ -87,7 +86,8 @@ static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 {
     int32_t fresh[SL_LABELS_MAX];
     if (set->labels.count < SL_LABELS_MIN)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' has only the label '%s': expected at least %d",
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s' has only the label '%s'; a classifier needs at least %d labels",
                        set->path, set->labels.list[0].key, SL_LABELS_MIN);
     if (!sl_labels_arrange(&set->labels, fresh, err))
         return false;
@@ -105,7 +105,7 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
     if (!ok)
         return false;
     if (set->count == 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' has no records: expected at least one", set->path);
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has no texts", set->path);
     sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
                        sizeof *set->examples);
     sl_dynarray_shrink(&set->text, &set->text_room, set->text_bytes, 1);

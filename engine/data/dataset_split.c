@@ -64,9 +64,9 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     return total > 0 ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "'%s' has %d texts of %d labels, too few: validation needs %g %%, so at least %.0f "
-               "texts with the same label; or give --validation FILE",
-               set->path, set->count, set->labels.count, 100.0 * share, fmax(2, ceil(0.5 / share)));
+               "'%s' is too small to hold out %g %% for validation: some label needs at least %.0f "
+               "texts; add texts, or give --validation FILE",
+               set->path, 100.0 * share, fmax(2, ceil(0.5 / share)));
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */

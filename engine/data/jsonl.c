@@ -52,11 +52,13 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
     if (!jsonl->object && error.text[0] == '\0') /* what jansson says when it lacks memory */
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", line->bytes);
     if (!jsonl->object) {
-        char where[32] = "at the end of the line";
-        if ((size_t)error.position < line->bytes)
-            (void)snprintf(where, sizeof where, "near byte offset %d", error.position);
-        sl_fail(err, SL_BAD_INPUT, "invalid JSON %s: %s%s", where, error.text,
-                line->text[0] == '[' ? " (Expected one object per line, not an array.)" : "");
+        if (line->text[0] == '[')
+            sl_fail(err, SL_BAD_INPUT, "invalid JSON: expected one object per line, not an array");
+        else if (json_error_code(&error) == json_error_premature_end_of_input)
+            sl_fail(err, SL_BAD_INPUT,
+                    "invalid JSON: it ends too early; each line must be a whole object");
+        else
+            sl_fail(err, SL_BAD_INPUT, "byte %d: invalid JSON: %s", error.position, error.text);
         return sl_err_set_place(err, (int)line->number, error.position + 1);
     }
     return json_is_object(jsonl->object) ||
@@ -85,10 +87,13 @@ static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
     json_object_foreach (object, key, value) {
         sl_name_list_add(&list, key, strlen(key));
     }
-    return sl_fail(err, SL_BAD_INPUT, "no column '%s': %s%s.%s", name,
-                   list.count ? "expected one of: " : "the object is empty",
-                   list.count ? sl_name_list_text(&list) : "",
-                   number ? " (JSON Lines has column names, not numbers.)" : "");
+    if (number)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column '%s': in JSON Lines columns have names, not numbers: %s", name,
+                       sl_name_list_text(&list));
+    return sl_fail(err, SL_BAD_INPUT,
+                   "no column '%s'; the object has: %s; choose with --label and --text", name,
+                   list.count ? sl_name_list_text(&list) : "nothing");
 }
 
 static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)

@@ -114,7 +114,7 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
 {
     if (bytes == 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the %s is empty: expected a name, or a label, a tab and its name", what);
+                       "the %s is empty; expected a label, or a label, a tab and its name", what);
     if (bytes > SL_LABEL_BYTES_MAX)
         return sl_fail(err, SL_BAD_INPUT, "the %s has %zu bytes: expected at most %d", what, bytes,
                        SL_LABEL_BYTES_MAX);
@@ -149,7 +149,7 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
     *columns = here;
     if (memchr(name, '\t', name_bytes) && name != line->text)
         return sl_fail(err, SL_BAD_INPUT,
-                       "more than one tab: expected a label, a tab and its name");
+                       "more than one tab; expected a label, a tab and its name");
     if (!part_check("label", line->text, key_bytes, err) ||
         !part_check("name", name, name_bytes, err))
         return false;

@@ -162,8 +162,12 @@ static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_
     size_t end = end_bytes_of(text, bytes);
     l->start += bytes;
     l->can_go_on = true;
-    if (!sl_utf8_check(text, bytes, err))
-        return false;
+    if (!sl_utf8_check(text, bytes, err)) {
+        const struct sl_err why = *err;
+        return sl_fail(err, why.code,
+                       "%s; convert the file, for example with `iconv -f latin1 -t utf-8`",
+                       why.text);
+    }
     *line =
         (struct sl_line){.text = text, .bytes = bytes - end, .end_bytes = end, .number = l->number};
     return true;

@@ -51,8 +51,8 @@ static const struct sl_record_format *format_of_path(const char *path, struct sl
             return formats[i];
     }
     sl_fail(err, SL_BAD_INPUT,
-            "'%s' does not say its format: name it .tsv, .csv or .jsonl (and .gz or .xz after "
-            "that), or give the format (--format)",
+            "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); rename "
+            "the file, or give --format",
             path);
     return NULL;
 }
@@ -138,7 +138,7 @@ static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
     if (numbers > 0 && numbers < r->chosen.count)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "label column '%s', text column '%s': expected all by name, or all by number as in "
+            "label column '%s', text column '%s': give both by name, or both by number, as in "
             "--label 1 --text 2",
             r->label_column, r->text_columns);
     r->numbered = numbers > 0;
@@ -195,14 +195,13 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
     r->places[column] = found;
     if (found < 0 && is_whole(&r->row))
         return sl_fail(err, SL_BAD_INPUT,
-                       "no column '%s': expected %s, the only one. (Fields are separated by %s.)",
+                       "no column '%s': there is only one, %s; fields must be separated by %s",
                        name, sl_name_list_text(&list), r->format->separator);
     return found >= 0 ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "no column '%s': expected one of: %s. (Are these no names? Then choose columns by "
-               "number, as in --label 1 --text 2.)",
-               name, sl_name_list_text(&list));
+           sl_fail(err, SL_BAD_INPUT,
+                   "no column '%s'; the line was read as column names: %s; if it is data, choose "
+                   "columns by number: --label 1 --text 2",
+                   name, sl_name_list_text(&list));
 }
 
 static bool names_read(struct sl_record_reader *r, struct sl_err *err)
@@ -278,9 +277,9 @@ static bool number_missing(const struct sl_record_reader *r, int place, struct s
 {
     if (r->row.count == 1)
         return sl_fail(err, SL_BAD_INPUT,
-                       "no column %d: there is 1 field. (Fields are separated by %s.)", place + 1,
+                       "no column %d: there is only one; fields must be separated by %s", place + 1,
                        r->format->separator);
-    return sl_fail(err, SL_BAD_INPUT, "no column %d: there are %d fields", place + 1, r->row.count);
+    return sl_fail(err, SL_BAD_INPUT, "no column %d: there are only %d", place + 1, r->row.count);
 }
 
 /* A row with a field too many or too few has most likely come apart at the wrong place. */
@@ -307,7 +306,8 @@ static bool label_check(const struct sl_record_reader *r, const struct sl_field 
     if (label->bytes > SL_LABEL_BYTES_MAX)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "column '%s': label of %zu bytes: expected at most %d; is this the label column?",
+            "column '%s': the label has %zu bytes, and at most %d are allowed; is this the column "
+            "of the labels?",
             r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(label->data, label->bytes);
     if (!control)
@@ -315,7 +315,7 @@ static bool label_check(const struct sl_record_reader *r, const struct sl_field 
     return sl_fail(err, SL_BAD_INPUT,
                    "column '%s': the label contains the control character 0x%02x%s",
                    r->label_column, (unsigned)*control,
-                   *control == '\t' ? " (Fields with tabs between them are --format tsv.)" : "");
+                   *control == '\t' ? "; if tabs separate the fields, give --format tsv" : "");
 }
 
 /* The text columns that are not empty, a space between them. */

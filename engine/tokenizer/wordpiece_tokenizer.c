@@ -54,8 +54,9 @@ static bool wordpiece_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
         int32_t id = sl_trie_find(&w->trie, specials[i].name);
         if (id < 0 && !specials[i].optional)
             return sl_fail(err, SL_BAD_INPUT,
-                           "none of the %d lines is '%s': expected [PAD], [UNK], [CLS] and [SEP]",
-                           tokenizer->count, specials[i].name);
+                           "this is no wordpiece vocabulary: it has no line %s; `sluice vocab "
+                           "wordpiece` makes one",
+                           specials[i].name);
         tokenizer->special[specials[i].role] = id;
     }
     return true;

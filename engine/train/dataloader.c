@@ -27,11 +27,11 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
     if (!sl_tokenizer_kind_find(kind, err))
         return false;
     if ((s->vocabulary_size || s->cased) && !sl_vocabulary_splits(kind))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "vocab-size and cased have no effect with the tokenizer '%s'", kind);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s: it has no effect with the tokenizer '%s'",
+                       s->cased ? "cased" : "vocab_size", kind);
     if (s->vocabulary_size && s->vocabulary)
         return sl_fail(err, SL_BAD_INPUT,
-                       "vocab-size %d has no effect with the vocabulary file '%s'",
+                       "invalid vocab_size '%d': it has no effect with the vocabulary file '%s'",
                        s->vocabulary_size, s->vocabulary);
     *how = (struct sl_tokenizer_options){.kind = kind,
                                          .size = s->vocabulary_size ? s->vocabulary_size
@@ -70,7 +70,7 @@ static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters
         return true;
     if (per_epoch == 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "invalid epochs '%d': a plain text has no epochs, set steps instead",
+                       "invalid epochs '%d': a plain text has no epochs; set steps instead",
                        hyperparameters->epochs);
     if (steps > INT32_MAX)
         return sl_fail(err, SL_BAD_INPUT, "%d epochs make %lld steps: expected at most %d",
@@ -88,6 +88,12 @@ static const struct sl_dataloader_kind *kind_of(const struct sl_data_sources *so
     return corrupts ? &sl_dataloader_pretraining : &sl_dataloader_text;
 }
 
+enum sl_task sl_dataloader_task(const struct sl_data_sources *sources,
+                                const struct sl_hyperparameters *hyperparameters)
+{
+    return kind_of(sources, hyperparameters)->task;
+}
+
 bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *sources,
                         struct sl_config *config, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err)
@@ -98,6 +104,8 @@ bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *s
                                 .context = config->context_length,
                                 .epoch = -1};
     config->task = m->kind->task;
+    if (!sl_hyperparameters_check_task(hyperparameters, m->kind->task, err))
+        return false;
     if (!m->kind->open(m, sources, config, err))
         return false;
     config->vocab = sl_tokenizer_size(m->tokens);

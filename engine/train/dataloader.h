@@ -61,6 +61,10 @@ struct sl_dataloader {
     struct sl_sequence *sequences;
 };
 
+/* What will be trained on these sources. */
+enum sl_task sl_dataloader_task(const struct sl_data_sources *sources,
+                                const struct sl_hyperparameters *hyperparameters);
+
 /* Opens the sources. Sets task, vocab and classes of the config, and the steps of the
  * hyper-parameters if they count epochs. Both must outlive the dataloader. */
 bool sl_dataloader_open(struct sl_dataloader *dataloader, const struct sl_data_sources *sources,

@@ -52,7 +52,8 @@ static bool cut_documents(struct sl_dataloader *m, struct sl_err *err)
     double part = (double)m->hyperparameters->validation_fraction * m->passages_count;
     m->validation_passages = (int)fmax(1.0, fmin(part, VALIDATION_PASSAGES_MAX));
     return m->passages_count > m->validation_passages ||
-           sl_fail(err, SL_BAD_INPUT, "the corpus has only %d pieces of up to %d tokens",
+           sl_fail(err, SL_BAD_INPUT,
+                   "the text is too short: it has only %d passages of up to %d tokens",
                    m->passages_count, passage_tokens(m));
 }
 
@@ -67,12 +68,10 @@ static bool check(const struct sl_dataloader *m, struct sl_err *err)
 {
     const struct sl_hyperparameters *h = m->hyperparameters;
     if (h->mask_fraction + h->replace_fraction > 0.9f)
-        return sl_fail(err, SL_BAD_INPUT, "mask_fraction and replace_fraction exceed 0.9 together");
-    if (h->random_crops > 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "invalid random_crops '%d': expected 0, because only labelled texts are "
-                       "cropped",
-                       h->random_crops);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "mask_fraction and replace_fraction are %g and %g: expected at most 0.9 together",
+            (double)h->mask_fraction, (double)h->replace_fraction);
     if (h->passage_length > m->positions || m->context < PASSAGE_MIN)
         return sl_fail(err, SL_BAD_INPUT,
                        "invalid passage_length '%d': expected %d to %d, the context length",
@@ -85,10 +84,10 @@ static bool check_tokens(const struct sl_dataloader *m, struct sl_err *err)
     bool masks = m->hyperparameters->mask_fraction > 0.0f;
     if (strcmp(sl_tokenizer_kind(m->tokens), "characters") == 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "pretraining needs another tokenizer than characters, such as wordpiece");
+                       "invalid tokenizer 'characters': pretraining needs wordpiece or words");
     return !masks || sl_tokenizer_special(m->tokens, SL_SPECIAL_MASK) >= 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "invalid mask_fraction: tokenizer %s has no [MASK]; use wordpiece",
+                   "invalid mask_fraction: the tokenizer %s has no [MASK] token; use wordpiece",
                    sl_tokenizer_kind(m->tokens));
 }
 

@@ -10,22 +10,18 @@ static bool text_open(struct sl_dataloader *m, const struct sl_data_sources *sou
     const struct sl_hyperparameters *r = m->hyperparameters;
     struct sl_split_fractions shares = {(double)r->train_fraction, (double)r->validation_fraction};
     struct sl_tokenizer_options how;
-    if (r->random_crops > 0)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "invalid random_crops '%d': expected 0, because only labelled texts are cropped",
-            r->random_crops);
     if (r->train_fraction + r->validation_fraction > 1.0f)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "train_fraction and validation_fraction are %g and %g: their sum must not exceed 1",
+            "train_fraction and validation_fraction are %g and %g: expected at most 1 together",
             (double)r->train_fraction, (double)r->validation_fraction);
     if (!sl_dataloader_vocabulary(m, sources, "characters", &how, err))
         return false;
     if (!m->tokens)
         m->tokens = sl_corpus_train_tokenizer(sources->corpus, &how, err);
     return m->tokens && sl_corpus_open(&m->corpus, sources->corpus, m->tokens, err) &&
-           sl_corpus_split(&m->corpus, shares, config->context_length, m->parts, err);
+           (sl_corpus_split(&m->corpus, shares, config->context_length, m->parts, err) ||
+            sl_wrap(err, "'%s'", sources->corpus));
 }
 
 static int text_epoch_steps(const struct sl_dataloader *m)

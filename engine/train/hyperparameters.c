@@ -1,7 +1,12 @@
 /* hyperparameters.c - the table of training hyper-parameters, and the learning-rate schedules. */
 #include "train/hyperparameters.h"
+#include "arch/arch.h"
 
 #include <math.h>
+
+/* For trainings of these tasks only. */
+#define SL_TASK_ROW(member, kind_, min_, max_, default_, help_, tasks)                             \
+    SL_PARAM_ROW_AT(0, sl_hyperparameters, member, kind_, min_, max_, default_, help_, NULL, tasks)
 
 /* The defaults are the TSA paper's for Tiny-Shakespeare (table 2). */
 static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
@@ -11,16 +16,15 @@ static const char *const schedules[] = {[SL_LR_COSINE] = "cosine",
                                         NULL};
 
 const struct sl_param sl_hyperparameter_rows[] = {
-    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000, "optimizer steps [5000 with --corpus]"),
+    SL_INTEGER_ROW(sl_hyperparameters, steps, 1, 1e8, 5000,
+                   "optimizer steps [with --corpus: 5000]"),
     SL_INTEGER_ROW(
         sl_hyperparameters, epochs, 0, 100000, 0,
-        "passes over labelled texts, instead of steps; each ends with an evaluation [10 with "
-        "--data]"),
+        "passes over the texts of --data; each ends with an evaluation [with --data: 10]"),
     SL_INTEGER_ROW(sl_hyperparameters, batch_size, 1, 65536, 64,
-                   "windows of a text, or labelled texts, per step"),
-    SL_INTEGER_ROW(
-        sl_hyperparameters, micro_batch_size, 1, 65536, 8,
-        "examples computed at a time; fewer use less memory (results differ by rounding only)"),
+                   "examples per step: labelled texts, or windows of --corpus"),
+    SL_INTEGER_ROW(sl_hyperparameters, micro_batch_size, 1, 65536, 8,
+                   "examples computed at a time; fewer need less memory"),
     SL_INTEGER_ROW(sl_hyperparameters, seed, 0, 2147483647, 1,
                    "seed for initialization, shuffling, windows and dropout"),
     SL_REAL_ROW(sl_hyperparameters, learning_rate, 1e-9, 10, 3e-4, "peak learning rate"),
@@ -28,8 +32,9 @@ const struct sl_param sl_hyperparameter_rows[] = {
                 "final learning rate of a cosine schedule"),
     SL_CHOICE_ROW(
         sl_hyperparameters, lr_schedule, schedules, SL_LR_COSINE_AFTER_WARMUP, SL_LR_COSINE,
-        "learning-rate schedule after the warm-up (cosine counts from step 0, cosine_after_warmup "
-        "from the end of the warm-up)"),
+        "learning rate after the warm-up; constant: stays, inverse_sqrt: falls with 1/sqrt(step), "
+        "cosine: falls along a cosine over all steps, cosine_after_warmup: over those that are "
+        "left"),
     SL_INTEGER_ROW(sl_hyperparameters, warmup_steps, 0, 1e8, 0,
                    "steps over which the learning rate rises from 0"),
     SL_REAL_ROW(sl_hyperparameters, beta1, 0, 0.99999, 0.9,
@@ -38,51 +43,71 @@ const struct sl_param sl_hyperparameter_rows[] = {
                 "AdamW: decay rate of the second moment"),
     SL_REAL_ROW(sl_hyperparameters, adam_eps, 1e-15, 1, 1e-8, "AdamW: numerical-stability term"),
     SL_REAL_ROW(sl_hyperparameters, weight_decay, 0, 10, 0.1, "AdamW: weight decay"),
-    SL_INTEGER_ROW(sl_hyperparameters, weight_decay_all, 0, 1, 0,
-                   "1: decay biases, norms and embeddings too"),
-    SL_INTEGER_ROW(sl_hyperparameters, bias_correction, 0, 1, 1, "AdamW: bias correction; 0: off"),
+    SL_FLAG_ROW(sl_hyperparameters, weight_decay_all, 0,
+                "AdamW: decay biases, norms and embeddings, too"),
+    SL_FLAG_ROW(sl_hyperparameters, bias_correction, 1, "AdamW: bias correction"),
     SL_REAL_ROW(sl_hyperparameters, max_grad_norm, 0, 1e9, 1.0,
                 "clip the global gradient norm to this; 0: off"),
-    SL_REAL_ROW(sl_hyperparameters, layer_decay, 0.01, 1, 1,
-                "fine-tuning: learning rate of each layer, relative to the one above it"),
+    SL_REAL_ROW(
+        sl_hyperparameters, layer_decay, 0.01, 1, 1,
+        "fine-tuning: learning rate of each layer as a multiple of that of the layer above"),
     SL_REAL_ROW(
         sl_hyperparameters, average_decay, 0, 0.99999, 0,
-        "decay rate of the moving average of the weights, which is evaluated and published; "
-        "0: the weights themselves"),
+        "evaluate and publish a moving average of the weights with this decay rate; 0: no average"),
     SL_INTEGER_ROW(sl_hyperparameters, patience, 0, 1000000, 0,
-                   "stop after this many evaluations without a better one; 0: never"),
-    SL_INTEGER_ROW(sl_hyperparameters, balance_labels, 0, 1, 0,
-                   "1: rare labels count as much as frequent ones in the loss"),
-    SL_INTEGER_ROW(
-        sl_hyperparameters, random_crops, 0, 100, 0,
-        "random crops, of 4 to 127 tokens, of each labelled text per epoch, in addition to the "
-        "whole text"),
+                   "stop after this many evaluations without a better result; 0: never"),
+    SL_TASK_ROW(balance_labels, SL_FLAG, 0, 1, 0,
+                "weigh texts so that all labels count the same in the loss", SL_CLASSIFIES),
+    SL_TASK_ROW(
+        random_crops, SL_INTEGER, 0, 100, 0,
+        "besides each text, train on this many random pieces of it per epoch, of 4 to 127 tokens",
+        SL_CLASSIFIES),
     SL_REAL_ROW(sl_hyperparameters, word_dropout, 0, 0.9, 0,
                 "probability of zeroing a token's embedding during training"),
-    SL_REAL_ROW(sl_hyperparameters, mask_fraction, 0, 0.9, 0,
-                "pretraining: fraction of tokens to mask, which the model predicts"),
-    SL_REAL_ROW(sl_hyperparameters, replace_fraction, 0, 0.9, 0,
-                "pretraining: fraction of tokens to replace, which the model detects"),
-    SL_REAL_ROW(sl_hyperparameters, replace_weight, 0, 1000, 10,
-                "pretraining: weight of detecting replaced tokens in the loss"),
-    SL_INTEGER_ROW(sl_hyperparameters, passage_length, 0, 8192, 0,
-                   "pretraining: tokens at a time; 0: the context length"),
+    SL_TASK_ROW(mask_fraction, SL_REAL, 0, 0.9, 0,
+                "pretrain: mask this fraction of the tokens; the model predicts them",
+                SL_PRETRAINS),
+    SL_TASK_ROW(replace_fraction, SL_REAL, 0, 0.9, 0,
+                "pretrain: replace this fraction of the tokens; the model detects them",
+                SL_PRETRAINS),
+    SL_TASK_ROW(replace_weight, SL_REAL, 0, 1000, 10,
+                "pretrain: weight of the loss for replaced tokens", SL_PRETRAINS),
+    SL_TASK_ROW(passage_length, SL_INTEGER, 0, 8192, 0,
+                "pretrain: tokens per passage; 0: as many as the context length", SL_PRETRAINS),
     SL_INTEGER_ROW(sl_hyperparameters, evaluate_every, 0, 1e8, 250,
-                   "steps between evaluations on the validation data; 0: only at the end"),
+                   "steps between evaluations; 0: only at the end"),
     SL_INTEGER_ROW(sl_hyperparameters, save_every, 0, 1e8, 250,
                    "steps between saved states; 0: only at the end"),
     SL_REAL_ROW(sl_hyperparameters, train_fraction, 0.01, 0.99, 0.8,
                 "fraction of --corpus, from its beginning, to train on"),
     SL_REAL_ROW(sl_hyperparameters, validation_fraction, 0.001, 0.99, 0.1,
-                "fraction to validate on, of --data, or of --corpus after the training part"),
+                "fraction to validate on: of --data, or of --corpus after the part to train on"),
     {0}};
 
 bool sl_hyperparameters_check(const struct sl_hyperparameters *r, struct sl_err *err)
 {
     if (r->min_learning_rate > r->learning_rate)
         return sl_fail(err, SL_BAD_INPUT,
-                       "invalid min_learning_rate '%g': expected at most learning_rate %g",
+                       "invalid min_learning_rate '%g': expected at most learning_rate (%g)",
                        (double)r->min_learning_rate, (double)r->learning_rate);
+    return true;
+}
+
+bool sl_hyperparameters_check_task(const struct sl_hyperparameters *r, enum sl_task task,
+                                   struct sl_err *err)
+{
+    static const char *const trainings[] = {[SL_TASK_COMPLETION] = "training a language model",
+                                            [SL_TASK_CLASSIFICATION] = "training a classifier",
+                                            [SL_TASK_PRETRAINING] = "pretraining"};
+    for (const struct sl_param *row = sl_hyperparameter_rows; row->name; row++) {
+        char value[SL_PARAM_TEXT];
+        double given = sl_param_get(row, r);
+        if (sl_hyper_is_for(row, task) || !(fabs(given - row->default_value) > 0.0))
+            continue;
+        sl_param_format(row, given, value);
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%s': it has no effect on %s", row->name,
+                       value, trainings[task]);
+    }
     return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/param_table.h"
+#include "sluice/model.h"
 
 #include <stdint.h>
 
@@ -10,23 +11,27 @@ enum sl_lr_schedule { SL_LR_COSINE, SL_LR_CONSTANT, SL_LR_INVERSE_SQRT, SL_LR_CO
 
 struct sl_hyperparameters {
     int steps, batch_size, micro_batch_size, warmup_steps, evaluate_every, save_every;
-    int epochs;                            /* > 0: determines the steps */
-    int random_crops;                      /* of each labelled text, in every epoch */
-    int weight_decay_all, bias_correction; /* 0 or 1 */
-    int lr_schedule;                       /* enum sl_lr_schedule */
+    int epochs;       /* > 0: they make the steps */
+    int random_crops; /* of each labelled text, in every epoch */
+    int lr_schedule;  /* enum sl_lr_schedule */
     int seed;
     float learning_rate, min_learning_rate, beta1, beta2, adam_eps, weight_decay, max_grad_norm;
     float word_dropout, train_fraction, validation_fraction;
     float mask_fraction, replace_fraction, replace_weight; /* pretraining: any fraction above 0 */
     float layer_decay, average_decay;
-    int patience, balance_labels; /* evaluations; 0 or 1 */
-    int passage_length;           /* tokens; 0: the context length */
+    int patience;       /* evaluations */
+    int passage_length; /* tokens; 0: the context length */
+    bool weight_decay_all, bias_correction, balance_labels;
 };
 
 extern const struct sl_param sl_hyperparameter_rows[];
 
 /* Checks that concern more than one of them; each one's bounds are in the table. */
 bool sl_hyperparameters_check(const struct sl_hyperparameters *h, struct sl_err *err) SL_MUST_CHECK;
+
+/* Checks that none is set that this kind of training does not use. */
+bool sl_hyperparameters_check_task(const struct sl_hyperparameters *h, enum sl_task task,
+                                   struct sl_err *err) SL_MUST_CHECK;
 
 /* The learning rate of a step (from 0): linear over the warm-up, then by lr_schedule
  *     cosine               from learning_rate to min_learning_rate (Loshchilov & Hutter 2017, eq.

@@ -48,20 +48,19 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
     if (resume)
         return holds ||
                sl_fail(err, SL_NOT_FOUND,
-                       "nothing to resume in '%s': leave out --resume to start a run", run->path);
+                       "nothing to resume in '%s'; leave out --resume to start a run", run->path);
     if (holds)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "'%s' already holds a run: resume it with --resume, or choose an empty directory",
+            "'%s' already holds a run; continue it with --resume, or choose another directory",
             run->path);
     if (!find_foreign_entry(run->path, foreign, err))
         return false;
     return !foreign[0] ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "'%s' contains '%s', which does not belong to a run: choose a directory that does "
-               "not exist, is empty or holds a run",
-               run->path, foreign);
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' contains '%s', which does not belong to a run; choose a directory that is "
+                   "new, empty or holds a run",
+                   run->path, foreign);
 }
 
 /* The length of a path of that many bytes without its last component. */
@@ -114,8 +113,8 @@ static bool check_above(const struct sl_run_dir *run, struct sl_err *err)
         return false;
     return access(manifest, F_OK) != 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "'%s' is inside '%s', which has a model in it: choose another directory",
-                   run->path, above);
+                   "'%s' is inside '%s', which holds a model; choose another directory", run->path,
+                   above);
 }
 
 bool sl_run_dir_open(struct sl_run_dir *run, const char *path, bool resume, struct sl_err *err)

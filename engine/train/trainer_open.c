@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, HYPERPARAMETERS_MAX = 128, ARCHITECTURES_MAX = 32 };
 
 void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arch)
 {
@@ -66,13 +66,25 @@ static struct hyperparameter find_hyperparameter(struct sl_train_options *t, con
     return found;
 }
 
+static bool fail_hyperparameter(const struct sl_arch *arch, const char *name, struct sl_err *err)
+{
+    const char *names[HYPERPARAMETERS_MAX + 1] = {NULL};
+    int count = 0;
+    for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
+        names[count++] = r->name;
+    for (const struct sl_param *r = arch->hypers; r->name && count < HYPERPARAMETERS_MAX; r++)
+        names[count++] = r->name;
+    const char *meant = strlen(name) < NAME_MAX_BYTES ? sl_option_suggest(name, names) : NULL;
+    return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s%s%s", name, arch->name,
+                   meant ? "; did you mean " : "", meant ? meant : "");
+}
+
 static bool apply_setting(struct sl_train_options *t, const struct sl_setting *setting,
                           struct sl_err *err)
 {
     const struct hyperparameter found = find_hyperparameter(t, setting->name);
     if (!found.row)
-        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s", setting->name,
-                       t->arch->name);
+        return fail_hyperparameter(t->arch, setting->name, err);
     return sl_param_parse(found.row, found.values, setting->value, err);
 }
 
@@ -146,10 +158,18 @@ bool sl_architecture_check(const char *architecture, enum sl_task task, struct s
     if (arch && (arch->tasks & needed))
         return true;
     (void)sl_arch_list(needed, list);
-    return sl_fail(err, SL_BAD_INPUT,
-                   arch ? "'%.64s' is not for %s; choose one of: %s"
-                        : "unknown architecture '%.64s' for %s; choose one of: %s",
-                   architecture, sl_task_name(task), list);
+    if (arch)
+        return sl_fail(err, SL_BAD_INPUT, "'%.64s' is not for %s; choose one of: %s", architecture,
+                       sl_task_name(task), list);
+    const char *names[ARCHITECTURES_MAX + 1] = {NULL};
+    for (int i = 0, count = 0; sl_arch_at(i) && count < ARCHITECTURES_MAX; i++)
+        if (sl_arch_at(i)->tasks & needed)
+            names[count++] = sl_arch_at(i)->name;
+    const char *meant =
+        strlen(architecture) < NAME_MAX_BYTES ? sl_option_suggest(architecture, names) : NULL;
+    return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%.64s'; %s %s%s", architecture,
+                   meant ? "did you mean" : "choose one of:", meant ? meant : list,
+                   meant ? "?" : "");
 }
 
 /* ---- the trainer ----------------------------------------------------------------------------- */

@@ -89,9 +89,8 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
             return i == CORPUS_COUNTER
-                       ? sl_fail(
-                             err, SL_BAD_INPUT,
-                             "the run was started with other data: another text or other labels")
+                       ? sl_fail(err, SL_BAD_INPUT,
+                                 "the run was started with another text, or with other labels")
                        : sl_fail(err, SL_BAD_INPUT, "the run was started with another %s",
                                  asked[i].name);
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
@@ -99,10 +98,10 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
             sl_number_format(saved[i].number, before);
             sl_number_format(asked[i].number, now);
             bool steps = strcmp(asked[i].name, "steps") == 0;
-            return sl_fail(err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s",
-                           asked[i].name, before, now,
-                           steps ? ": give the same --steps, or the same --epochs and --batch-size"
-                                 : "");
+            return sl_fail(
+                err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s", asked[i].name,
+                before, now,
+                steps ? "; give the same number of steps, or the same epochs and batch size" : "");
         }
     }
     return true;

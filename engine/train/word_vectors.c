@@ -20,13 +20,13 @@ const struct sl_param sl_word_vectors_rows[] = {
     SL_INTEGER_ROW(sl_word_vectors_options, width, 8, 8192, 256, "numbers per vector"),
     SL_INTEGER_ROW(sl_word_vectors_options, epochs, 1, 1000, 3, "passes over the text"),
     SL_INTEGER_ROW(sl_word_vectors_options, window, 1, WINDOW_MAX, 5,
-                   "tokens on each side that a token predicts, at most"),
+                   "context: up to this many tokens on each side"),
     SL_INTEGER_ROW(sl_word_vectors_options, negatives, 1, NEGATIVES_MAX, 5,
-                   "random tokens that each must not predict"),
+                   "random tokens per pair that serve as wrong answers"),
     SL_REAL_ROW(sl_word_vectors_options, learning_rate, 1e-6, 1, 0.025, "initial learning rate"),
     SL_REAL_ROW(sl_word_vectors_options, subsample, 0, 1, 1e-4,
-                "tokens with a higher frequency are left out at random; 0: none"),
-    SL_INTEGER_ROW(sl_word_vectors_options, seed, 0, 2147483647, 1, "seed of all random choices"),
+                "skip some occurrences of tokens more frequent than this; 0: skip none"),
+    SL_INTEGER_ROW(sl_word_vectors_options, seed, 0, 2147483647, 1, "seed for all random choices"),
     {0}};
 
 struct skip_gram {

@@ -54,11 +54,9 @@ static bool fail_labels(const struct labels *labels, const char *param, const ch
     const struct sv_classification *c = labels->c;
     for (int i = 0; i < c->classes; i++)
         sl_list_add(names, sizeof names, c->labels[i]);
-    return sv_fail(
-        error, SV_INVALID_VALUE, param,
-        "'%s' %s; a classifier knows its labels and does not read instructions. The labels of '%s' "
-        "are: %s.",
-        param, why, sv_model_ref_id(c->ref), names);
+    return sv_fail(error, SV_INVALID_VALUE, param,
+                   "'%s' %s; '%s' is a classifier and can choose only between its own labels: %s.",
+                   param, why, sv_model_ref_id(c->ref), names);
 }
 
 static bool fail_label(const struct labels *labels, const char *param, const char *what,

@@ -125,7 +125,7 @@ static bool receive_upload(struct sv_request *request, const char *bytes, size_t
 /* A file, and the form around it. */
 static int64_t upload_bytes_max(const struct sv_server *server)
 {
-    return server->options->max_file_bytes +
+    return server->options->max_upload_bytes +
            (int64_t)SV_PARTS_IN_FORM_MAX * (SV_PART_HEAD_MAX + SV_BOUNDARY_MAX);
 }
 

@@ -128,7 +128,8 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
                                tokens->given))
-        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' has no tokens to classify.", param);
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens to classify.",
+                       param);
     if (!fit(ref, tokenize, param, tokens, error))
         return false;
     shrink(tokens);

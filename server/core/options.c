@@ -138,12 +138,9 @@ static bool set_int(const struct setting *s, int64_t *to, struct sl_err *err)
 
 static bool set_bool(const struct setting *s, bool *to, struct sl_err *err)
 {
-    bool yes = is_among("true yes on 1", s->value);
-    if (!yes && !is_among("false no off 0", s->value))
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", s->name,
-                       s->value);
-    *to = yes;
-    return true;
+    return sl_bool_parse(s->value, to) ||
+           sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", s->name,
+                   s->value);
 }
 
 static bool set(struct sv_options *options, const struct setting *s, struct sl_err *err)
@@ -174,22 +171,6 @@ void sv_options_defaults(struct sv_options *options)
         assert(fits);
         (void)fits;
     }
-}
-
-bool sv_options_check(const struct sv_options *options, struct sl_err *err)
-{
-    if (options->max_batch_tokens < options->max_sequences)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "max_batch_tokens: %lld is less than max_sequences (%lld); every running "
-                       "sequence needs a token in each step",
-                       (long long)options->max_batch_tokens, (long long)options->max_sequences);
-    int64_t capacity = options->classify_max_batch_size + options->classify_max_queue_size;
-    if (options->max_client_batch_size > capacity)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "max_client_batch_size: %lld is more than classify_max_batch_size plus "
-                       "classify_max_queue_size (%lld); such a request could never be admitted",
-                       (long long)options->max_client_batch_size, (long long)capacity);
-    return true;
 }
 
 /* ---- the environment and the command line ---------------------------------------------------- */
@@ -227,11 +208,12 @@ struct requested {
 };
 
 static const struct sl_option own_rows[] = {
-    {"config", "FILE", "read options from a YAML file (also SLUICE_CONFIG)", SL_OPTION_STRING,
+    {"config", "FILE", "configuration file, in YAML [SLUICE_CONFIG, else none]", SL_OPTION_STRING,
      offsetof(struct requested, config), 0, 0},
-    {"check-config", NULL, "check all options and exit", SL_OPTION_FLAG,
-     offsetof(struct requested, check_config), 0, 0},
-    {"sample-config", NULL, "print a configuration file with all defaults and exit", SL_OPTION_FLAG,
+    {"check-config", NULL, "check all options, and the files that they name, and exit",
+     SL_OPTION_FLAG, offsetof(struct requested, check_config), 0, 0},
+    {"sample-config", NULL,
+     "print a configuration file with all options at their defaults, and exit", SL_OPTION_FLAG,
      offsetof(struct requested, sample_config), 0, 0},
     {"openapi", NULL, "print the OpenAPI document of the HTTP API and exit", SL_OPTION_FLAG,
      offsetof(struct requested, openapi), 0, 0},
@@ -262,9 +244,14 @@ static const char *placeholder(const struct row *row)
 {
     static const char *const names[][2] = {{"listen", "ADDRESS"},
                                            {"admin_listen", "ADDRESSES"},
+                                           {"allowed_hosts", "NAMES"},
                                            {"store", "DIR"},
                                            {"state", "DIR"},
-                                           {"default_classifier", "MODEL"}};
+                                           {"data_directory", "DIR"},
+                                           {"trainer", "FILE"},
+                                           {"default_classifier", "MODEL"},
+                                           {"tls_certificate", "FILE"},
+                                           {"tls_key", "FILE"}};
     const char *end = strrchr(row->name, '_');
     if (row->among)
         return "NAME";
@@ -372,7 +359,7 @@ static void fill_rows(struct sl_option table[static ROWS + 1], struct sl_buffer 
     for (int i = 0; i < ROWS; i++) {
         sl_buffer_append_string(&help[i], rows[i].help);
         if (rows[i].among) {
-            sl_buffer_append_string(&help[i], ": ");
+            sl_buffer_append_string(&help[i], "; one of ");
             add_words(rows[i].among, &help[i]);
         }
         if (rows[i].fallback[0])
@@ -394,10 +381,13 @@ void sv_options_help(struct sl_buffer *out)
     fill_rows(table, help);
     struct sl_option_parser parser = {
         .program = "sluiced",
-        .about = "serves models over HTTP",
-        .notes = "An option can be set in the file (max_queue_size: 9), in the environment\n"
-                 "(SLUICE_MAX_QUEUE_SIZE=9) or here (--max-queue-size 9); the last of these wins.\n"
-                 "Defaults are in brackets.\n",
+        .about = "Serves models over HTTP.",
+        .notes =
+            "An option can be set in the configuration file (max_queue_size: 9), in the\n"
+            "environment (SLUICE_MAX_QUEUE_SIZE=9) or here (--max-queue-size=9). The command line\n"
+            "overrides the environment, which overrides the file. Defaults are in brackets.\n"
+            "Exit codes: 0 stopped by a signal; 1 the system failed, such as an address in use;\n"
+            "2 invalid option or configuration.\n",
         .tables = {{.rows = own_rows}, {.rows = table, .sections = sections, .set = set_option}}};
     if (memory)
         sl_options_help(&parser, memory);

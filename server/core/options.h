@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define SV_MEMBER_TEXT(name) char name[SV_OPTION_TEXT_MAX]
 #define SV_MEMBER_INT(name)  int64_t name
@@ -35,6 +36,11 @@ bool sv_options_set(struct sv_options *options, const char *name, const char *va
 bool sv_options_file(struct sv_options *options, const char *path, struct sl_err *err)
     SL_MUST_CHECK;
 bool sv_options_check(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
+
+/* Checks that the files and directories of options exist; other modules check their own. */
+bool sv_options_check_paths(const struct sv_options *options, struct sl_err *err) SL_MUST_CHECK;
+/* Warns of each variable SLUICE_... that no program of Sluice reads; to NULL: in the log. */
+void sv_options_warn_unknown_variables(FILE *to);
 
 const char *sv_options_name(int index); /* by position; NULL past the last */
 /* Fails with the list of all options. */

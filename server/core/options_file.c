@@ -44,6 +44,14 @@ static bool fail_at(const struct reader *r, yaml_mark_t mark, struct sl_err *err
     return sl_wrap(err, "%s:%d:%d", r->path, line, column);
 }
 
+/* Whether the line of this byte begins with a space. */
+static bool is_indented(const struct reader *r, size_t at)
+{
+    while (at > 0 && r->text[at - 1] != '\n')
+        at--;
+    return r->text[at] == ' ';
+}
+
 /* The text is not YAML. */
 static bool fail_syntax(const struct reader *r, struct sl_err *err)
 {
@@ -55,9 +63,15 @@ static bool fail_syntax(const struct reader *r, struct sl_err *err)
     if (at == '\t')
         problem = "a tab cannot indent; use spaces";
     if (at == ':')
-        problem = "a second ': ' after one key; quote the value, or do not indent the line";
+        problem = is_indented(r, p->problem_mark.index)
+                      ? "the line is indented, so it continues the value above; begin it at the "
+                        "margin, or quote the value"
+                      : "the value contains ': '; quote it";
     if (p->error != YAML_READER_ERROR) {
-        (void)sl_fail(err, SL_BAD_INPUT, "%s; %s", problem, accepted);
+        if (at == '\t' || at == ':')
+            (void)sl_fail(err, SL_BAD_INPUT, "%s", problem);
+        else
+            (void)sl_fail(err, SL_BAD_INPUT, "%s; %s", problem, accepted);
         return fail_at(r, p->problem_mark, err);
     }
     (void)sl_fail(err, SL_BAD_INPUT, "byte %zu: %s", p->problem_offset, problem);

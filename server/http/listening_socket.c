@@ -27,7 +27,7 @@ static bool split(const char *address, char host[static 256], char port[static 8
     (void)snprintf(host, 256, "%.*s", (int)(bracketed ? length - 2 : length),
                    bracketed ? address + 1 : address);
     (void)snprintf(port, 8, "%s", colon + 1);
-    return port[0] && strspn(port, "0123456789") == strlen(port) && strtol(port, NULL, 10) < 65536;
+    return port[0] && strspn(port, "0123456789") == strlen(port);
 }
 
 /* False for UNIX sockets and loopback addresses. */
@@ -93,11 +93,11 @@ static bool check_public(const struct sv_address *address, const struct sockaddr
                          struct sl_err *err)
 {
     return address->is_public_fine || !is_public(resolved) ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "%s: '%s' can be reached from other machines and there are no API keys; set "
-                   "api_keys_file, or listen on a loopback address%s",
-                   address->option, address->text,
-                   is_listen(address) ? ", or set insecure: true" : "");
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "%s: other machines can reach '%s', and there are no API keys; set api_keys_file, "
+               "or listen on 127.0.0.1 or [::1]%s",
+               address->option, address->text, is_listen(address) ? ", or set insecure: true" : "");
 }
 
 /* The address to listen on; the caller frees it. NULL: see err. */
@@ -110,6 +110,11 @@ static struct addrinfo *resolve(const struct sv_address *address, struct sl_err 
                       "%s: '%s' is not address:port, such as 127.0.0.1:8080 or [::1]:8080%s",
                       address->option, address->text,
                       is_listen(address) ? "" : ", nor unix:PATH, nor auto");
+        return NULL;
+    }
+    if (strtol(service, NULL, 10) > UINT16_MAX) {
+        (void)sl_fail(err, SL_BAD_INPUT, "%s: '%s': the port is above %d", address->option,
+                      address->text, UINT16_MAX);
         return NULL;
     }
     int status = getaddrinfo(host, service, &hints, &info);

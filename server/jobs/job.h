@@ -188,6 +188,10 @@ bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, st
 /* The last line that the trainer wrote to its errors; "" if none. */
 void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
                            char text[static SV_TRAINER_REASON_MAX]);
+/* Puts an error of the trainer in words of the API: files as the client named them, and settings
+ * instead of options. */
+void sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
+                              char text[static SV_TRAINER_REASON_MAX]);
 /* Whether another process still trains in the job's directory. */
 bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job);
 /* Whether the trainer has finished the model. */

@@ -30,27 +30,32 @@ static bool find_local(const struct sv_jobs *jobs, const char *name, const char 
     struct stat status;
     const char *allowed = jobs->server->options->data_directory;
     if (!allowed[0])
-        return sv_fail(error, SV_INVALID_VALUE, param,
-                       "'local:' is off; the option data_directory turns it on.");
+        return sv_fail(
+            error, SV_INVALID_VALUE, param,
+            "This daemon has no data_directory, so local: files cannot be used; upload the "
+            "file.");
     (void)snprintf(wanted, sizeof wanted, "%s/%s", allowed, name);
     if (name[0] && realpath(allowed, directory) && realpath(wanted, data) &&
         is_inside(data, directory) && stat(data, &status) == 0 && S_ISREG(status.st_mode))
         return true;
     return sv_fail(error, SV_FILE_NOT_FOUND, param,
-                   "'local:%.200s' is not a file in the data directory.", name);
+                   "There is no file 'local:%.200s' in the daemon's data_directory.", name);
 }
 
 static bool set_task(const char *name, const char *extension, const char *param,
                      struct sv_job_spec *spec, struct sv_error *error)
 {
     if (!extension)
-        return sv_fail(error, SV_INVALID_VALUE, param,
-                       "The name of '%.200s' must end with .jsonl, .tsv, .csv or .txt, and perhaps "
-                       ".gz or .xz.",
-                       name);
+        return sv_fail(
+            error, SV_INVALID_VALUE, param,
+            "The file name '%.200s' must end in .jsonl, .tsv, .csv or .txt; .gz or .xz may "
+            "follow.",
+            name);
     bool classifies = strncmp(extension, ".txt", 4) != 0;
     if (strcmp(param, "validation_file") == 0 && !classifies)
-        return sv_fail(error, SV_INVALID_VALUE, param, "'%s' must hold labelled texts.", param);
+        return sv_fail(error, SV_INVALID_VALUE, param,
+                       "'%s' must hold labelled texts (.jsonl, .tsv, .csv), not a plain text.",
+                       param);
     spec->classifies = classifies;
     return true;
 }

@@ -22,7 +22,9 @@ static bool fail_setting(struct sv_error *error, enum sv_error_kind kind, const 
 {
     char param[SV_PARAM_MAX];
     (void)snprintf(param, sizeof param, "method.supervised.hyperparameters.%.28s", name);
-    return sv_fail(error, kind, param, "'%s': %s", name, message);
+    bool says_name = strstr(message, name) != NULL;
+    return says_name ? sv_fail(error, kind, param, "%s", message)
+                     : sv_fail(error, kind, param, "'%s': %s", name, message);
 }
 
 /* A number in bounds. */
@@ -59,7 +61,7 @@ static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *sett
         return true;
     if (!spec->classifies)
         return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
-                            "a plain text has no epochs; set 'steps'.");
+                            "a plain text has no epochs; set 'steps' instead.");
     return check_setting(spec, "epochs", setting, error);
 }
 
@@ -77,7 +79,7 @@ static bool check_multiplier(struct sv_job_spec *spec, const struct sv_setting *
         return true;
     if (sv_setting_find(&spec->hyperparameters, "learning_rate"))
         return fail_setting(error, SV_INVALID_VALUE, setting->name,
-                            "give it or 'learning_rate', not both.");
+                            "give 'learning_rate_multiplier' or 'learning_rate', not both.");
     return read_number(setting, 1e-3, 1e3, &value, error);
 }
 
@@ -168,15 +170,18 @@ bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
     bool counts_epochs =
         (epochs && strcmp(epochs, "auto") != 0) || sv_setting_find(settings, "epochs");
     return !(counts_epochs && sv_setting_find(settings, "steps")) ||
-           fail_setting(error, SV_INVALID_VALUE, "steps", "give it or epochs, not both.");
+           fail_setting(error, SV_INVALID_VALUE, "steps", "give 'steps' or 'n_epochs', not both.");
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static bool fail_model(const char *name, const char *list, struct sv_error *error)
+static bool fail_model(const char *name, const char *advice, struct sv_error *error)
 {
-    return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                   "'%.96s' is not a loaded model, and no architecture: %s", name, list);
+    return sv_fail(
+        error, SV_MODEL_NOT_FOUND, "model",
+        "'%.96s' is neither a loaded model nor an architecture; %s; GET /v1/models lists "
+        "the loaded models.",
+        name, advice);
 }
 
 /* Fine-tunes a version that is loaded. */
@@ -220,8 +225,12 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
     }
     if (sl_architecture_check(name, SL_TASK_CLASSIFICATION, &any) ||
         sl_architecture_check(name, SL_TASK_COMPLETION, &any))
-        return sv_fail(error, SV_INVALID_VALUE, "model", "%s.", err.text);
-    return find_base(jobs, name, err.text, spec, error);
+        return sv_fail(error, SV_INVALID_VALUE, "model",
+                       "A training file .txt is for completion, .tsv, .csv and .jsonl are for "
+                       "classification: %s.",
+                       err.text);
+    const char *advice = strstr(err.text, "; ");
+    return find_base(jobs, name, advice ? advice + 2 : err.text, spec, error);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -243,8 +252,8 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (validation && !spec->classifies)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "validation_file",
-                       "'validation_file' is for labelled texts; of a plain text the part "
-                       "'validation_fraction' is held out.");
+                       "'validation_file' is for labelled texts only; to validate, "
+                       "'validation_fraction' of a plain text is held out.");
     if (validation) {
         (void)snprintf(spec->validation_file, sizeof spec->validation_file, "%s", validation);
         if (!sv_job_data_find(jobs, validation, "validation_file", "validation", spec,

@@ -138,6 +138,7 @@ static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, i
     else if (!text[0])
         (void)snprintf(text, SV_TRAINER_REASON_MAX,
                        "the trainer ended without a model, with exit code %d", WEXITSTATUS(status));
+    sv_trainer_error_explain(jobs, job, text);
 }
 
 /* Tries again from the saved state, later each time; or gives up. */

@@ -49,7 +49,7 @@ static bool check_text(const struct sv_reader *r, const char *element, const str
 {
     struct sl_err err;
     if (!sl_utf8_check(text->data, text->bytes, &err))
-        return sv_fail(r->error, SV_INVALID_VALUE, element, "'%s' is %s.", element, err.text);
+        return sv_fail(r->error, SV_INVALID_VALUE, element, "'%s': %s.", element, err.text);
     return !memchr(text->data, '\0', text->bytes) ||
            sv_fail(r->error, SV_INVALID_VALUE, element,
                    "'%s' holds the character U+0000, which is not accepted.", element);

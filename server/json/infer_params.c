@@ -109,7 +109,7 @@ static bool check_shape(const struct sv_shape *shape, struct sv_error *error)
 {
     return shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1) ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].shape",
-                   "The input '%s' must have the shape [n] or [n, 1].", sv_input_name);
+                   "'inputs[0].shape' must be [n] or [n, 1], for n texts.");
 }
 
 /* n texts, one per row. */
@@ -118,12 +118,13 @@ static bool check_data(const struct sv_tensor *input, struct sv_error *error)
     const struct sv_shape *shape = &input->shape;
     if (input->data.columns > 1)
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
-                       "The data of '%s' has rows of %zu strings, but its shape says one per row.",
-                       sv_input_name, input->data.columns);
+                       "'inputs[0].data' has rows of %zu strings; expected one per row, as in "
+                       "'shape'.",
+                       input->data.columns);
     return shape->sizes[0] == input->data.count ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
-                   "The shape of '%s' says %lld texts, but its data holds %d.", sv_input_name,
-                   (long long)shape->sizes[0], input->data.count);
+                   "'inputs[0].data' holds %d texts, but 'shape' says %lld.", input->data.count,
+                   (long long)shape->sizes[0]);
 }
 
 static bool check_input(struct sv_tensor *input, struct sv_error *error)

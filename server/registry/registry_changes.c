@@ -163,9 +163,11 @@ static bool label(struct sv_registry *registry, const struct sv_change *change,
     result->before = sv_labels_find(&model->labels, change->label);
     result->version = change->version > 0 ? change->version : result->before;
     if (result->version == 0)
-        return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
-                       "The model '%s' has no label '%s'; name the version that it is to be on.",
-                       model->name, change->label);
+        return sv_fail(
+            &result->error, SV_MODEL_NOT_FOUND, "label",
+            "The model '%s' has no label '%s' yet; give 'version', the version to put it "
+            "on.",
+            model->name, change->label);
     struct sv_version *version = require_version(model, result->version, &result->error);
     if (!version || (!version->ref && !sv_load_version(registry, model, version, &result->error)))
         return false;
@@ -206,10 +208,11 @@ static bool roll_back(struct sv_registry *registry, const struct sv_change *chan
     if (!model)
         return false;
     if (model->labels.previous == 0)
-        return sv_fail(&result->error, SV_CONFLICT, NULL,
-                       "The label 'stable' of '%s' was on no other version, so there is nothing to "
-                       "roll back to; move it to a version.",
-                       model->name);
+        return sv_fail(
+            &result->error, SV_CONFLICT, NULL,
+            "The model '%s' has no earlier version to go back to; put the label 'stable' on "
+            "a version instead.",
+            model->name);
     struct sv_change back = {
         .kind = SV_CHANGE_LABEL, .version = model->labels.previous, .weight = SV_WEIGHT_KEPT};
     (void)snprintf(back.model, sizeof back.model, "%s", change->model);

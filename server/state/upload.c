@@ -97,14 +97,14 @@ static bool check_size(struct sv_upload *upload, size_t count, struct sv_error *
     enum { CHECK_BYTES = 4 << 20 };
 
     const struct sv_options *o = upload->store->server->options;
-    if (upload->bytes + (int64_t)count > o->max_file_bytes)
+    if (upload->bytes + (int64_t)count > o->max_upload_bytes)
         return sv_fail(error, SV_BODY_TOO_LARGE, "file",
                        "The file is larger than %lld bytes, the maximum.",
-                       (long long)o->max_file_bytes);
+                       (long long)o->max_upload_bytes);
     if (atomic_fetch_add(&upload->store->bytes, (int64_t)count) + (int64_t)count >
-        o->max_files_bytes) {
+        o->max_uploads_total_bytes) {
         atomic_fetch_sub(&upload->store->bytes, (int64_t)count);
-        return fail_full("The files would take more room than max_files_bytes", error);
+        return fail_full("The files would take more room than max_uploads_total_bytes", error);
     }
     upload->bytes += (int64_t)count;
     if (upload->bytes - upload->checked < CHECK_BYTES)

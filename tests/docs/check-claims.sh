@@ -41,9 +41,9 @@ listed=$(section Architectures | sed -n 's/^| `\([a-z_]*\)` |[^|]*| \([a-z]*\) |
 actual=$("$build/sluice" train --help | awk '
     /rchitectures/ { inside = 1; next }
     inside && /^ *$/ { exit }
-    inside && /^  [a-z]/ { name = $1; order[++count] = name }
-    inside && /generation/ { completes[name] = 1 }
-    inside && /classification/ { classifies[name] = 1 }
+    inside && /^  [a-z]/ { name = $1; order[++count] = name; next }
+    inside && /[(]completes/ { completes[name] = 1 }
+    inside && /classifies/ { classifies[name] = 1 }
     END {
         for (i = 1; i <= count; i++)
             print order[i], completes[order[i]] ? "yes" : "no", classifies[order[i]] ? "yes" : "no"

@@ -98,7 +98,8 @@ static void expect_rejected(const struct daemon *daemon, const char *admin_liste
 {
     pid_t pid = daemon_spawn(
         ARGS("--listen", "127.0.0.1:0", "--store", daemon->store, "--admin-listen", admin_listen));
-    cr_assert_eq(program_wait(pid), 1, "%s", admin_listen);
+    int status = program_wait(pid); /* of the system, or of the option */
+    cr_assert(status == 1 || status == 2, "%s: %d", admin_listen, status);
 }
 
 Test(admin_socket, what_is_not_a_stale_socket_stays)

@@ -192,7 +192,8 @@ static const struct {
     {"of another architecture", take_other_architecture, "'token_embedding.weight': shape"},
     {"NaN", put_nan, "element 2 is nan"},
     {"too large", make_too_large, "MiB are left"},
-    {"without weights", lose_weights, "mood/5/model.safetensors: No such file"},
+    {"without weights", lose_weights,
+     "mood/5: the model is incomplete: it has no model.safetensors"},
     {"a link", swap_for_link, "mood/5: not a directory; links are not followed"},
     {"a file that is a link", swap_file_for_link, "symbolic link"},
 };

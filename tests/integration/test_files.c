@@ -15,7 +15,8 @@
 static struct daemon d;
 static char state[PATH_MAX];
 
-#define OPTIONS ARGS("--state", state, "--max-file-bytes", "200000", "--max-files-bytes", "300000")
+#define OPTIONS                                                                                    \
+    ARGS("--state", state, "--max-upload-bytes", "200000", "--max-uploads-total-bytes", "300000")
 
 static void start(void)
 {

@@ -235,12 +235,13 @@ Test(jobs, local_files_stay_in_their_directory)
     sl_buffer_release(&text);
     cr_assert_eq(symlink(path, test_path(path, data, "link.tsv")), 0);
     expect_refused_with("local:../secret.tsv", "\"model\":\"encoder\"", 404, "training_file",
-                        "not a file in the data directory");
+                        "in the daemon's data_directory");
     expect_refused_with("local:link.tsv", "\"model\":\"encoder\"", 404, "training_file",
-                        "not a file");
-    expect_refused_with("local:", "\"model\":\"encoder\"", 404, "training_file", "not a file");
+                        "There is no file");
+    expect_refused_with("local:", "\"model\":\"encoder\"", 404, "training_file",
+                        "There is no file");
     expect_refused_with("local:/etc/passwd", "\"model\":\"encoder\"", 404, "training_file",
-                        "not a file");
+                        "There is no file");
     job_create(&d, "local:reviews.tsv", "local", JOB_TINY ",\"label\":\"1\",\"text\":\"2\"", id);
     job_wait(&d, id, "succeeded");
     expect_label("local", "a fine film", "good");

@@ -183,7 +183,7 @@ Test(model_changes, a_canary_gets_its_share_and_is_promoted_and_rolled_back)
     change("POST", "/v1/models/mood/rollback", NULL, 200,
            "\"label\":\"stable\",\"version\":4,\"previous_version\":5");
     expect_stable(MOOD "@4");
-    change("POST", "/v1/models/plain/rollback", "", 409, "nothing to roll back to");
+    change("POST", "/v1/models/plain/rollback", "", 409, "no earlier version to go back to");
     change("PUT", "/v1/models/mood/labels/canary", "{\"weight\":101}", 400, "weight");
     change("PUT", "/v1/models/mood/labels/7up", "{\"version\":5}", 400, "Invalid label '7up'");
     change("PUT", "/v1/models/mood/labels/blue", "{\"weight\":1,\"version\":5}", 400,

@@ -407,9 +407,9 @@ Test(infer_http, errors_have_the_format_of_the_protocol)
     } cases[] = {
         {MOOD_INFER, "{", "not valid JSON", 400},
         {MOOD_INFER, "{}", "'inputs' is required", 400},
-        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "says 2 texts, but its data holds 1", 400},
-        {MOOD_INFER, "{" TEXTS("[1]", "[\"\"]") "}", "'text[0]' has no tokens", 400},
-        {"/v2/models/plain/infer", "{" TEXTS("[1]", "[\" \"]") "}", "'text[0]' has no tokens", 400},
+        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "holds 1 texts, but 'shape' says 2", 400},
+        {MOOD_INFER, "{" TEXTS("[1]", "[\"\"]") "}", "'text[0]' is empty", 400},
+        {"/v2/models/plain/infer", "{" TEXTS("[1]", "[\" \"]") "}", "'text[0]' is empty", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\\u4e2d\"]") "}", "U+4E2D", 400},
         {MOOD_INFER,
          "{\"inputs\":[{\"name\":\"text\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[\"a\"]}]}",
@@ -683,8 +683,8 @@ Test(infer_http, decisions_that_a_classifier_cannot_make_are_rejected)
          "[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":\"positive\"},"
          "{\"value\":\"happy\"}]}]}",
          "questions[0].choices[1].value", "invalid_value",
-         "not \"happy\"; a classifier knows its labels and does not read instructions. The labels "
-         "of 'mood@4' are: negative, ",
+         "not \"happy\"; 'mood@4' is a classifier and can choose only between its own labels: "
+         "negative, ",
          400},
         {DECIDE
          "[{\"type\":\"choice\",\"instructions\":\"?\",\"choices\":[{\"value\":\"positive\"},"

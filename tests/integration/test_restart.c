@@ -297,7 +297,7 @@ static void expect_refusal(struct service_manager *manager, const char *names)
 {
     service_manager_spawn(
         manager, &(struct service_start){.options = ARGS("--threads", "1"), .names = names});
-    cr_assert_eq(program_wait(manager->daemon.pid), 1, "LISTEN_FDNAMES=%s", names);
+    cr_assert_eq(program_wait(manager->daemon.pid), 2, "LISTEN_FDNAMES=%s", names);
 }
 
 Test(restart, sockets_that_mean_nothing_stop_the_start)

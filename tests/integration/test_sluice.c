@@ -90,7 +90,7 @@ static struct child start(const char *const *args)
 /* -- lines of JSON ---------------------------------------------------------------------------- */
 
 struct event {
-    char name[16], next[32]; /* the options to go on with, or nothing */
+    char name[16], next[128]; /* how to go on, or nothing */
     int step;
 };
 
@@ -242,7 +242,9 @@ Test(sluice, a_run_without_output_is_published_later)
     cr_expect_eq(program_wait(c.pid), 0);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_str_eq(e.name, "ended");
-    cr_expect_str_eq(e.next, "--resume --output");
+    cr_expect_str_eq(
+        e.next,
+        "no model was published; repeat the command with --resume --output DIR to publish it");
     sluice_expect_success(&r, small_and(ARGS("--resume")));
     cr_expect(strstr(r.out, "\"event\":\"published\""), "%s", r.out);
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
@@ -262,7 +264,7 @@ static void check_signal(int number)
     pause_for(100); /* room in the pipe would end the write before the signal does */
     struct event e = last_event(&c);
     cr_expect_str_eq(e.name, "ended", "signal %d: %s", number, e.name);
-    cr_expect_str_eq(e.next, "--resume");
+    cr_expect_str_eq(e.next, "repeat the command with --resume to continue");
     cr_expect_lt(e.step, 60);
     cr_assert_eq(fclose(c.out), 0);
     cr_expect_eq(c.lines, read_log(&e).lines, "signal %d swallowed a line", number);
@@ -392,7 +394,8 @@ Test(sluice, train_draws_a_live_line_on_a_terminal)
     expect_live_line(t.text, 60);
     cr_expect(strstr(t.text, "step 60: validation loss "), "%s", t.text);
     cr_expect(strstr(t.text, "published at step 60 of 60: "), "%s", t.text);
-    cr_expect(strstr(t.text, "Restart a running daemon to serve it"), "%s", t.text);
+    cr_expect(strstr(t.text, "A running daemon serves it after `sluicectl load MODEL`"), "%s",
+              t.text);
     cr_expect_not(strstr(t.text, "{\""), "JSON on a terminal: %s", t.text);
     (void)close(t.fd);
 }
@@ -520,8 +523,8 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa"}, 2, "missing input", "give --corpus FILE (plain text) or --data FILE"},
         {{"train", "tsa", "--corpus", "a", "--data", "b"},
          2,
-         "--corpus and --data exclude",
-         "give one"},
+         "give --corpus or --data",
+         "not both"},
         {{"train", "tsa", "--corpus", dirs.corpus}, 2, "missing", "--run-dir DIR"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--save-best"},
          2,
@@ -529,43 +532,43 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "--save-best"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--epochs", "2"},
          2,
-         "invalid epochs '2'",
+         "invalid --epochs '2'",
          "set steps"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--validation",
           dirs.corpus},
          2,
-         "--validation needs --data",
-         "no labels"},
+         "--validation has no effect on --corpus",
+         "needs --data"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--truncate", "left"},
          2,
-         "--truncate needs --data",
-         "no labels"},
+         "--truncate has no effect on --corpus",
+         "needs --data"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8",
           "--validation-fraction", "0.3"},
          2,
-         "train_fraction and validation_fraction are 0.8 and 0.3",
-         "must not exceed 1"},
+         "--train-fraction and --validation-fraction are 0.8 and 0.3",
+         "at most 1 together"},
         {{"train", "tsa", "--data", dirs.corpus, "--run-dir", dirs.run, "--train-fraction", "0.8"},
          2,
-         "--train-fraction needs --corpus",
+         "--train-fraction has no effect on --data",
          "--validation-fraction"},
         {{"train", "tsa", "--data", dirs.corpus, "--validation", dirs.corpus,
           "--validation-fraction=0.1"},
          2,
-         "--validation-fraction and --validation exclude",
-         "--validation"},
+         "give --validation-fraction or --validation",
+         "not both"},
         {{"train", "tsa", "--data", dirs.corpus, "--steps", "9", "--epochs", "1"},
          2,
-         "--steps and --epochs",
-         "give one"},
+         "give --steps or --epochs",
+         "not both"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--random-crops", "1"},
          2,
-         "invalid random_crops '1'",
-         "labelled texts"},
+         "invalid --random-crops '1'",
+         "no effect on training a language model"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--vocab-size", "99"},
          2,
-         "vocab-size and cased have no effect with the tokenizer 'characters'",
-         "case"},
+         "invalid --vocab-size",
+         "no effect with the tokenizer 'characters'"},
         {{"train", "tsa", "--widht", "16"}, 2, "unknown option --widht", "did you mean --width?"},
         {{"train", "tsa", "--corpsu", "x"}, 2, "unknown option --corpsu", "did you mean --corpus?"},
         {{"train", "tsa", "--micro-bach-size=1"},
@@ -574,8 +577,8 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          "did you mean --micro-batch-size?"},
         {{"train", "vanilla", "--compute-weight", "0.1"},
          2,
-         "unknown option --compute-weight",
-         "--help lists"},
+         "--compute-weight is an option of tsa",
+         "not of vanilla"},
         {{"train", "tsa", "--save-every", "1e9"},
          2,
          "invalid --save-every '1000000000'",
@@ -593,7 +596,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--steps", "1.5"}, 2, "invalid --steps '1.5'", "whole number"},
         {{"train", "tsa", "--steps", "0"}, 2, "invalid --steps '0'", "from 1 to"},
         {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
-        {{"train", "tsa", "--resume=yes"}, 2, "--resume", "takes no value"},
+        {{"train", "tsa", "--resume=maybe"}, 2, "--resume", "expected true or false"},
         {{"train", "tsa", "--threads", "-1"}, 2, "invalid --threads '-1'", "from 0 to 1024"},
         {{"train", "tsa", "more"}, 2, "'more'", "unexpected argument"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--isa", "sse9"},
@@ -640,20 +643,20 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
          "validation or test"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--split", "test"},
          2,
-         "--split needs --corpus",
+         "--split has no effect on --data",
          "--data"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--train-fraction", "0.5"},
          2,
-         "--train-fraction needs --corpus",
+         "--train-fraction has no effect on --data",
          "all texts"},
         {{"eval", dirs.output, "--data", dirs.corpus, "--validation-fraction", "0.2"},
          2,
-         "--validation-fraction needs --corpus",
+         "--validation-fraction has no effect on --data",
          "all texts"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--labels", dirs.corpus},
          2,
-         "--labels needs --data",
-         "no labels"},
+         "--labels has no effect on --corpus",
+         "needs --data"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--gate", "shut"},
          2,
          "shut",
@@ -681,11 +684,11 @@ Test(sluice, mistakes_of_the_other_commands_are_named_too)
         {{"generate", dirs.output, "--prompt", "take bottles down, take on"},
          2,
          "26 tokens",
-         "expected at most 16, the context length"},
+         "more than the model's context of 16"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--init-from",
           dirs.output, "--cased"},
          2,
-         "--cased and --init-from exclude",
+         "--cased has no effect with --init-from",
          "--init-from"},
         {{"inspect"}, 2, "usage", "MODEL-DIR"},
         {{"inspect", dirs.output, "again"}, 2, "'again'", "unexpected argument"},

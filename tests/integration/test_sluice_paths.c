@@ -117,9 +117,9 @@ Test(sluice_paths, a_run_takes_no_directory_of_something_else)
     expect_refused(small_and(dirs.output, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
                    dirs.output, "does not belong to a run");
     expect_refused(small_and(store, other, ARGS("--corpus", dirs.corpus, "--steps", "2")),
-                   "does not belong to a run", "is empty or holds a run");
+                   "does not belong to a run", "empty or holds a run");
     expect_refused(small_and(below, other, ARGS("--corpus", dirs.corpus, "--steps", "2")), below,
-                   "has a model in it");
+                   "holds a model");
     sluice_expect_success(&r, ARGS("inspect", dirs.output));
     cr_expect_not(is_there("store/state"));
 }
@@ -133,16 +133,16 @@ Test(sluice_paths, a_model_goes_where_it_is_served)
     (void)test_path(third, dirs.top, "models/flat/v3/");
     (void)test_path(below, dirs.output, "1");
     expect_refused(small_and(dirs.run, flat, ARGS("--corpus", dirs.corpus)), "models/flat'",
-                   "a version (1, 2, ...): try ");
+                   "a version (1, 2, ...); try ");
     expect_refused(small_and(dirs.run, zero, ARGS("--corpus", dirs.corpus)), "must be a version",
                    "models/flat/1\n");
     expect_refused(small_and(dirs.run, third, ARGS("--corpus", dirs.corpus)), "must be a version",
                    "models/flat/3\n");
     expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
-                   "a model itself");
+                   "holds a model");
     (void)test_path(below, dirs.output, "deep/below/1");
     expect_refused(small_and(dirs.run, below, ARGS("--corpus", dirs.corpus)), dirs.output,
-                   "a model itself");
+                   "holds a model");
     expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", flat),
                    "must be a version", "models/flat/1");
     cr_expect_not(is_there("models"));

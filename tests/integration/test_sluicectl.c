@@ -75,8 +75,8 @@ Test(sluicectl, says_what_it_does_not_understand)
         {{"compleat"}, "unknown command 'compleat'; did you mean complete?"},
         {{"frobnicate"}, "unknown command 'frobnicate'; choose one of: complete, classify"},
         {{"models", "--jason"}, "unknown option --jason; did you mean --json?"},
-        {{"models", "-j"}, "unknown option -j; long options begin with two dashes"},
-        {{"bench", "--t", "1"}, "option --t is ambiguous"},
+        {{"models", "-j"}, "unknown option -j; options begin with two dashes"},
+        {{"bench", "--t", "1"}, "--t is ambiguous"},
         {{"health", "now"}, "unexpected argument 'now'"},
         {{"complete", "a", "b"}, "unexpected argument 'b'"},
         {{"complete", "--seed"}, "--seed needs a value"},
@@ -101,7 +101,7 @@ Test(sluicectl, reports_a_refused_connection)
     const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
     EXPECT_EXIT(r, 1);
     EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
-    EXPECT_SAID(r->err, "is sluiced running? Else set its address with --url");
+    EXPECT_SAID(r->err, "start sluiced, or give its address with --url");
 }
 
 Test(sluicectl, takes_the_url_from_the_environment)
@@ -695,7 +695,7 @@ Test(sluicectl, reports_changes_that_are_rejected)
     EXPECT_SAID(r->err, "The model 'tiny' has no version 9 in the store.");
     r = CTL(&t, "rollback", "tiny");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "nothing to roll back to");
+    EXPECT_SAID(r->err, "no earlier version to go back to");
     r = CTL(&t, "unload", "tiny@1");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "has a label");

@@ -266,20 +266,22 @@ static const char *const time_encoding_names[] = {[CODE] = "code", [PAPER] = "pa
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_OWN_INTEGER_ROW(sl_transevolve_config, blocks, 1, 128, 2,
-                       "blocks that share query-key scores; at most depth"),
+                       "groups of layers that share attention scores; at most depth"),
     SL_OWN_CHOICE_ROW(sl_transevolve_config, feed_forward, feed_forward_names, RANDOM_ROTATION,
-                      DENSE, "MLP matrices; full: trained, random: frozen random rotations"),
-    SL_OWN_CHOICE_ROW(sl_transevolve_config, time_encoding, time_encoding_names, PAPER, CODE,
-                      "angles of time; code: steps of pi/64, paper: one full turn over all layers"),
-    SL_OWN_FLAG_ROW(sl_transevolve_config, skip_time_zero, 1,
-                    "start rotations at time 1; at 0, as published, they are degenerate"),
+                      DENSE, "matrices of the MLP; full: trained, random: fixed random rotations"),
+    SL_OWN_CHOICE_ROW(
+        sl_transevolve_config, time_encoding, time_encoding_names, PAPER, CODE,
+        "angle of layer t; code: t pi/64, as in the published code, paper: 2 pi t/layers"),
+    SL_OWN_FLAG_ROW(
+        sl_transevolve_config, skip_time_zero, 1,
+        "count layers from t = 1; false: from 0, as published, where rotations do nothing"),
     {0}};
 
 const struct sl_arch sl_arch_transevolve = {
     .name = "transevolve",
     .paper = "Redesigning the Transformer Architecture with Insights from Multi-particle Dynamical "
              "Systems, 2021",
-    .summary = "attention scores once per block of layers, then updated from layer to layer",
+    .summary = "attention scores are computed once per group of layers, then only updated",
     .hypers = hypers,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct transevolve),

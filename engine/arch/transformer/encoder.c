@@ -111,10 +111,11 @@ static const char *const starts[] =
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
-    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "blocks (L)"),
+    SL_INTEGER_ROW(sl_config, depth, 1, 128, 8, "layers (L)"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 2, "attention heads (H); must divide width"),
     SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 72, "hidden width of the MLP (d_ff)"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512, "maximum text length T (tokens)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 512,
+                   "longest text that the model can take (T, tokens)"),
     SL_REAL_ROW(sl_config, dropout, 0, 0.9, 0.1, "dropout probability during training"),
     SL_REAL_ROW(sl_config, embedding_dropout, 0, 0.9, 0, "dropout probability of the embeddings"),
     SL_OWN_CHOICE_ROW(encoder_config, activation, activations, RELU, GELU,
@@ -125,14 +126,14 @@ static const struct sl_param hypers[] = {
         "glorot: Glorot's, width: N(0, 1/width)"),
     SL_OWN_FLAG_ROW(encoder_config, scale_embedding, 0, "multiply token embeddings by sqrt(width)"),
     SL_HYPERS_POOLING,
-    SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "apply a norm before pooling"),
+    SL_OWN_FLAG_ROW(encoder_config, final_norm, 1, "put a norm before pooling"),
     SL_HYPERS_TABLES,
     {0}};
 
 const struct sl_arch sl_arch_encoder = {
     .name = "encoder",
     .paper = "Attention Is All You Need, 2017",
-    .summary = "pre-norm transformer encoder, the baseline of Epsilon and EAM",
+    .summary = "bidirectional transformer",
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .size = sizeof(struct encoder),

@@ -65,15 +65,15 @@ static const struct sl_param hypers[] = {SL_HYPERS_DECODER, {0}};
 
 static const struct sl_param policy[] = {
     SL_REAL_ROW(sl_early_exit_policy, exit_threshold, 0, 1, 0.9,
-                "confidence above which a token exits; 0 or 1: never exit early"),
+                "confidence above which a token leaves; 1, or 0: none leaves"),
     SL_FLAG_ROW(sl_early_exit_policy, exit_oracle, 0,
-                "keep computing exited tokens for later keys, as the paper measures"),
+                "keep computing the keys of tokens that have left, as the paper measures"),
     {0}};
 
 const struct sl_arch sl_arch_early_exit = {
     .name = "early_exit",
     .paper = "Depth-Adaptive Transformer, 2020; as in TSA, section 3.5",
-    .summary = "a token exits once a block after the first is confident",
+    .summary = "a token leaves early when the prediction at its layer is confident",
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,

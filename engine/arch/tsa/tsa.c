@@ -82,7 +82,7 @@ static const struct sl_param policy[] = {
     SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED,
                   "how gates act when serving"),
     SL_REAL_ROW(sl_tsa_policy, gate_limit, 0, 1, 0.9,
-                "mixed: lowest skip probability that skips a token"),
+                "with mixed gates: skip a layer if its skip probability is at least this"),
     {0}};
 
 static const struct sl_param hypers[] = {
@@ -90,11 +90,11 @@ static const struct sl_param hypers[] = {
     SL_HYPERS_CLASSIFIER,
     SL_HYPERS_TABLES,
     SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
-                    "weight of the mean gate in the loss"),
+                    "weight, in the loss, of how far gates are open on average; higher skips more"),
     SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
-                    "weight of a penalty on gates near 0.5; 0 in the paper"),
+                    "weight, in the loss, of gates near 0.5; 0 in the paper"),
     SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
-                    "initial output bias of the routers; lower opens more gates"),
+                    "initial bias of the routers; a lower one opens more gates at the start"),
     SL_OWN_INTEGER_ROW(sl_tsa_config, router_width, 0, 8192, 0,
                        "hidden width of the routers; 0: width / 4, at least 16"),
     {0}};
@@ -102,7 +102,7 @@ static const struct sl_param hypers[] = {
 const struct sl_arch sl_arch_tsa = {
     .name = "tsa",
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
-    .summary = "routers gate each token in every block after the first",
+    .summary = "routers decide for each token which layers after the first it skips",
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,

@@ -67,8 +67,8 @@ Test(api_key, bad_lines_say_what_is_expected)
         {"x infer " HASH " expires=2027-01-01 y", "expected NAME"},
         {"x/y infer " HASH, "invalid name 'x/y'"},
         {"\"x\" infer " HASH, "invalid name '\"x\"'"},
-        {"x Infer " HASH, "invalid scope 'Infer': expected one or more of metrics,infer,train,"
-                          "admin, separated by commas"},
+        {"x Infer " HASH, "invalid scope 'Infer': expected one or more of metrics, infer, train, "
+                          "admin; separate several with commas"},
         {"x infer, " HASH, "invalid scope ''"},
         {"x ,infer " HASH, "invalid scope ''"},
         {"x inferx " HASH, "invalid scope 'inferx'"},

@@ -231,9 +231,9 @@ static const struct {
     const char *want;
 } damages[] = {
     {"manifest.json", "remove", SL_NOT_FOUND, "manifest.json'"},
-    {"config.json", "remove", SL_NOT_FOUND, "config.json'"},
-    {"vocab.json", "remove", SL_NOT_FOUND, "vocab.json'"},
-    {"model.safetensors", "remove", SL_NOT_FOUND, "model.safetensors'"},
+    {"config.json", "remove", SL_NOT_FOUND, "it has no config.json"},
+    {"vocab.json", "remove", SL_NOT_FOUND, "it has no vocab.json"},
+    {"model.safetensors", "remove", SL_NOT_FOUND, "it has no model.safetensors"},
     {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is not in the manifest"},
     {"config.json", "{}", SL_CORRUPT, "'config.json': it has 2 bytes, expected "},
     {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is missing"},

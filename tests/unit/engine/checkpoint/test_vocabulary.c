@@ -69,14 +69,13 @@ static const struct {
 } bad_files[] = {
     {"wordpiece", "", SL_CORRUPT, "no lines: expected 1 to 2097152, one piece per line"},
     {"wordpiece", "[PAD]\n[UNK]\n[CLS]\na\n", SL_BAD_INPUT,
-     "none of the 4 lines is '[SEP]': expected [PAD], [UNK], [CLS] and [SEP]"},
+     "it has no line [SEP]; `sluice vocab wordpiece` makes one"},
     {"wordpiece", SPECIALS "a\n##a\na\n", SL_BAD_INPUT, "line 7, 'a', is the same as line 5"},
     {"wordpiece", SPECIALS "##a\nb\n##a\n", SL_BAD_INPUT, "line 7, '##a', is the same as line 5"},
     {"wordpiece", SPECIALS "[PAD]\n", SL_BAD_INPUT, "line 5, '[PAD]', is the same as line 1"},
     {"wordpiece", SPECIALS "a\n\nb\n", SL_BAD_INPUT, "line 6 is empty"},
     {"wordpiece", SPECIALS "a\n\n", SL_BAD_INPUT, "line 6 is empty"},
-    {"wordpiece", SPECIALS "a\nb\xFF\n", SL_BAD_INPUT,
-     "line 6: not UTF-8: byte 0xFF at byte offset 1"},
+    {"wordpiece", SPECIALS "a\nb\xFF\n", SL_BAD_INPUT, "line 6: byte 2 is 0xFF: not UTF-8"},
     {"words", "[PAD]\n[START]\nthe\n[UNK]\n", SL_BAD_INPUT, "line 3 is 'the': expected '[UNK]'"},
     {"words", "[PAD]\n[START]\n", SL_BAD_INPUT, "line 3 is '': expected '[UNK]'"},
     {"words", "[PAD]\n[START]\n[UNK]\na\na\n", SL_BAD_INPUT, "line 5, 'a', is the same as line 4"},
@@ -299,6 +298,7 @@ Test(checkpoint_vocabulary, the_other_file_is_noticed, .init = setup, .fini = te
                 "file 'vocab.json' is not in the manifest");
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(unlink(test_path(path, model, "vocab.txt")), 0);
-    EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_NOT_FOUND, "vocab.txt'");
+    EXPECT_FAIL(sl_checkpoint_open(&checkpoint, model, &err), err, SL_NOT_FOUND,
+                "it has no vocab.txt");
     sl_tokenizer_destroy(tokens);
 }

@@ -56,7 +56,7 @@ static const struct {
 } bad_files[] = {
     {"missing", NULL, SL_NOT_FOUND, "input.txt'"},
     {"empty", "", SL_BAD_INPUT, "input.txt' is empty"},
-    {"Latin-1", "caf\xE9", SL_BAD_INPUT, "input.txt': not UTF-8: byte 0xE9 at byte offset 3"},
+    {"Latin-1", "caf\xE9", SL_BAD_INPUT, "input.txt': byte 4 is 0xE9: not UTF-8"},
     {"unknown", "abz", SL_BAD_INPUT, "input.txt': 1 character is not in the vocabulary: 'z'"},
 };
 
@@ -123,10 +123,9 @@ static const struct {
 } bad_splits[] = {
     {{0.8, 0.1},
      79,
-     "the training part has 80 tokens, too few for a context of 79: expected at "
-     "least 81"},
-    {{0.8, 0.1}, 2147483647, "expected at least 2147483649"},
-    {{0.98, 0.015}, 8, "the validation part has 1 tokens: expected at least 2"},
+     "the training part, 80 % of the text, has 80 tokens, too few for a context_length of 79"},
+    {{0.8, 0.1}, 2147483647, "too few for a context_length of 2147483647"},
+    {{0.98, 0.015}, 8, "the validation part, 1.5 % of the text, is too short (tokens: 1)"},
     {{0, 0.5}, 8, "train 0 and validation 0.5"},
     {{0.8, -0.1}, 8, "train 0.8 and validation -0.1"},
     {{0.8, 0.3}, 8, "train 0.8 and validation 0.3"},

@@ -223,39 +223,36 @@ static const struct {
 } bad[] = {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
-     "input' line 1: no column 'text': expected one of: 'label', 'body', 'x'. (Are these no "
-     "names? Then choose columns by number, as in --label 1 --text 2.)"},
+     "input' line 1: no column 'text'; the line was read as column names: 'label', 'body', 'x'; if "
+     "it is data, choose columns by number: --label 1 --text 2"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
-     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more. (Are"},
+     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; if it is data"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
     {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
-    {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are 2 fields"},
+    {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are only 2"},
     {"tsv", "1", "2", "a one\n",
-     "line 1: no column 2: there is 1 field. (Fields are separated by tabs.)"},
+     "line 1: no column 2: there is only one; fields must be separated by tabs"},
     {"csv", NULL, NULL, "label;text\na;one\n",
-     "input' line 1: no column 'label': expected 'label;text', the only one. (Fields are "
-     "separated by commas.)"},
+     "input' line 1: no column 'label': there is only one, 'label;text'; fields must be separated "
+     "by commas"},
     {"csv", NULL, NULL, "label\ttext\na\tone\n",
-     "'label\ttext', the only one. (Fields are separated by commas.)"},
-    {"tsv", NULL, NULL, "label,text\na,one\n",
-     "'label,text', the only one. (Fields are separated by tabs.)"},
+     "'label\ttext'; fields must be separated by commas"},
+    {"tsv", NULL, NULL, "label,text\na,one\n", "'label,text'; fields must be separated by tabs"},
     {"tsv", NULL, NULL, "name\na\n",
-     "no column 'label': expected one of: 'name'. (Are these no names?"},
+     "no column 'label'; the line was read as column names: 'name'; if"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
-     "input' line 2: no column 'text': expected one of: 'label'."},
+     "input' line 2: no column 'text'; the object has: 'label'; choose with --label and --text"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
-     "line 1: no column 'topic': expected one of: 'label', 'text'."},
+     "line 1: no column 'topic'; the object has: 'label', 'text'"},
     {"jsonl", "1", "2", "{\"label\":\"a\",\"text\":\"x\"}",
-     "no column '1': expected one of: 'label', 'text'. (JSON Lines has column names, not "
-     "numbers.)"},
-    {"jsonl", NULL, NULL, "{}", "line 1: no column 'label': the object is empty."},
+     "no column '1': in JSON Lines columns have names, not numbers: 'label', 'text'"},
+    {"jsonl", NULL, NULL, "{}", "line 1: no column 'label'; the object has: nothing"},
     /* Columns that make no sense. */
     {"tsv", "1", "text", "",
-     "input': label column '1', text column 'text': expected all by name, or "
-     "all by number"},
+     "input': label column '1', text column 'text': give both by name, or both by number"},
     {"tsv", "1", "2,", "", "empty column name in '2,': expected one name, or several with commas"},
     {"tsv", "", "2", "", "empty column name in ''"},
     {"tsv", "1", "2,3,2", "", "column '2' is chosen twice"},
@@ -266,8 +263,8 @@ static const struct {
     {"csv", "1", "2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18", "", "more than 16 text columns in"},
     {"yaml", "1", "2", "", "invalid format 'yaml': expected tsv, csv or jsonl"},
     {NULL, "1", "2", "",
-     "input' does not say its format: name it .tsv, .csv or .jsonl (and .gz or "
-     ".xz after that), or give the format (--format)"},
+     "input' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); rename the file, or "
+     "give --format"},
     /* Labels and texts. */
     {"tsv", "1", "2", "a\tone\n\ttwo\n", "input' line 2: column '1': the label is empty"},
     {"tsv", NULL, NULL, "label\ttext\na\t\n", "line 2: column 'text': the text is empty"},
@@ -275,7 +272,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":\"\",\"text\":\"x\"}", "column 'label': the label is empty"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\\u0000\",\"text\":\"x\"}",
      "column 'label': the label contains the control character 0x00"},
-    {"csv", "1", "2", "a\tb,one\n", "0x09 (Fields with tabs between them are --format tsv.)"},
+    {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, give --format tsv"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
      "line 1: column 'label' is true or false: expected a string or a number"},
     {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label' is null: expected"},
@@ -285,15 +282,13 @@ static const struct {
      "column 'text' is a number: expected a string"},
     /* Lines. */
     {"tsv", "1", "2", "a\tone\n\nb two\n", "line 3: 1 field: expected 2 as in line 1"},
-    {"tsv", "1", "2", "a\tone\nb\tcaf\xE9\n",
-     "input' line 2: not UTF-8: byte 0xE9 at byte offset 5"},
-    {"csv", "1", "2", "a,\"one\n\xFF\"\n", "line 2: not UTF-8: byte 0xFF at byte offset 0"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\xC3\"}",
-     "line 1: not UTF-8: byte 0xC3 at byte offset 19"},
+    {"tsv", "1", "2", "a\tone\nb\tcaf\xE9\n", "input' line 2: byte 6 is 0xE9: not UTF-8"},
+    {"csv", "1", "2", "a,\"one\n\xFF\"\n", "line 2: byte 1 is 0xFF: not UTF-8"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\xC3\"}", "line 1: byte 20 is 0xC3: not UTF-8"},
     {"tsv", "1", "2",
      "\xFF\xFE"
      "a",
-     "line 1: not UTF-8: byte 0xFF at byte offset 0"},
+     "line 1: byte 1 is 0xFF: not UTF-8"},
     /* CSV's own. */
     {"csv", "1", "2", "a,one\nb,t\"wo\n",
      "input' line 2: field 2 has a stray quote at byte offset 3; a field with quotes must "
@@ -312,15 +307,15 @@ static const struct {
     {"csv", "1", "2", "a,one\rb,t\"wo\n", "line 1: field 2 has a carriage return"},
     /* JSON's own. */
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"}\n{\"label\":1,}\n",
-     "input' line 2: invalid JSON at the end of the line: "},
-    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: invalid JSON at the end of the line: "},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "line 1: invalid JSON"},
+     "input' line 2: byte 12: invalid JSON: "},
+    {"jsonl", NULL, NULL, "{\"label\":1", "line 1: invalid JSON: it ends too early"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"x\"} x", "invalid JSON"},
     {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "invalid JSON"},
     {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array: expected an object"},
     {"jsonl", NULL, NULL, "[\n{\"label\":1,\"text\":\"x\"}\n]\n",
-     "(Expected one object per line, not an array.)"},
+     "expected one object per line, not an array"},
     {"jsonl", NULL, NULL, "\"x\"", "line 1: the JSON is a string: expected an object"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}", "invalid JSON near byte offset"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\\ud800\"}", "invalid JSON"},
 };
 
 Test(records, errors_name_location_cause_and_remedy, .init = setup, .fini = teardown)
@@ -438,7 +433,8 @@ Test(records, fields_and_labels_have_bounds, .init = setup, .fini = teardown)
     EXPECT_OK(records_dump(&options, dump, &err), err);
     memcpy(label + SL_LABEL_BYTES_MAX, "y,x", sizeof "y,x");
     test_write_file(path, label);
-    EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT,
-                "line 1: column '1': label of 257 bytes: expected at most 256; is this the label "
-                "column?");
+    EXPECT_FAIL(
+        records_dump(&options, dump, &err), err, SL_BAD_INPUT,
+        "line 1: column '1': the label has 257 bytes, and at most 256 are allowed; is this the "
+        "column of the labels?");
 }

@@ -71,7 +71,7 @@ Test(utf8, invalid_utf8_is_rejected_with_its_offset)
     for (size_t i = 0; i < COUNT(bad_texts); i++) {
         struct sl_err err;
         char want[64];
-        (void)snprintf(want, sizeof want, "at byte offset %zu", bad_texts[i].at);
+        (void)snprintf(want, sizeof want, "byte %zu is", bad_texts[i].at + 1);
         EXPECT_FAIL(
             sl_tokenizer_train_default("characters", bad_texts[i].text, bad_texts[i].bytes, &err),
             err, SL_BAD_INPUT, want);

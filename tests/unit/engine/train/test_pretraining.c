@@ -257,7 +257,7 @@ Test(pretraining, fractions_that_cannot_work_are_errors)
     struct sl_train_options training = pretraining(sl_arch_find("tsa"));
     training.hyperparameters.mask_fraction = training.hyperparameters.replace_fraction = 0.6f;
     cr_expect_null(sl_trainer_create(engine, &training, &err));
-    cr_expect(strstr(err.text, "exceed 0.9"), "%s", err.text);
+    cr_expect(strstr(err.text, "at most 0.9 together"), "%s", err.text);
     training = pretraining(sl_arch_find("eam"));
     test_directory_remove(dirs.run);
     cr_expect_null(sl_trainer_create(engine, &training, &err));

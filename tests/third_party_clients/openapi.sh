@@ -11,7 +11,7 @@ set -eu
 top=$(realpath "$1")
 build=$(realpath "$2")
 folder=${3:-$build/openapi}
-here=$top/tests/compatibility
+here=$top/tests/third_party_clients
 
 . "$here/venv.sh"
 venv "$folder" openapi-spec-validator==0.9.0 openapi-python-client==0.29.1

@@ -4,14 +4,14 @@
 #     run.sh SLUICED SLUICE [FOLDER]
 #
 # Takes the two programs, by default those of `make build`, and a folder to install the clients
-# into, by default `compatibility` beside the daemon. Leaves with 77 when node, npm or the registry cannot
+# into, by default `third_party_clients` beside the daemon. Leaves with 77 when node, npm or the registry cannot
 # be had.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 SLUICED=${1:-${SLUICED:-$here/../../build/release/sluiced}}
 SLUICE_TOOL=${2:-${SLUICE_TOOL:-$here/../../build/release/sluice}}
-folder=${3:-$(dirname "$SLUICED")/compatibility}
+folder=${3:-$(dirname "$SLUICED")/third_party_clients}
 
 skip() {
     echo "SKIPPED: $1"

@@ -1,0 +1,90 @@
+/* command_init.c - `sluice init`: writes an untrained language model. */
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/json_io.h"
+#include "cli/model_path.h"
+#include "cli/train_arguments.h"
+#include "data/corpus.h"
+#include "model/model.h"
+#include "tokenizer/tokenizer_trainer.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_untrained(const struct train_arguments *a, int64_t parameters)
+{
+    json_t *o = json_pack("{s:o, s:s, s:I}", "directory", sl_json_string(a->out), "architecture",
+                          a->training.arch->name, "parameters", (json_int_t)parameters);
+    char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
+    if (a->json)
+        printf("%s\n", text ? text : "");
+    else
+        printf("%s: %s, %" PRId64 " parameters, untrained\n", a->out, a->training.arch->name,
+               parameters);
+    free(text);
+    json_decref(o);
+}
+
+static bool write_untrained(struct sl_engine *engine, const struct train_arguments *a,
+                            const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    struct sl_config config = a->training.config;
+    config.vocab = sl_tokenizer_size(tokens);
+    if (!sl_config_check(a->training.arch, &config, err))
+        return false;
+    struct sl_model *model = sl_model_create(engine, a->training.arch, &config, err);
+    if (!model)
+        return false;
+    sl_model_initialize(model, (uint64_t)a->seed);
+    char none[] = "{}";
+    struct sl_model_config model_config = {.arch = a->training.arch,
+                                           .hyper = config,
+                                           .policy = sl_policy_defaults(a->training.arch),
+                                           .tokenizer = sl_tokenizer_kind(tokens),
+                                           .training = none};
+    struct sl_checkpoint_parts parts = {.model_config = &model_config,
+                                        .tokens = tokens,
+                                        .parameters = model->state_dict,
+                                        .count = model->state_dict_count,
+                                        .bf16 = a->bf16};
+    bool ok = sl_checkpoint_write(a->out, &parts, err);
+    if (ok)
+        print_untrained(a, sl_model_parameter_count(model));
+    sl_model_close(model);
+    return ok;
+}
+
+static bool run_init(int count, char **words, struct sl_err *err)
+{
+    struct train_arguments a = {0};
+    char list[SL_ARCH_LIST];
+    if (!train_arguments_read(&a, init_rows, count, words, err))
+        return false;
+    if (!(a.training.arch->tasks & SL_COMPLETES))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "init writes language models, and %s is none; use one of: %s",
+                       a.training.arch->name, sl_arch_list(SL_COMPLETES, list));
+    if (!a.corpus || !a.out)
+        return sl_fail(err, SL_BAD_INPUT, "missing %s",
+                       a.corpus ? "--output DIR: the directory to create"
+                                : "--corpus FILE: a text whose characters become the vocabulary");
+    if (!model_path_check_output(a.out, NULL, err) || !model_path_check_new(a.out, NULL, err))
+        return false;
+    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    const struct sl_tokenizer_options how = {.kind = "characters"};
+    struct sl_tokenizer *tokens = engine ? sl_corpus_train_tokenizer(a.corpus, &how, err) : NULL;
+    bool ok = tokens && write_untrained(engine, &a, tokens, err);
+    sl_tokenizer_destroy(tokens);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct command command_init = {
+    .name = "init",
+    .operands = "ARCHITECTURE --corpus FILE --output DIR",
+    .help = "write an untrained language model, for tests",
+    .run = run_init,
+    .print_help = init_help,
+    .check_operand = train_check_architecture,
+};

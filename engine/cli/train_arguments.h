@@ -1,0 +1,32 @@
+/* train_arguments.h - the command line of `sluice train` and `sluice init`: options and help. Both
+ * begin with an architecture, on which their options depend. */
+#pragma once
+
+#include "cli/command.h"
+#include "train/trainer.h"
+
+struct train_arguments {
+    const char *corpus, *run, *out, *isa;
+    const char *truncate;
+    bool resume, overwrite, bf16, json, best;
+    int threads, seed;
+    struct sl_train_options training;
+};
+
+/* Which of the two commands. */
+extern const struct sl_option train_rows[], init_rows[];
+
+/* Reads the words after the command's name. */
+bool train_arguments_read(struct train_arguments *a, const struct sl_option *rows, int count,
+                          char **words, struct sl_err *err) SL_MUST_CHECK;
+
+/* Whether the word is an architecture; the error lists all. */
+bool train_check_architecture(const char *word, struct sl_err *err) SL_MUST_CHECK;
+
+/* Print --help. name: an architecture, or NULL. */
+void train_help(const char *name);
+void init_help(const char *name);
+
+/* Errors of the engine call a hyper-parameter by its name, as in config.json and in the HTTP API.
+ * Puts the names of options in their places: --random-crops for random_crops. */
+void train_name_options(const struct sl_arch *arch, struct sl_err *err);
