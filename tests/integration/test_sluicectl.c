@@ -80,7 +80,7 @@ Test(sluicectl, says_what_it_does_not_understand)
         {{"health", "now"}, "unexpected argument 'now'"},
         {{"complete", "a", "b"}, "unexpected argument 'b'"},
         {{"complete", "--seed"}, "--seed needs a value"},
-        {{"complete", "--stream=1", "a"}, "--stream takes no value"},
+        {{"complete", "--stream=maybe", "a"}, "expected true or false"},
         {{"complete", "--stream", "--no-stream", "a"}, "exclude each other"},
         {{"complete", "--temperature", "3", "a"}, "a number from 0 to 2"},
         {{"complete", "--max-tokens", "1e7", "a"}, "a whole number from 0 to 1000000"},
