@@ -1,5 +1,4 @@
-/* main.c - sluiced: reads options, builds the modules from the bottom up, serves, tears them
- * down. */
+/* main.c - sluiced: reads options, builds the modules, serves, tears them down. */
 #include "access/api_keys.h"
 #include "api/api_documents.h"
 #include "api/openapi.h"
@@ -195,7 +194,6 @@ static void check_default_classifier(struct daemon *daemon)
     sv_model_ref_release(ref);
 }
 
-/* What survives the daemon; nothing if the option is empty. */
 static bool open_state(struct daemon *daemon, struct sl_err *err)
 {
     struct sv_server *server = &daemon->server;

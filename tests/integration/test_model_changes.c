@@ -259,6 +259,6 @@ Test(model_changes, changes_are_in_the_audit_log_and_need_the_admin_listener)
     json_decref(root);
     http_response_release(&answer);
     answer = http_admin(&d, "GET", "/v1/audit?action=model.rollback", NULL);
-    EXPECT_SAID(answer.body.data, "nothing to roll back");
+    EXPECT_SAID(answer.body.data, "no earlier version");
     http_response_release(&answer);
 }
