@@ -490,7 +490,7 @@ int main(int count, char **arguments)
     raise_fd_limit(&daemon.options);
     log_options(&daemon.options);
     sv_options_warn_unknown_variables(NULL);
-    bool built = sv_options_check_paths(&daemon.options, &err) && build(&daemon, &err);
+    bool built = build(&daemon, &err);
     if (built)
         serve(&daemon);
     else
