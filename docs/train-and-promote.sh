@@ -117,7 +117,7 @@ wait_for "$job" 'killed by signal 9'
 wait_for "$job" 'New checkpoint saved at step 200'
 kill -KILL "$daemon"
 echo 'the daemon was killed'
-wait_for "$job" 'The server has started again'
+wait_for "$job" 'The daemon has started again'
 watch "$job" | grep -v -e '^Step ' -e checkpoint
 second=$(published "$job")
 [ "$(digest "$second")" = "$whole" ] || fail 'the bits differ from those of the uninterrupted run'

@@ -79,7 +79,10 @@ test('server metadata, with and without the slash', async () => {
   for (const path of ['/v2', '/v2/']) {
     const { name, extensions } = await answered(path);
     assert.equal(name, 'sluice');
-    assert.deepEqual(extensions, ['classification', 'statistics', 'binary_tensor_data']);
+    assert.deepEqual(extensions, [
+      'classification', 'model_repository', 'model_repository(unload_dependents)', 'statistics',
+      'binary_tensor_data',
+    ]);
   }
 });
 
