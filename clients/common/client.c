@@ -20,6 +20,7 @@ struct client {
     curl_mime *form; /* of the request, if it has a file */
     struct endpoint endpoint;
     int64_t timeout_ms;
+    const char *address_option;
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -102,6 +103,7 @@ struct client *client_create(const struct client_options *options, struct client
     if (client) {
         client->endpoint = options->endpoint;
         client->timeout_ms = options->timeout_ms;
+        client->address_option = options->address_option ? options->address_option : "--url";
     }
     if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && prepare(client))
         return client;
@@ -207,11 +209,9 @@ static bool fail_transport(const struct client *client, CURLcode code, struct cl
                                 "no response from %s within %.3g s; --timeout sets the limit",
                                 client->endpoint.url, (double)client->timeout_ms / 1000);
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        return client_error_set(
-            failure, EXIT_FAILED,
-            "cannot reach %s: %s; start sluiced, or give its address with --url, or with "
-            "--admin-url for the admin listener",
-            client->endpoint.url, why);
+        return client_error_set(failure, EXIT_FAILED,
+                                "cannot reach %s: %s; start sluiced, or give its address with %s",
+                                client->endpoint.url, why, client->address_option);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         return client_error_set(failure, EXIT_BAD_INPUT, "invalid URL '%s': %s",
                                 client->endpoint.url, why);

@@ -53,7 +53,8 @@ struct client *ctl_admin_client(const struct ctl_options *ctl, struct client_err
     const char *url =
         ctl->admin_url ? ctl->admin_url : ctl_admin_url(CTL_ADMIN_URL, CTL_SERVICE_ADMIN_URL);
     const struct client_options options = {.endpoint = endpoint_at(ctl, url),
-                                           .timeout_ms = ctl_timeout_ms(ctl)};
+                                           .timeout_ms = ctl_timeout_ms(ctl),
+                                           .address_option = "--admin-url"};
     return client_create(&options, failure);
 }
 

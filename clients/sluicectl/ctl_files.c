@@ -3,6 +3,7 @@
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +70,8 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
     const char *argument = ctl->operand_count > 1 ? ctl->operands[1] : NULL;
     bool uploads = strcmp(action->name, "upload") == 0;
     if (uploads && access(argument, R_OK) != 0)
-        return client_error_set(failure, EXIT_BAD_INPUT, "'%s' cannot be read", argument);
+        return client_error_set(failure, EXIT_BAD_INPUT, "cannot read '%s': %s", argument,
+                                strerrordesc_np(errno));
     request.argument = uploads ? NULL : argument;
     request.file = uploads ? argument : NULL;
     struct client *client = ctl_admin_client(ctl, failure);
@@ -82,7 +84,7 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
 
 const struct ctl_command ctl_files = {
     .name = "files",
-    .operand = "ACTION",
+    .operand = "[ACTION]",
     .help = "upload, list and delete files to train on",
     .example = "upload reviews.jsonl",
     .notes = "Actions:\n"

@@ -5,6 +5,7 @@
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +217,8 @@ static bool upload(struct client *client, const char *file, char id[static PRINT
         return true;
     }
     if (access(file, R_OK) != 0)
-        return client_error_set(failure, EXIT_BAD_INPUT, "'%s' cannot be read", file);
+        return client_error_set(failure, EXIT_BAD_INPUT, "cannot read '%s': %s", file,
+                                strerrordesc_np(errno));
     bool good =
         ctl_send(client, &request, &response, failure) && print_id(&response.body, id, failure);
     client_response_release(&response);
@@ -306,7 +308,7 @@ static bool run_train(const struct ctl_options *ctl, void *values, const char *o
 
 const struct ctl_command ctl_train = {
     .name = "train",
-    .operand = "FILE",
+    .operand = "FILE [NAME=VALUE...]",
     .help = "upload FILE, train a model on it in the daemon, and follow the job",
     .example = "reviews.jsonl --model encoder --name mood n_epochs=30 width=64",
     .notes =

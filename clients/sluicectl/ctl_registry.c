@@ -30,8 +30,9 @@ static bool check_operands(const struct ctl_options *ctl, int min, int max, cons
                            struct client_error *failure)
 {
     return (ctl->operand_count >= min && ctl->operand_count <= max) ||
-           client_error_set(failure, EXIT_BAD_INPUT, "%d arguments; expected %s",
-                            ctl->operand_count, usage);
+           client_error_set(
+               failure, EXIT_BAD_INPUT, "%s; usage: sluicectl %s",
+               ctl->operand_count < min ? "an argument is missing" : "too many arguments", usage);
 }
 
 /* ---- versions -------------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ static bool run_versions(const struct ctl_options *ctl, void *values, const char
     const struct client_request request = {.path = "/v1/models/{}/versions", .argument = operand};
     struct client_response response = {0};
     (void)values;
-    if (!check_operands(ctl, 1, 1, "MODEL", failure))
+    if (!check_operands(ctl, 1, 1, "versions MODEL", failure))
         return false;
     struct client *client = ctl_client(ctl, failure);
     bool good =
@@ -63,10 +64,10 @@ const struct ctl_command ctl_versions = {.name = "versions",
 /* ---- load and unload ------------------------------------------------------------------------- */
 
 /* One version if the operand names it, else the whole model. */
-static bool change_model(const struct ctl_options *ctl, const char *operand,
+static bool change_model(const struct ctl_options *ctl, const char *usage, const char *operand,
                          const char *const *paths, struct client_error *failure)
 {
-    if (!check_operands(ctl, 1, 1, "MODEL[@VERSION]", failure))
+    if (!check_operands(ctl, 1, 1, usage, failure))
         return false;
     size_t bytes = strcspn(operand, "@:");
     char *model = strndup(operand, bytes);
@@ -87,7 +88,7 @@ static bool run_load(const struct ctl_options *ctl, void *values, const char *op
     static const char *const paths[] = {"/v2/repository/models/{}/load",
                                         "/v2/repository/models/{}/versions/{}/load"};
     (void)values;
-    return change_model(ctl, operand, paths, failure);
+    return change_model(ctl, "load MODEL[@VERSION]", operand, paths, failure);
 }
 
 static bool run_unload(const struct ctl_options *ctl, void *values, const char *operand,
@@ -96,7 +97,7 @@ static bool run_unload(const struct ctl_options *ctl, void *values, const char *
     static const char *const paths[] = {"/v2/repository/models/{}/unload",
                                         "/v2/repository/models/{}/versions/{}/unload"};
     (void)values;
-    return change_model(ctl, operand, paths, failure);
+    return change_model(ctl, "unload MODEL[@VERSION]", operand, paths, failure);
 }
 
 const struct ctl_command ctl_load = {.name = "load",
@@ -166,7 +167,7 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
                                            .path = "/v1/models/{}/labels/{}",
                                            .argument = operand,
                                            .second = ctl->operands[1]};
-    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "MODEL LABEL [VERSION]", failure))
+    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "label MODEL LABEL [VERSION]", failure))
         return false;
     if (a->remove && a->weight.given)
         return client_error_set(failure, EXIT_BAD_INPUT, "--weight has no effect with --remove");
@@ -176,8 +177,8 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
 
 const struct ctl_command ctl_label = {
     .name = "label",
-    .operand = "MODEL",
-    .help = "move a label to a version: MODEL LABEL [VERSION]",
+    .operand = "MODEL LABEL [VERSION]",
+    .help = "move a label to a version",
     .example = "mood canary 7 --weight 10",
     .takes_many = true,
     .notes =
@@ -195,7 +196,7 @@ static bool run_rollback(const struct ctl_options *ctl, void *values, const char
     const struct client_request request = {
         .path = "/v1/models/{}/rollback", .argument = operand, .body = ""};
     (void)values;
-    return check_operands(ctl, 1, 1, "MODEL", failure) &&
+    return check_operands(ctl, 1, 1, "rollback MODEL", failure) &&
            send_change(ctl, &request, print_label, failure);
 }
 

@@ -61,7 +61,7 @@ static void help_all(void)
     struct sl_buffer notes = {0};
     sl_buffer_append_string(&notes, "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        sl_buffer_printf(&notes, "  sluicectl %-9s%-15s %s\n", commands[i]->name,
+        sl_buffer_printf(&notes, "  sluicectl %-9s%-21s %s\n", commands[i]->name,
                          operand_of(commands[i]), commands[i]->help);
     sl_buffer_append_string(&notes, "\nsluicectl COMMAND --help lists the options of a command.\n");
     sl_buffer_append_string(&notes, exit_codes);
@@ -104,7 +104,11 @@ static const struct {
     {"unknown_characters", "replace", "use --replace to replace unknown characters", false},
     {"missing_required_parameter", "model", "use --model NAME to choose a model", false},
     {"invalid_api_key", NULL, "give an API key with --api-key-file FILE or SLUICE_API_KEY", false},
-    {"model_not_found", NULL, "`sluicectl models` lists the loaded models", false},
+    {"model_not_found", NULL, "`sluicectl versions MODEL` lists a model's versions in the store",
+     false},
+    {"model_not_found", "model", "`sluicectl models` lists the loaded models", false},
+    {"job_not_found", NULL, "no job has this id: `sluicectl jobs` lists the jobs", true},
+    {"file_not_found", NULL, "no file has this id: `sluicectl files` lists the files", true},
     {"not_a_classifier", NULL, "the model is no classifier: use `sluicectl complete`", true},
     {"not_a_language_model", NULL, "the model is a classifier: use `sluicectl classify`", true},
 };

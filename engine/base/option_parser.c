@@ -12,14 +12,14 @@
 #include <string.h>
 
 /* Keys above all characters: only -h has a short form. */
-enum { NAME_BYTES = 48, OPTIONS_MAX = 192, ALIASES_MAX = 8, FIRST_KEY = 1000, KEY_VERSION = 999 };
+enum { OPTIONS_MAX = 192, ALIASES_MAX = 8, FIRST_KEY = 1000, KEY_VERSION = 999 };
 
 /* One option of any table. */
 struct entry {
     const struct sl_option_table *table;
-    const struct sl_option *row;   /* either this */
-    const struct sl_param *number; /* or this is set */
-    char name[NAME_BYTES];         /* as on a command line */
+    const struct sl_option *row;     /* either this */
+    const struct sl_param *number;   /* or this is set */
+    char name[SL_OPTION_NAME_BYTES]; /* as on a command line */
 };
 
 struct line {
@@ -46,8 +46,8 @@ static void spell(char *name)
 /* The Levenshtein distance of two names. */
 static int distance(const char *a, const char *b)
 {
-    int above[NAME_BYTES], row[NAME_BYTES];
-    int columns = sl_min((int)strlen(b), NAME_BYTES - 1);
+    int above[SL_OPTION_NAME_BYTES], row[SL_OPTION_NAME_BYTES];
+    int columns = sl_min((int)strlen(b), SL_OPTION_NAME_BYTES - 1);
     for (int j = 0; j <= columns; j++)
         row[j] = j;
     for (int i = 1; a[i - 1]; i++) {
@@ -168,7 +168,7 @@ static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
 bool sl_option_set_param(const struct sl_param *row, void *values, const char *text,
                          struct sl_err *err)
 {
-    char name[NAME_BYTES + 2];
+    char name[SL_OPTION_NAME_BYTES + 2];
     struct sl_param param = *row;
     (void)snprintf(name, sizeof name, "--%s", row->name);
     spell(name);
@@ -221,7 +221,8 @@ static int candidates(const struct line *line, const char *name, const struct en
 static bool fail_unknown(const struct line *line, const char *name)
 {
     const char *names[OPTIONS_MAX + 1];
-    char spelt[NAME_BYTES];
+    char spelt[SL_OPTION_NAME_BYTES];
+    (void)snprintf(line->parser->unknown, sizeof line->parser->unknown, "%s", name);
     (void)snprintf(spelt, sizeof spelt, "%s", name);
     spell(spelt);
     for (int i = 0; i < line->count; i++)
@@ -237,7 +238,7 @@ static bool fail_unknown(const struct line *line, const char *name)
 /* Explains a word that argp rejected; argp itself does not say why. */
 static bool fail_word(const struct line *line, const char *word)
 {
-    char name[NAME_BYTES];
+    char name[SL_OPTION_NAME_BYTES];
     const struct entry *found = NULL;
     if (strncmp(word, "--", 2) != 0)
         return sl_fail(line->err, SL_BAD_INPUT,
@@ -469,7 +470,7 @@ static char *write_help(struct line *line)
     const struct sl_option_parser *p = line->parser;
     const struct argp argp = {
         .options = line->options, .parser = on_key, .args_doc = p->usage, .doc = p->about};
-    char program[NAME_BYTES], *text = NULL;
+    char program[SL_OPTION_NAME_BYTES], *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream)

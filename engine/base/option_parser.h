@@ -65,6 +65,8 @@ struct sl_option_alias {
     const char *name, *option; /* as on a command line, without dashes */
 };
 
+enum { SL_OPTION_NAME_BYTES = 48 }; /* of the longest name, with its NUL */
+
 /* How one command line is read. */
 struct sl_option_parser {
     const char *program; /* "sluice train", for help */
@@ -84,6 +86,8 @@ struct sl_option_parser {
     int operand_count;
     int read; /* number of words read, with stops_at_operand */
     bool wants_help, wants_version;
+    /* After a failure: the option that no table has, without dashes, or "". */
+    char unknown[SL_OPTION_NAME_BYTES];
 };
 
 /* Reads the words after the name of the program or command. */

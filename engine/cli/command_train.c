@@ -191,7 +191,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
 
 const struct command command_train = {
     .name = "train",
-    .operands = "[ARCHITECTURE] (--corpus | --data) FILE [--run-dir DIR]",
+    .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR\n--data FILE --output DIR",
     .help = "train a language model on a text, or a classifier on labelled texts",
     .run = run_train,
     .print_help = train_help,

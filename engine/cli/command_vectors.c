@@ -28,7 +28,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_FLAG, offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
      offsetof(struct arguments, out), 0, 0},
-    {"base", "DIR", "model to write, too: the vectors, as a start for `sluice train --data`",
+    {"base", "DIR", "also write the vectors as a model, for `sluice train --data` with --init-from",
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
      "word vectors to take for --base instead of learning them; give their --width",

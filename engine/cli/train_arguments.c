@@ -24,8 +24,8 @@ const struct sl_option train_rows[] = {
     {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
-     "file of all labels, one per line; after a tab may follow the name that the model gives it "
-     "[the labels in --data]",
+     "file of all labels, one per line: LABEL, or LABEL, a tab and its name in the model [the "
+     "labels in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",
@@ -47,7 +47,7 @@ const struct sl_option train_rows[] = {
      SL_OPTION_STRING, offsetof(struct train_arguments, out), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
-    {"resume", NULL, "continue the run in --run-dir; may replace a model in --output",
+    {"resume", NULL, "continue the run in --run-dir; a model that --output has already is replaced",
      SL_OPTION_FLAG, offsetof(struct train_arguments, resume), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct train_arguments, bf16), 0, 0},
@@ -129,9 +129,11 @@ static bool is_tiny(const struct sl_arch *arch)
 }
 
 /* Only the tasks that the architecture supports. */
-static void print_examples(const struct sl_arch *arch)
+static void print_examples(const struct sl_arch *arch, bool automatic)
 {
     printf("\nExamples:\n");
+    if (automatic)
+        printf("  sluice train --data reviews.tsv --label 1 --text 2 --output models/reviews/1\n");
     if (arch->tasks & SL_COMPLETES)
         printf("  sluice train %s --corpus my.txt --run-dir runs/mine --output models/mine/1\n",
                arch->name);
@@ -154,7 +156,7 @@ void train_help(const char *name)
         print_architectures("train", SL_COMPLETES | SL_CLASSIFIES);
         train_automatic_help();
     }
-    print_examples(sl_arch_find(name ? name : "tsa"));
+    print_examples(sl_arch_find(name ? name : "tsa"), !name);
 }
 
 void init_help(const char *name)
@@ -192,27 +194,48 @@ bool train_check_architecture(const char *word, struct sl_err *err)
     (void)sl_arch_list(SL_COMPLETES | SL_CLASSIFIES, list);
     if (!word)
         return sl_fail(err, SL_BAD_INPUT, "missing architecture; choose one of: %s", list);
+    if (word[0] == '-')
+        return sl_fail(err, SL_BAD_INPUT, "missing architecture before %s; choose one of: %s", word,
+                       list);
     return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s'; choose one of: %s", word, list);
 }
 
-/* Says of an unknown option whose it is: an architecture has options that others do not have. */
-static bool fail_foreign(const struct sl_arch *arch, struct sl_err *err)
+static void parameter_name(const char *option, char name[static SL_OPTION_NAME_BYTES])
 {
-    static const char unknown[] = "unknown option --";
-    char name[64], owners[SL_ARCH_LIST] = "";
-    const char *given = err->text + sizeof unknown - 1;
-    if (strncmp(err->text, unknown, sizeof unknown - 1) != 0)
-        return false;
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "; "), given);
+    (void)snprintf(name, SL_OPTION_NAME_BYTES, "%s", option);
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : *c;
+}
+
+/* The architectures that have an option. */
+static const char *owners_of(const char *option, char owners[SL_ARCH_LIST])
+{
+    char name[SL_OPTION_NAME_BYTES];
+    owners[0] = '\0';
+    parameter_name(option, name);
     for (int i = 0; sl_arch_at(i); i++)
         if (sl_param_find(sl_arch_at(i)->hypers, name))
-            sl_list_add(owners, sizeof owners, sl_arch_at(i)->name);
-    for (char *c = name; *c; c++)
-        *c = *c == '_' ? '-' : *c;
-    return owners[0] && sl_fail(err, SL_BAD_INPUT, "--%s is an option of %s, not of %s", name,
-                                owners, arch->name);
+            sl_list_add(owners, SL_ARCH_LIST, sl_arch_at(i)->name);
+    return owners;
+}
+
+/* Says of an unknown option whose it is: an architecture has options that others do not have. */
+static bool fail_foreign(const char *option, const struct sl_arch *arch, struct sl_err *err)
+{
+    char owners[SL_ARCH_LIST];
+    return owners_of(option, owners)[0] &&
+           sl_fail(err, SL_BAD_INPUT, "--%s is an option of %s, not of %s", option, owners,
+                   arch->name);
+}
+
+bool train_has_option(const char *option)
+{
+    char name[SL_OPTION_NAME_BYTES], owners[SL_ARCH_LIST];
+    parameter_name(option, name);
+    bool found = sl_param_find(sl_hyperparameter_rows, name) || owners_of(option, owners)[0];
+    for (const struct sl_option *row = train_rows; row->name && !found; row++)
+        found = strcmp(row->name, option) == 0;
+    return found;
 }
 
 static bool read_options(struct train_arguments *a, const struct sl_option *rows, int count,
@@ -223,7 +246,7 @@ static bool read_options(struct train_arguments *a, const struct sl_option *rows
     parser.tables[1].values = &a->training.hyperparameters;
     parser.tables[2].values = &a->training.config;
     return sl_options_parse(&parser, count - 1, words + 1, err) ||
-           fail_foreign(sl_arch_find(words[0]), err);
+           (parser.unknown[0] && fail_foreign(parser.unknown, sl_arch_find(words[0]), err));
 }
 
 bool train_arguments_read(struct train_arguments *a, const struct sl_option *rows, int count,

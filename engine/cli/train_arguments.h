@@ -20,6 +20,9 @@ extern const struct sl_option train_rows[], init_rows[];
 bool train_arguments_read(struct train_arguments *a, const struct sl_option *rows, int count,
                           char **words, struct sl_err *err) SL_MUST_CHECK;
 
+/* Whether `sluice train` has an option, given without dashes, with any of the architectures. */
+bool train_has_option(const char *option);
+
 /* Whether the word is an architecture; the error lists all. */
 bool train_check_architecture(const char *word, struct sl_err *err) SL_MUST_CHECK;
 

@@ -1,11 +1,13 @@
 /* train_automatic.c - see train_automatic.h. */
 #include "cli/train_automatic.h"
 
+#include "base/comma_list.h"
 #include "base/option_parser.h"
 #include "checkpoint/manifest.h"
 #include "cli/automatic_report.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "cli/train_arguments.h"
 #include "train/data_options.h"
 
 #include <stdio.h>
@@ -47,9 +49,11 @@ bool train_is_automatic(int count, char **words)
 
 void train_automatic_help(void)
 {
-    printf("\nWithout an architecture, a linear model is trained, whose recipe is chosen by\n"
-           "cross-validation:\n"
-           "  sluice train --data reviews.tsv --label 1 --text 2 --output models/reviews/1\n");
+    printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
+           "recipe. Then only these options may be given:\n ");
+    for (const struct sl_option *row = rows; row->name; row++)
+        printf(" --%s", row->name);
+    printf("\n");
 }
 
 /* ---- the base -------------------------------------------------------------------------------- */
@@ -126,12 +130,27 @@ static bool train(struct sl_engine *engine, const struct arguments *a, struct sl
     return ok;
 }
 
+/* Lists the options that need none. */
+static bool fail_needs_architecture(const char *option, struct sl_err *err)
+{
+    char list[256] = "";
+    for (const struct sl_option *row = rows; row->name; row++)
+        (void)sl_list_add(list, sizeof list, row->name);
+    return sl_fail(
+        err, SL_BAD_INPUT,
+        "--%s needs an architecture, as in `sluice train tsa --%s ...`; without one there "
+        "are: %s",
+        option, option, list);
+}
+
 bool train_automatic(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
     struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}}};
     if (!sl_options_parse(&parser, count, words, err))
-        return sl_wrap(err, "without an architecture");
+        return parser.unknown[0] && train_has_option(parser.unknown)
+                   ? fail_needs_architecture(parser.unknown, err)
+                   : false;
     if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, err);

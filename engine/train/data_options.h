@@ -43,6 +43,6 @@
          8,                                                                                        \
          SL_VOCAB_MAX},                                                                            \
     {                                                                                              \
-        "cased", NULL, "keep case and accents [lower-case and strip accents]", SL_OPTION_FLAG,     \
-            place(cased), 0, 0                                                                     \
+        "cased", NULL, "words and wordpiece: keep case and accents [lower-case, strip accents]",   \
+            SL_OPTION_FLAG, place(cased), 0, 0                                                     \
     }

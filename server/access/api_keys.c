@@ -96,7 +96,7 @@ static struct table *read_file(const char *path, struct sl_err *err)
         (void)fclose(stream);
     if (good)
         return table;
-    (void)sl_wrap(err, "API keys '%s'", path);
+    (void)sl_wrap(err, "api_keys_file '%s'", path);
     free(table);
     return NULL;
 }

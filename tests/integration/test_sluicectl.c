@@ -701,7 +701,7 @@ Test(sluicectl, reports_changes_that_are_rejected)
     EXPECT_SAID(r->err, "has a label");
     r = CTL(&t, "label", "tiny");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "expected MODEL LABEL [VERSION]");
+    EXPECT_SAID(r->err, "an argument is missing; usage: sluicectl label MODEL LABEL [VERSION]");
     r = CTL(&t, "label", "tiny", "blue", "x");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "invalid version 'x'");
@@ -709,6 +709,6 @@ Test(sluicectl, reports_changes_that_are_rejected)
     EXPECT_EXIT(r, 2);
     r = CTL(&t, "load");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "expected MODEL[@VERSION]");
+    EXPECT_SAID(r->err, "an argument is missing; usage: sluicectl load MODEL[@VERSION]");
     daemon_stop(&t.daemon);
 }

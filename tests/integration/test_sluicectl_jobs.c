@@ -81,13 +81,13 @@ Test(sluicectl_jobs, files)
     CTL(0, "files", "delete", id);
     expect_member("id", id);
     CTL(2, "files", "show", id);
-    EXPECT_SAID(result.err, "file_not_found");
+    EXPECT_SAID(result.err, "no file has this id: `sluicectl files` lists the files");
     cr_assert_str_eq(result.out, "");
     CTL(2, "files", "delete", id);
     CTL(2, "files", "upload");
     EXPECT_SAID(result.err, "files upload takes FILE");
     CTL(2, "files", "upload", "/nonexistent");
-    EXPECT_SAID(result.err, "'/nonexistent' cannot be read");
+    EXPECT_SAID(result.err, "cannot read '/nonexistent': No such file");
     CTL(2, "files", "rename", id);
     EXPECT_SAID(result.err, "unknown action 'rename'");
 }
@@ -125,7 +125,7 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     CTL(2, "train", reviews, "--model", "encoder", "colour=red");
     EXPECT_SAID(result.err, "colour");
     CTL(2, "train", "file-0", "--model", "encoder");
-    EXPECT_SAID(result.err, "file_not_found");
+    EXPECT_SAID(result.err, "no file has this id: `sluicectl files` lists the files");
     CTL(2, "train", reviews);
     EXPECT_SAID(result.err, "missing --model");
     CTL(2, "train", "--model", "encoder");
@@ -133,7 +133,7 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     CTL(2, "train", reviews, "--model", "encoder", "width");
     EXPECT_SAID(result.err, "invalid hyper-parameter 'width': expected NAME=VALUE");
     CTL(2, "train", "/nonexistent", "--model", "encoder");
-    EXPECT_SAID(result.err, "'/nonexistent' cannot be read");
+    EXPECT_SAID(result.err, "cannot read '/nonexistent': No such file");
 }
 
 Test(sluicectl_jobs, a_job_is_paused_resumed_and_cancelled)
@@ -181,7 +181,7 @@ Test(sluicectl_jobs, ids_are_checked)
         CTL(2, commands[i]);
         EXPECT_SAID(result.err, "missing ID; `sluicectl jobs` lists the jobs");
         CTL(2, commands[i], "ftjob-0");
-        EXPECT_SAID(result.err, "(404 job_not_found");
+        EXPECT_SAID(result.err, "no job has this id: `sluicectl jobs` lists the jobs");
         cr_assert_str_eq(result.out, "");
         CTL(1, commands[i], "ftjob-0", "--admin-url", "http://127.0.0.1:1");
     }
