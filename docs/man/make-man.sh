@@ -11,6 +11,7 @@ export ARGP_HELP_FMT=rmargin=1000 # lines are filled by man, not by argp
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$out"
+rm -f "$out"/*.[18]
 
 # The date of the release, not of the build, so that two builds give the same pages.
 date=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(stat -c %Y "$here/../../CHANGELOG.md")}" +%Y-%m-%d)
@@ -38,7 +39,7 @@ END
 
 # commands PROGRAM: name, then one line, of each command that --help lists
 commands() {
-    "$bin/$1" --help | sed -n "s/^  $1 \([a-z-]*\) \{1,\}\(\[[^ ]*\]\|[A-Z][A-Z-]*\)\{0,1\} *\([a-z].*\)/\1 \3/p"
+    "$bin/$1" --help | sed -n "s/^  $1 \([a-z-]*\) *[^a-z]*\([a-z].*\)/\1 \2/p" # operands have no small letters
 }
 
 page sluiced 8 'serve and train small text models over HTTP' sluiced
