@@ -147,7 +147,7 @@ static void load_candidate(long version)
 static void add_five(void)
 {
     for (int i = 5; i <= 9; i++) {
-        char name[16];
+        char name[24];
         (void)snprintf(name, sizeof name, "mood/%d", i);
         tiny_store_copy(fixture.store, "mood/4", name);
     }
