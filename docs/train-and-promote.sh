@@ -7,7 +7,7 @@
 # BUILD is build/release by default. The script starts a daemon of its own, with a store and a state directory in a
 # temporary folder, and takes half a minute.
 #
-# Whoever starts the daemon holds its listening socket, as systemd does with sluiced.socket. So clients that connect while
+# A supervisor holds the listening socket, as systemd does with sluiced.socket. So clients that connect while
 # no daemon runs wait for the next one. A request that the daemon was answering when it was killed is lost: the client
 # sends it again (curl --retry).
 set -eu
