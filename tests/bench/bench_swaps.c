@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "bench/load.h"
 #include "bench/served_daemon.h"
+#include "support/slope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,20 +86,6 @@ static void run_block(struct bench *b, int swaps)
     bench_sleep(took);
     b->seconds[1] += took;
     b->seconds[0] += took;
-}
-
-/* The slope of a line through these, per swap. */
-static double slope_of(const double *kib, int count)
-{
-    double mean = 0, products = 0, squares = 0;
-    for (int i = 0; i < count; i++)
-        mean += kib[i] / count;
-    for (int i = 0; i < count; i++) {
-        double place = i - 0.5 * (count - 1);
-        products += place * (kib[i] - mean);
-        squares += place * place;
-    }
-    return squares > 0 ? products / squares : 0;
 }
 
 static void print_results(const struct bench *b)

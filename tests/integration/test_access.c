@@ -6,6 +6,7 @@
 #include "support/http_client.h"
 #include "support/program.h"
 #include "support/raw_socket.h"
+#include "support/route_path.h"
 #include "support/test.h"
 
 #include <signal.h>
@@ -166,21 +167,6 @@ static void start(struct setup *s)
 
 enum transport { INFERENCE, ADMIN_TCP, ADMIN_UNIX, TRANSPORTS };
 
-/* The route's path, with a name in the place of each {}. */
-static const char *path_of(const struct sv_route *route, char path[static SV_PATH_MAX])
-{
-    char *to = path;
-    for (const char *c = route->path; *c; c += *c == '}' ? 1 : 0) {
-        if (*c == '{') {
-            to = stpcpy(to, "none");
-            c += strcspn(c, "}");
-        } else
-            *to++ = *c++;
-    }
-    *to = '\0';
-    return path;
-}
-
 static struct http_response send_to(const struct setup *s, enum transport transport,
                                     const char *header, const char *method, const char *path)
 {
@@ -200,7 +186,7 @@ static struct http_response send_with(const struct setup *s, enum transport tran
                                       const char *header, const struct sv_route *route)
 {
     char path[SV_PATH_MAX];
-    return send_to(s, transport, header, route->method, path_of(route, path));
+    return send_to(s, transport, header, route->method, route_path(route, path));
 }
 
 static const char *header_of(const struct setup *s, enum kind kind, char line[static 128])
@@ -307,7 +293,7 @@ Test(access, what_is_not_in_the_table_is_nobodys)
     char path[SV_PATH_MAX], other[SV_PATH_MAX + 16];
     start(&s);
     for (int i = 0; i < sv_routes.count; i++) {
-        (void)path_of(&sv_routes.routes[i], path);
+        (void)route_path(&sv_routes.routes[i], path);
         const char *method = methods[(size_t)i % COUNT(methods)];
         if (!is_in_table(method, path))
             expect_no_route(&s, method, path, 405);

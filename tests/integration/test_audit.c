@@ -5,6 +5,7 @@
 #include "support/job_client.h"
 #include "support/json_query.h"
 #include "support/program.h"
+#include "support/route_path.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 
@@ -93,27 +94,13 @@ static const char *id_of(struct http_response *response, char id[static 128])
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static const char *fill(const struct sv_route *route, char path[static SV_PATH_MAX])
-{
-    char *to = path;
-    for (const char *c = route->path; *c; c += *c == '}' ? 1 : 0) {
-        if (*c == '{') {
-            to = stpcpy(to, "none");
-            c += strcspn(c, "}");
-        } else
-            *to++ = *c++;
-    }
-    *to = '\0';
-    return path;
-}
-
 static void fail_once(const struct sv_route *route, const char *key, const char *actor)
 {
     char path[SV_PATH_MAX], id[128], line[256];
     (void)snprintf(line, sizeof line, "Authorization: Bearer %s", key ? key : "");
     struct curl_slist *headers = key ? curl_slist_append(NULL, line) : NULL;
     struct http_response response =
-        http_request_with(&d, route->method, fill(route, path), "{}", headers);
+        http_request_with(&d, route->method, route_path(route, path), "{}", headers);
     cr_assert_geq(response.status, 400, "%s %s", route->method, route->path);
     expect_entry(id_of(&response, id), sv_router_action(&sv_routes, route), actor,
                  "127.0.0.1:", true);

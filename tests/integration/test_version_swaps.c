@@ -6,6 +6,7 @@
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
+#include "support/slope.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 
@@ -250,20 +251,6 @@ static double resident_kib(void)
     const char *line = strstr(text, "VmRSS:");
     cr_assert(line);
     return strtod(line + strlen("VmRSS:"), NULL);
-}
-
-/* The slope of a line through these, in KiB per swap. */
-static double slope_of(const double *kib, int count)
-{
-    double mean = 0, products = 0, squares = 0;
-    for (int i = 0; i < count; i++)
-        mean += kib[i] / count;
-    for (int i = 0; i < count; i++) {
-        double place = i - 0.5 * (count - 1);
-        products += place * (kib[i] - mean);
-        squares += place * place;
-    }
-    return products / squares;
 }
 
 /* ---- the test -------------------------------------------------------------------------------- */
