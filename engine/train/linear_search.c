@@ -213,7 +213,7 @@ static double accuracy_of(const struct search *s)
     return (double)right / count;
 }
 
-/* Half of the loss counts as accuracy does: it is less noisy where texts are few. */
+/* A tenth of the loss counts, too: it is less noisy than the accuracy where texts are few. */
 static double merit(const struct sl_linear_trial *trial)
 {
     return trial->accuracy - 0.1 * trial->loss;
