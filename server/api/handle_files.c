@@ -115,11 +115,21 @@ static bool begin_upload(struct sv_request *request, const char *content_type,
     return sv_form_begin(&u->form, content_type, &reader, error);
 }
 
+/* Before the answer is sent: who reads it may count on the room, and upload again at once. */
+static void end_file(struct upload *u)
+{
+    sv_upload_destroy(u->file);
+    u->file = NULL;
+}
+
 static bool receive_upload(struct sv_request *request, const char *bytes, size_t count,
                            struct sv_error *error)
 {
     struct upload *u = request->state;
-    return sv_form_feed(&u->form, bytes, count, error);
+    if (sv_form_feed(&u->form, bytes, count, error))
+        return true;
+    end_file(u);
+    return false;
 }
 
 /* A file, and the form around it. */
@@ -155,6 +165,7 @@ static void finish_upload(void *context)
     struct sv_request *request = u->request;
     if (sv_upload_finish(u->file, u->filename, u->purpose, &u->object, &u->error))
         sv_audit(request, u->filename, u->object.data);
+    end_file(u);
     atomic_store(&u->finished, true);
     sv_request_wake(request);
     sv_request_release(request);
@@ -164,8 +175,10 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
 {
     struct sv_error error = {0};
     struct upload *u = request->state;
-    if (!check_form(u, &error))
+    if (!check_form(u, &error)) {
+        end_file(u);
         return sv_request_fail(request, &error);
+    }
     (void)sv_request_acquire(request); /* the disk thread's */
     if (sv_disk_thread_submit(request->server->disk_thread, finish_upload, u))
         return SV_PENDING;
