@@ -1,6 +1,7 @@
 /* bench_connection.c - one connection of the load generator. */
 #include "bench/bench_connection.h"
 #include "base/clock.h"
+#include "common/transport_error.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -164,8 +165,21 @@ bool bench_connection_begin(struct bench_connection *s, int64_t number)
     return true;
 }
 
+/* Only the first failure is reported; and to explain one may take a second. */
+static void explain_transport(struct bench_connection *s, int code,
+                              const struct bench_result *result)
+{
+    struct client_error failure = {0};
+    const struct transport_end end = {
+        .curl = s->easy, .code = code, .detail = s->curl_error, .timeout_ms = s->plan->timeout_ms};
+    if (result->failure[0])
+        return;
+    (void)transport_error_set(&s->plan->endpoint, &end, &failure);
+    (void)snprintf(s->failure, sizeof s->failure, "%s", failure.err.text);
+}
+
 /* Writes to `failure` why the request failed; false when it did not. */
-static bool has_failed(struct bench_connection *s, int code)
+static bool has_failed(struct bench_connection *s, int code, const struct bench_result *result)
 {
     char *to = s->failure;
 
@@ -174,15 +188,14 @@ static bool has_failed(struct bench_connection *s, int code)
     if (to[0])
         return true;
     if (code != CURLE_OK)
-        (void)snprintf(to, ROOM, "%s",
-                       s->curl_error[0] ? s->curl_error : curl_easy_strerror((CURLcode)code));
+        explain_transport(s, code, result);
     else if (s->status != 200)
         (void)snprintf(to, ROOM, "%s", s->response.bytes ? s->response.data : "empty response");
     else if (s->plan->stream && !s->ended)
         (void)snprintf(to, ROOM, "the stream ended early");
     else if (!s->usage.known)
         (void)snprintf(to, ROOM, "the response reports no token counts");
-    return to[0] != '\0';
+    return code != CURLE_OK || to[0] != '\0';
 }
 
 static void add_times(const struct bench_connection *s, int64_t now, struct bench_result *result)
@@ -202,7 +215,7 @@ void bench_connection_finish(struct bench_connection *s, int code, struct bench_
     int64_t now = sl_now_ns();
     if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->response.data)
         s->usage = read_usage(s->response.data, s->response.bytes);
-    bool failed = has_failed(s, code);
+    bool failed = has_failed(s, code, result);
     if (failed && result->failure[0] == '\0') {
         memcpy(result->failure, s->failure, sizeof result->failure);
         result->failure_status = s->status;

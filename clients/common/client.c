@@ -1,6 +1,7 @@
 /* client.c - one request to the daemon at a time: libcurl with a deadline and retries. */
 #include "common/client.h"
 #include "base/clock.h"
+#include "common/transport_error.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@ enum {
     ATTEMPTS_MAX = 5,
     RETRY_DELAY_MS = 100, /* when the daemon does not say; doubled for each attempt */
     RETRY_DELAY_MS_MAX = 60000,
+    CONNECT_MS = 10000,
     GRACE_MS = 1000 /* for the daemon, which knows the deadline too, to report it itself */
 };
 
@@ -20,7 +22,6 @@ struct client {
     curl_mime *form; /* of the request, if it has a file */
     struct endpoint endpoint;
     int64_t timeout_ms;
-    const char *address_option;
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -87,23 +88,18 @@ static bool prepare(struct client *client)
     CURL *easy = client->easy;
     return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->curl_error) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, read_body) == CURLE_OK;
 }
 
 struct client *client_create(const struct client_options *options, struct client_error *failure)
 {
-    size_t length = strlen(options->endpoint.url);
-    if (length == 0 || length >= ENDPOINT_URL_MAX / 2) {
-        (void)client_error_set(failure, EXIT_BAD_INPUT,
-                               "invalid URL of %zu bytes: expected 1 to %d", length,
-                               ENDPOINT_URL_MAX / 2);
+    if (!endpoint_check(&options->endpoint, failure))
         return NULL;
-    }
     struct client *client = calloc(1, sizeof *client);
     if (client) {
         client->endpoint = options->endpoint;
         client->timeout_ms = options->timeout_ms;
-        client->address_option = options->address_option ? options->address_option : "--url";
     }
     if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && prepare(client))
         return client;
@@ -201,24 +197,6 @@ static const char *header(const struct client *client, const char *name)
     return found->value;
 }
 
-static bool fail_transport(const struct client *client, CURLcode code, struct client_error *failure)
-{
-    const char *why = client->curl_error[0] ? client->curl_error : curl_easy_strerror(code);
-    if (code == CURLE_OPERATION_TIMEDOUT)
-        return client_error_set(failure, EXIT_FAILED,
-                                "no response from %s within %.3g s; --timeout sets the limit",
-                                client->endpoint.url, (double)client->timeout_ms / 1000);
-    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        return client_error_set(failure, EXIT_FAILED,
-                                "cannot reach %s: %s; start sluiced, or give its address with %s",
-                                client->endpoint.url, why, client->address_option);
-    if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
-        return client_error_set(failure, EXIT_BAD_INPUT, "invalid URL '%s': %s",
-                                client->endpoint.url, why);
-    return client_error_set(failure, EXIT_FAILED, "the response from %s was cut short: %s",
-                            client->endpoint.url, why);
-}
-
 static bool send_once(struct client *client, const struct client_request *request, int64_t left_ms,
                       struct client_response *response, struct client_error *failure)
 {
@@ -235,7 +213,12 @@ static bool send_once(struct client *client, const struct client_request *reques
     (void)snprintf(response->code, sizeof response->code, "%s", header(client, "x-sluice-error"));
     if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && transfer.stopped))
         return true;
-    return fail_transport(client, code, failure);
+    return transport_error_set(&client->endpoint,
+                               &(struct transport_end){.curl = client->easy,
+                                                       .code = (int)code,
+                                                       .detail = client->curl_error,
+                                                       .timeout_ms = client->timeout_ms},
+                               failure);
 }
 
 /* The delay that the response asks for; without one, exponential backoff. */

@@ -13,9 +13,8 @@
 struct client;
 
 struct client_options {
-    struct endpoint endpoint;   /* its strings must outlive the client */
-    int64_t timeout_ms;         /* until the end of the response, retries included */
-    const char *address_option; /* that sets the address, for errors; NULL: --url */
+    struct endpoint endpoint; /* its strings must outlive the client */
+    int64_t timeout_ms;       /* until the end of the response, retries included */
 };
 
 struct client_request {

@@ -1,7 +1,8 @@
 /* ctl_bench.c - `sluicectl bench`: load-tests a running daemon. */
 #include "bench/bench.h"
 #include "bench/bench_classify_requests.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 #include "sluicectl/response_error.h"
 

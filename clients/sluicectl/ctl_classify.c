@@ -1,5 +1,6 @@
 /* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 #include "sluicectl/response_error.h"
 

@@ -1,17 +1,11 @@
-/* ctl_command.h - the commands of sluicectl, and what they share. */
+/* ctl_command.h - the commands of sluicectl: their options and operands. */
 #pragma once
 
 #include "base/api_key.h"
 #include "base/option_parser.h"
-#include "common/client.h"
-
-struct print_info;
+#include "common/client_error.h"
 
 enum { CTL_OPERANDS_MAX = 256 };
-
-/* Where the admin listener of `make run` is, and that of the systemd service. */
-#define CTL_ADMIN_URL         "http://127.0.0.1:8081"
-#define CTL_SERVICE_ADMIN_URL "unix:/run/sluiced-admin.sock"
 
 /* The options of every command. */
 struct ctl_options {
@@ -46,24 +40,6 @@ extern const struct ctl_command ctl_complete, ctl_classify, ctl_models, ctl_vers
 
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl_options *ctl);
-int64_t ctl_timeout_ms(const struct ctl_options *ctl);
-/* The first of these two URLs, or the second, a socket, if it exists and nobody accepts connections
- * at the first. */
-const char *ctl_admin_url(const char *own, const char *service);
-struct client *ctl_client(const struct ctl_options *ctl, struct client_error *failure)
-    SL_MUST_CHECK;
-/* The same for requests that change what is served, and for training. */
-struct client *ctl_admin_client(const struct ctl_options *ctl, struct client_error *failure)
-    SL_MUST_CHECK;
-struct endpoint ctl_endpoint(const struct ctl_options *ctl);
-/* Reads the API key from the option's file, or takes the one of the environment. */
-bool ctl_read_key(struct ctl_options *ctl, struct client_error *failure) SL_MUST_CHECK;
-/* As client_send, but fails on a status other than 200, with the daemon's message. */
-bool ctl_send(struct client *client, const struct client_request *request,
-              struct client_response *response, struct client_error *failure) SL_MUST_CHECK;
-/* The name of the model to use: `name`, or the only language model loaded. To be freed. */
-char *ctl_model(struct client *client, const char *name, struct client_error *failure)
-    SL_MUST_CHECK;
-/* The classifier to use: `name`, or the daemon's default. Release it with print_info_release. */
-bool ctl_classifier(struct client *client, const char *name, struct print_info *info,
-                    struct client_error *failure) SL_MUST_CHECK;
+/* Checks how many operands there are. `usage`: the command and its operands. */
+bool ctl_check_operands(const struct ctl_options *ctl, int min, int max, const char *usage,
+                        struct client_error *failure) SL_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* ctl_complete.c - `sluicectl complete`: continues a text. */
 #include "common/sse_parser.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* ctl_files.c - sluicectl files: uploads, lists, shows, downloads and deletes. */
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 

@@ -1,7 +1,7 @@
 /* ctl_jobs.c - training jobs: train, jobs, job, events, cancel, pause, resume. */
 #include "base/json_writer.h"
 #include "common/sse_parser.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 

@@ -1,5 +1,5 @@
 /* ctl_models_and_health.c - the commands that report on the daemon: models, health, metrics. */
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "sluicectl/print.h"
 #include "sluicectl/response_error.h"
 

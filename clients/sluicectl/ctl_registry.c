@@ -1,7 +1,7 @@
 /* ctl_registry.c - the commands that change which versions of models are served: versions, load,
  * unload, label, rollback. */
 #include "base/json_writer.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "sluicectl/print.h"
 
 #include <stdio.h>
@@ -26,15 +26,6 @@ static bool send_change(const struct ctl_options *ctl, const struct client_reque
     return good;
 }
 
-static bool check_operands(const struct ctl_options *ctl, int min, int max, const char *usage,
-                           struct client_error *failure)
-{
-    return (ctl->operand_count >= min && ctl->operand_count <= max) ||
-           client_error_set(
-               failure, EXIT_BAD_INPUT, "%s; usage: sluicectl %s",
-               ctl->operand_count < min ? "an argument is missing" : "too many arguments", usage);
-}
-
 /* ---- versions -------------------------------------------------------------------------------- */
 
 static bool run_versions(const struct ctl_options *ctl, void *values, const char *operand,
@@ -43,7 +34,7 @@ static bool run_versions(const struct ctl_options *ctl, void *values, const char
     const struct client_request request = {.path = "/v1/models/{}/versions", .argument = operand};
     struct client_response response = {0};
     (void)values;
-    if (!check_operands(ctl, 1, 1, "versions MODEL", failure))
+    if (!ctl_check_operands(ctl, 1, 1, "versions MODEL", failure))
         return false;
     struct client *client = ctl_client(ctl, failure);
     bool good =
@@ -67,7 +58,7 @@ const struct ctl_command ctl_versions = {.name = "versions",
 static bool change_model(const struct ctl_options *ctl, const char *usage, const char *operand,
                          const char *const *paths, struct client_error *failure)
 {
-    if (!check_operands(ctl, 1, 1, usage, failure))
+    if (!ctl_check_operands(ctl, 1, 1, usage, failure))
         return false;
     size_t bytes = strcspn(operand, "@:");
     char *model = strndup(operand, bytes);
@@ -167,7 +158,7 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
                                            .path = "/v1/models/{}/labels/{}",
                                            .argument = operand,
                                            .second = ctl->operands[1]};
-    if (!check_operands(ctl, 2, a->remove ? 2 : 3, "label MODEL LABEL [VERSION]", failure))
+    if (!ctl_check_operands(ctl, 2, a->remove ? 2 : 3, "label MODEL LABEL [VERSION]", failure))
         return false;
     if (a->remove && a->weight.given)
         return client_error_set(failure, EXIT_BAD_INPUT, "--weight has no effect with --remove");
@@ -196,7 +187,7 @@ static bool run_rollback(const struct ctl_options *ctl, void *values, const char
     const struct client_request request = {
         .path = "/v1/models/{}/rollback", .argument = operand, .body = ""};
     (void)values;
-    return check_operands(ctl, 1, 1, "rollback MODEL", failure) &&
+    return ctl_check_operands(ctl, 1, 1, "rollback MODEL", failure) &&
            send_change(ctl, &request, print_label, failure);
 }
 

@@ -1,6 +1,6 @@
 /* ctl_top.c - `sluicectl top`: what the daemon does, refreshed in place. */
 #include "base/clock.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "top/top_screen.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* sluicectl.c - the command-line client of the daemon's HTTP API. */
 #include "base/buffer.h"
 #include "base/comma_list.h"
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,9 @@ static const struct sl_option common[] = {
      "address of the daemon: http://, https:// or unix:PATH [SLUICE_URL, or http://127.0.0.1:8080]",
      SL_OPTION_STRING, offsetof(struct ctl_options, url), 0, 0},
     {"admin-url", "URL",
-     "address of its admin listener [SLUICE_ADMIN_URL, or " CTL_ADMIN_URL
-     ", or " CTL_SERVICE_ADMIN_URL " if nothing listens there]",
+     "address of its admin listener [SLUICE_ADMIN_URL, or the first of these where a daemon "
+     "listens: unix:" CTL_ADMIN_SOCKET " in the working directory, if it belongs to you or to "
+     "root; " CTL_ADMIN_URL "; " CTL_SERVICE_ADMIN_URL "]",
      SL_OPTION_STRING, offsetof(struct ctl_options, admin_url), 0, 0},
     {"api-key-file", "FILE", "file whose first line is the API key [the key in SLUICE_API_KEY]",
      SL_OPTION_STRING, offsetof(struct ctl_options, api_key_file), 0, 0},

@@ -96,14 +96,6 @@ Test(sluicectl, says_what_it_does_not_understand)
     }
 }
 
-Test(sluicectl, reports_a_refused_connection)
-{
-    const struct program_result *r = run(ARGS("--url", "http://127.0.0.1:1", "models"));
-    EXPECT_EXIT(r, 1);
-    EXPECT_SAID(r->err, "cannot reach http://127.0.0.1:1");
-    EXPECT_SAID(r->err, "start sluiced, or give its address with --url");
-}
-
 Test(sluicectl, takes_the_url_from_the_environment)
 {
     cr_assert_eq(setenv("SLUICE_URL", "http://127.0.0.1:2/", 1), 0);
@@ -522,6 +514,17 @@ Test(sluicectl, asks_the_only_model_that_completes)
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "\"model\":\"tiny@1\"");
     daemon_stop(&d.daemon);
+}
+
+Test(sluicectl, knows_what_is_no_daemon)
+{
+    static const char *const script[] = {"SSH-2.0-server\r\n", NULL};
+    static struct actor a;
+    actor_start(&a, script);
+    const struct program_result *r = CTL(&a, "models");
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, ": the server does not speak HTTP; start sluiced, or give its address");
+    (void)actor_stop(&a);
 }
 
 Test(sluicectl, health_is_what_it_is_now)

@@ -1,5 +1,5 @@
 /* test_admin_url.c - which daemon sluicectl administers if nobody says so. */
-#include "sluicectl/ctl_command.h"
+#include "sluicectl/ctl_connection.h"
 #include "support/test.h"
 
 #include <netinet/in.h>
@@ -18,19 +18,16 @@ static int listen_somewhere(char url[static 64])
     return fd;
 }
 
-Test(admin_url, the_service_is_meant_if_nobody_listens_at_the_users_own_address)
+Test(admin_url, the_first_place_where_somebody_listens)
 {
-    char own[64], directory[PATH_MAX], path[PATH_MAX], service[PATH_MAX + 8];
-    int fd = listen_somewhere(own);
-    test_directory_create(directory);
-    (void)snprintf(service, sizeof service, "unix:%s", test_path(path, directory, "admin.sock"));
-    cr_assert_str_eq(ctl_admin_url(own, service), own, "the service is not installed");
-    FILE *socket = fopen(path, "w"); /* only that it is there matters */
-    cr_assert(socket);
-    (void)fclose(socket);
-    cr_assert_str_eq(ctl_admin_url(own, service), own);
-    (void)close(fd);
-    cr_assert_str_eq(ctl_admin_url(own, service), service);
+    char first[64], second[64];
+    int one = listen_somewhere(first), other = listen_somewhere(second);
+    const char *const places[] = {first, second, NULL};
+    cr_assert_str_eq(ctl_admin_url(places), first);
+    (void)close(one);
+    cr_assert_str_eq(ctl_admin_url(places), second);
+    (void)close(other);
+    cr_assert_null(ctl_admin_url(places));
 }
 
 Test(admin_url, the_socket_is_that_of_the_unit)
