@@ -14,13 +14,13 @@ enum {
     EXIT_BAD_INPUT = 2 /* the command line, the input or the request is at fault */
 };
 
-enum { CLIENT_ERROR_CODE_MAX = 64 };
+enum { CLIENT_ERROR_CODE_MAX = 64, CLIENT_HINT_MAX = 256 };
 
 struct client_error {
     struct sl_err err; /* its index: which text of a request the daemon rejected */
     int exit_code;
     char code[CLIENT_ERROR_CODE_MAX]; /* the daemon's error code; "": none */
-    const char *hint;                 /* what may help; NULL: none */
+    char hint[CLIENT_HINT_MAX];       /* what may help; "": none */
 };
 
 /* Sets the failure and returns false, so that `return client_error_set(...)` is the whole error

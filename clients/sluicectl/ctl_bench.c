@@ -112,7 +112,8 @@ static bool explain(const struct bench_plan *plan, const struct bench_result *re
     else
         (void)count_failures(plan, result, rejection.err.text, failure);
     if (plan->texts > 0 && is_invalid)
-        failure->hint = "`sluicectl classify - < FILE` reports the lines that are not accepted";
+        (void)snprintf(failure->hint, sizeof failure->hint,
+                       "`sluicectl classify - < FILE` reports the lines that are not accepted");
     return false;
 }
 

@@ -43,3 +43,5 @@ bool ctl_reads_input(const struct ctl_options *ctl);
 /* Checks how many operands there are. `usage`: the command and its operands. */
 bool ctl_check_operands(const struct ctl_options *ctl, int min, int max, const char *usage,
                         struct client_error *failure) SL_MUST_CHECK;
+/* Checks that a file can be uploaded: it can be read, and is no directory. */
+bool ctl_check_file(const char *path, struct client_error *failure) SL_MUST_CHECK;

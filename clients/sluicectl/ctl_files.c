@@ -3,10 +3,8 @@
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct sl_option no_rows[] = {{0}};
 
@@ -41,10 +39,11 @@ static bool find_action(const struct ctl_options *ctl, const struct action **fou
         return client_error_set(
             failure, EXIT_BAD_INPUT,
             "unknown action '%s'; choose one of: list, upload, show, download, delete", name);
+    char usage[64];
     int wanted = (*found)->operand ? 2 : 1;
-    return ctl->operand_count == wanted || (ctl->operand_count == 0 && wanted == 1) ||
-           client_error_set(failure, EXIT_BAD_INPUT, "files %s takes %s", name,
-                            (*found)->operand ? (*found)->operand : "no argument");
+    (void)snprintf(usage, sizeof usage, "files %s%s%s", name, (*found)->operand ? " " : "",
+                   (*found)->operand ? (*found)->operand : "");
+    return ctl->operand_count == 0 || ctl_check_operands(ctl, wanted, wanted, usage, failure);
 }
 
 static bool print_result(const struct ctl_options *ctl, const struct action *action,
@@ -69,9 +68,8 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
     struct client_request request = action->request;
     const char *argument = ctl->operand_count > 1 ? ctl->operands[1] : NULL;
     bool uploads = strcmp(action->name, "upload") == 0;
-    if (uploads && access(argument, R_OK) != 0)
-        return client_error_set(failure, EXIT_BAD_INPUT, "cannot read '%s': %s", argument,
-                                strerrordesc_np(errno));
+    if (uploads && !ctl_check_file(argument, failure))
+        return false;
     request.argument = uploads ? NULL : argument;
     request.file = uploads ? argument : NULL;
     struct client *client = ctl_admin_client(ctl, failure);

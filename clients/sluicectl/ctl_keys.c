@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *expires, *key_file;
+    const char *expires, *save_key;
 };
 
 static const struct sl_option rows[] = {
     {"expires", "DATE", "moment from which the key is invalid: YYYY-MM-DD[Thh:mm:ssZ] [never]",
      SL_OPTION_STRING, offsetof(struct arguments, expires), 0, 0},
-    {"key-file", "FILE", "write a new key to FILE, mode 0600, instead of standard error",
-     SL_OPTION_STRING, offsetof(struct arguments, key_file), 0, 0},
+    {"save-key", "FILE", "write a new key to FILE, mode 0600, instead of standard error",
+     SL_OPTION_STRING, offsetof(struct arguments, save_key), 0, 0},
     {0}};
 
 /* ---- create and hash ------------------------------------------------------------------------- */
@@ -32,14 +32,19 @@ static bool save(const char *path, const char *text, struct client_error *failur
     bool written = file && fprintf(file, "%s\n", text) > 0;
     if (file && fclose(file) != 0)
         written = false;
-    return written ||
-           client_error_set(failure, EXIT_FAILED, "'%s': %s", path, strerrordesc_np(errno));
+    if (!written && errno == EEXIST)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "--save-key '%s' exists, and may be the only copy of a key; give "
+                                "another FILE",
+                                path);
+    return written || client_error_set(failure, EXIT_BAD_INPUT, "cannot write --save-key '%s': %s",
+                                       path, strerrordesc_np(errno));
 }
 
 static bool show(const struct arguments *a, const char *text, struct client_error *failure)
 {
-    if (a->key_file)
-        return save(a->key_file, text, failure);
+    if (a->save_key)
+        return save(a->save_key, text, failure);
     (void)fprintf(stderr, "%s\n", text);
     return true;
 }
@@ -99,11 +104,12 @@ static bool hash(const struct ctl_options *ctl, const struct arguments *a,
     struct sl_err err;
     struct sl_buffer line = {0};
     char text[SL_API_KEY_BYTES_MAX + 3];
-    if (a->key_file)
-        return client_error_set(failure, EXIT_BAD_INPUT, "--key-file has no effect with hash");
     if (!fgets(text, sizeof text, stdin))
         text[0] = '\0';
     text[strcspn(text, "\r\n")] = '\0';
+    if (!text[0])
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "missing key: keys hash reads one from standard input");
     if (!sl_api_key_check(text, &err))
         return client_error_wrap(failure, EXIT_BAD_INPUT, &err);
     bool good = make_line(ctl, a, text, &line, failure) && print_line(ctl, &line, failure);
@@ -184,7 +190,8 @@ static bool list(const struct ctl_options *ctl, const struct arguments *a,
     FILE *file = fopen(path, "re");
     (void)a;
     if (!file)
-        return client_error_set(failure, EXIT_BAD_INPUT, "'%s': %s", path, strerrordesc_np(errno));
+        return client_error_set(failure, EXIT_BAD_INPUT, "cannot read '%s': %s", path,
+                                strerrordesc_np(errno));
     if (!ctl->json)
         (void)printf("%-24s %-26s %s\n", "NAME", "SCOPES", "EXPIRES");
     bool good = ctl->json ? print_json(file, path, failure) : print_keys(file, path, NULL, failure);
@@ -197,38 +204,49 @@ static bool list(const struct ctl_options *ctl, const struct arguments *a,
 static const struct {
     const char *name, *usage;
     int operands;
+    bool makes_line; /* with --expires */
+    bool makes_key;  /* with --save-key */
     bool (*run)(const struct ctl_options *ctl, const struct arguments *a,
                 struct client_error *failure);
-} actions[] = {{"create", "create NAME SCOPES", 2, create},
-               {"hash", "hash NAME SCOPES <KEY", 2, hash},
-               {"list", "list FILE", 1, list}};
+} actions[] = {{"create", "keys create NAME SCOPES", 2, true, true, create},
+               {"hash", "keys hash NAME SCOPES <KEY", 2, true, false, hash},
+               {"list", "keys list FILE", 1, false, false, list}};
+
+static bool fail_action(const char *given, struct client_error *failure)
+{
+    if (!given)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "missing action; choose one of: create, hash, list");
+    return client_error_set(failure, EXIT_BAD_INPUT,
+                            "unknown action '%.64s'; choose one of: create, hash, list", given);
+}
 
 static bool run(const struct ctl_options *ctl, void *values, const char *operand,
                 struct client_error *failure)
 {
-    for (size_t i = 0; operand && i < sizeof actions / sizeof actions[0]; i++) {
-        if (strcmp(actions[i].name, operand) != 0)
-            continue;
-        if (ctl->operand_count != 1 + actions[i].operands)
-            return client_error_set(failure, EXIT_BAD_INPUT, "expected: sluicectl keys %s",
-                                    actions[i].usage);
-        return actions[i].run(ctl, values, failure);
-    }
-    return client_error_set(
-        failure, EXIT_BAD_INPUT,
-        "invalid action '%.64s': expected create, hash or list; see sluicectl keys "
-        "--help",
-        operand ? operand : "");
+    const struct arguments *a = values;
+    size_t i = 0, count = sizeof actions / sizeof actions[0];
+    while (operand && i < count && strcmp(actions[i].name, operand) != 0)
+        i++;
+    if (!operand || i == count)
+        return fail_action(operand, failure);
+    if ((a->expires && !actions[i].makes_line) || (a->save_key && !actions[i].makes_key))
+        return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with %s",
+                                a->save_key ? "save-key" : "expires", operand);
+    int operands = 1 + actions[i].operands;
+    return ctl_check_operands(ctl, operands, operands, actions[i].usage, failure) &&
+           actions[i].run(ctl, a, failure);
 }
 
 const struct ctl_command ctl_keys = {
     .name = "keys",
     .operand = "ACTION",
     .help = "make API keys for the daemon's api_keys_file",
-    .example = "create web infer,metrics --key-file web.key >>api_keys",
+    .example = "create web infer,metrics --save-key web.key >>api_keys",
     .notes = "Actions:\n"
              "  create NAME SCOPES  make a key; print the line for the keys file, and on\n"
-             "                      standard error the key, which is shown only once\n"
+             "                      standard error the key, which is shown only once;\n"
+             "                      --save-key FILE writes it to a file instead\n"
              "  hash NAME SCOPES    read a key from standard input; print its line\n"
              "  list FILE           print the names, scopes and dates of a keys file\n"
              "SCOPES are infer, metrics, train and admin, separated by commas.\n",

@@ -53,7 +53,7 @@ static bool set_failure(const struct client_response *response, const json_t *re
         (void)snprintf(id, sizeof id, ", %s", response->request_id);
     (void)client_error_set(
         failure, is_rejection(response->status) ? EXIT_BAD_INPUT : EXIT_FAILED, "%s (%s%s%s%s)",
-        message[0] ? message : "the daemon rejected the request without a message", status,
+        message[0] ? message : "the response is not sluiced's; check the address", status,
         status[0] && code[0] ? " " : "", code, id);
     (void)snprintf(failure->code, sizeof failure->code, "%s", code);
     failure->err.index = index;

@@ -8,7 +8,9 @@ json_t *response_parse(const char *json, size_t bytes, struct client_error *fail
     json_error_t error;
     json_t *value = json_loadb(json ? json : "", bytes, 0, &error);
     if (!value)
-        (void)client_error_set(failure, EXIT_FAILED, "the response is not JSON: %s", error.text);
+        (void)client_error_set(
+            failure, EXIT_FAILED,
+            "the response is not JSON, as sluiced's would be: %s; check the address", error.text);
     return value;
 }
 

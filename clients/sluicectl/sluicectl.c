@@ -2,6 +2,7 @@
 #include "base/buffer.h"
 #include "base/comma_list.h"
 #include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_hints.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,45 +96,6 @@ static void help_one(const struct ctl_command *command)
     sl_buffer_release(&notes);
 }
 
-/* What the user of a command line can do about the daemon's errors, by their code. */
-static const struct {
-    const char *code, *option, *text; /* for commands with this option; NULL: all */
-    bool replaces_message;            /* the daemon's, which advises on HTTP requests */
-} hints[] = {
-    {"context_length_exceeded", "truncate", "use --truncate=SIDE to cut texts that are too long",
-     false},
-    {"unknown_characters", "replace", "use --replace to replace unknown characters", false},
-    {"missing_required_parameter", "model", "use --model NAME to choose a model", false},
-    {"invalid_api_key", NULL, "give an API key with --api-key-file FILE or SLUICE_API_KEY", false},
-    {"model_not_found", NULL, "`sluicectl versions MODEL` lists a model's versions in the store",
-     false},
-    {"model_not_found", "model", "`sluicectl models` lists the loaded models", false},
-    {"job_not_found", NULL, "no job has this id: `sluicectl jobs` lists the jobs", true},
-    {"file_not_found", NULL, "no file has this id: `sluicectl files` lists the files", true},
-    {"not_a_classifier", NULL, "the model is no classifier: use `sluicectl complete`", true},
-    {"not_a_language_model", NULL, "the model is a classifier: use `sluicectl classify`", true},
-};
-
-static bool has_option(const struct ctl_command *command, const char *name)
-{
-    const struct sl_option *row = command->rows;
-    while (row->name && strcmp(row->name, name) != 0)
-        row++;
-    return row->name != NULL;
-}
-
-static void add_hint(const struct ctl_command *command, struct client_error *failure)
-{
-    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
-        if (strcmp(hints[i].code, failure->code) != 0 ||
-            (hints[i].option && !has_option(command, hints[i].option)))
-            continue;
-        failure->hint = hints[i].text;
-        if (hints[i].replaces_message)
-            failure->err.text[0] = '\0';
-    }
-}
-
 static bool fail_unknown(const char *name, struct client_error *failure)
 {
     const char *names[COMMANDS + 1] = {NULL};
@@ -194,8 +156,8 @@ static bool run(const struct ctl_command *command, struct ctl_options *ctl, int 
     if (good && !explains)
         good = (command->is_local || ctl_read_key(ctl, failure)) &&
                command->run(ctl, values, operands[0], failure);
-    if (!good && !failure->hint)
-        add_hint(command, failure);
+    if (!good && !failure->hint[0])
+        ctl_add_hint(command, ctl, failure);
     ctl->operands = NULL;
     free(values);
     return good;
@@ -245,7 +207,7 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     if (failure.err.text[0])
         (void)fprintf(stderr, "sluicectl: %s\n", failure.err.text);
-    if (failure.hint)
+    if (failure.hint[0])
         (void)fprintf(stderr, "sluicectl: %s\n", failure.hint);
     return failure.exit_code;
 }

@@ -75,8 +75,12 @@ static bool fail_hyperparameter(const struct sl_arch *arch, const char *name, st
     for (const struct sl_param *r = arch->hypers; r->name && count < HYPERPARAMETERS_MAX; r++)
         names[count++] = r->name;
     const char *meant = strlen(name) < NAME_MAX_BYTES ? sl_option_suggest(name, names) : NULL;
-    return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s%s%s", name, arch->name,
-                   meant ? "; did you mean " : "", meant ? meant : "");
+    if (meant)
+        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s; did you mean %s",
+                       name, arch->name, meant);
+    return sl_fail(err, SL_BAD_INPUT,
+                   "unknown hyper-parameter '%.64s' of %s; `sluice train %s --help` lists them",
+                   name, arch->name, arch->name);
 }
 
 static bool apply_setting(struct sl_train_options *t, const struct sl_setting *setting,

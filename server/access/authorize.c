@@ -35,7 +35,7 @@ static bool check_listener(const struct sv_request *request, enum sv_listener li
         return true;
     count_denied(request, "listener");
     return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "This endpoint is served on the %s listener only; see the option %s.",
+                   "This request is served on the %s listener only; see the option %s.",
                    listeners == SV_ON_ADMIN ? "admin" : "inference",
                    listeners == SV_ON_ADMIN ? "admin_listen" : "listen");
 }
@@ -47,7 +47,7 @@ static bool check_without_keys(const struct sv_request *request, enum sv_scope s
         return true;
     count_denied(request, "listener");
     return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "Without API keys this endpoint is served on the admin listener only; see the "
+                   "Without API keys this request is served on the admin listener only; see the "
                    "options admin_listen and api_keys_file.");
 }
 
@@ -83,7 +83,7 @@ static bool fail_scope(struct sv_request *request, const struct sl_api_key *key,
                           "Bearer realm=\"sluice\", error=\"insufficient_scope\", scope=\"%s\"",
                           needed);
     return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "This endpoint needs a key with the scope %s; the key '%s' has %s.", needed,
+                   "This request needs a key with the scope %s; the key '%s' has only %s.", needed,
                    key->name, sl_scope_list(key->scopes, list));
 }
 
@@ -126,7 +126,7 @@ bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_liste
     if (authorization)
         return check_key(request, authorization, scope, error);
     return by_file || fail_key(request, "", "missing",
-                               "This endpoint needs an API key, in the header Authorization: "
+                               "This request needs an API key, in the header Authorization: "
                                "Bearer KEY.",
                                error);
 }

@@ -350,10 +350,10 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
     struct sv_model_ref *ref = sv_resolve_model(request, name, error);
     if (!ref || sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
         return ref;
-    (void)sv_fail(
-        error, SV_NOT_A_LANGUAGE_MODEL, "model",
-        "The model '%s' is a classifier; use POST /v1/decisions or POST /models/%s/predict.", name,
-        sv_model_ref_name(ref));
+    (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model",
+                  "The model '%s' is a classifier and completes no texts: use /v1/decisions, "
+                  "/models/%s/predict or `sluicectl classify`.",
+                  name, sv_model_ref_name(ref));
     sv_model_ref_release(ref);
     return NULL;
 }

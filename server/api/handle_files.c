@@ -21,7 +21,8 @@ bool sv_has_state(const struct sv_request *request, struct sv_error *error)
         return sv_request_is_accepted(request, error);
     error->permanent = true;
     return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
-                   "Files and jobs are off; start the daemon with the option state.");
+                   "Files and jobs are off: the daemon has no directory for them; start it with "
+                   "--state DIRECTORY.");
 }
 
 /* ---- POST /v1/files -------------------------------------------------------------------------- */

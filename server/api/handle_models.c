@@ -72,7 +72,10 @@ enum sv_progress sv_handle_versions(struct sv_request *request)
     sv_snapshot_release(snapshot);
     if (!snapshot || count > 0)
         return sv_request_respond(request, 200, "application/json");
-    (void)sv_fail(&error, SV_MODEL_NOT_FOUND, "model", "The model '%s' does not exist.", name);
+    char list[512];
+    (void)sv_fail(&error, SV_MODEL_NOT_FOUND, "model",
+                  "The model '%s' does not exist; the models in the store: %s.", name,
+                  sv_registry_list_models(request->server->registry, false, list, sizeof list));
     return sv_request_fail(request, &error);
 }
 

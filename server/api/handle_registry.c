@@ -139,7 +139,9 @@ static bool take_version(const struct sv_request *request, struct model_change *
         return true;
     }
     return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
-                   "The model '%s' has no version or label '%s'.", m->change.model, version);
+                   "The model '%s' has no version or label '%s'; `sluicectl versions %s` lists "
+                   "both.",
+                   m->change.model, version, m->change.model);
 }
 
 /* `model`, `model@version` or `model:label`. */

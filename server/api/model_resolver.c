@@ -35,19 +35,23 @@ const char *sv_path_model_id(const struct sv_request *request, char name[static 
     return name;
 }
 
-/* No such model, version or label; perhaps another one is loaded. */
-static void fail_unknown(enum sv_found found, const struct sv_version_info *info, const char *name,
+/* No such model, version or label. */
+static void fail_unknown(struct sv_registry *registry, enum sv_found found,
+                         const struct sv_version_info *info, const char *name,
                          struct sv_error *error)
 {
+    char list[512];
     if (found == SV_NO_VERSION && info->state == SV_VERSION_READY)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "The model '%s' does not exist; version %s of '%s' is loaded.", name,
                       info->version, info->name);
+    else if (found == SV_NO_LABEL)
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                      "The model '%s' does not exist: '%s' has no such label.", name, info->name);
     else
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                      "The model '%s' does not exist; GET /v1/models lists the loaded models. POST "
-                      "/v2/repository/models/{name}/load loads one.",
-                      name);
+                      "The model '%s' does not exist; loaded models: %s.", name,
+                      sv_registry_list_models(registry, true, list, sizeof list));
 }
 
 /* It is in the store, but not ready. The client may retry what may become ready by itself. */
@@ -67,8 +71,7 @@ static void fail_state(const struct sv_version_info *info, const char *name, str
     case SV_VERSION_STATES:
         (void)sv_fail(
             error, SV_MODEL_NOT_FOUND, "model",
-            "The model '%s' is not loaded; POST /v2/repository/models/%s/versions/%s/load "
-            "loads it.",
+            "The model '%s' is not loaded; an administrator can load it: `sluicectl load %s@%s`.",
             name, info->name, info->version);
         return;
     }
@@ -95,7 +98,7 @@ struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *na
     if (found == SV_FOUND)
         fail_state(&info, name, error);
     else
-        fail_unknown(found, &info, name, error);
+        fail_unknown(registry, found, &info, name, error);
     return NULL;
 }
 
@@ -108,7 +111,7 @@ static struct sv_model_ref *fail_only(int count, bool classifiers, const char *n
         (void)sv_fail(
             error, SV_MODEL_NOT_FOUND, "model",
             "No %s is loaded. Train one into the store with `sluice train ... %s FILE --output "
-            "<store>/<model>/1`, then load it with POST /v2/repository/models/<model>/load.",
+            "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
             classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
@@ -176,7 +179,9 @@ static struct sv_model_ref *resolve_named(struct sv_request *request, const char
     if (!ref || classifies(ref))
         return ref;
     (void)sv_fail(error, SV_NOT_A_CLASSIFIER, "model",
-                  "The model '%s' is not a classifier; use POST /v1/completions.", requested);
+                  "The model '%s' is not a classifier but completes texts: use /v1/completions or "
+                  "`sluicectl complete`.",
+                  requested);
     sv_model_ref_release(ref);
     return NULL;
 }

@@ -54,8 +54,8 @@ static bool set_task(const char *name, const char *extension, const char *param,
     bool classifies = strncmp(extension, ".txt", 4) != 0;
     if (strcmp(param, "validation_file") == 0 && !classifies)
         return sv_fail(error, SV_INVALID_VALUE, param,
-                       "'%s' must hold labelled texts (.jsonl, .tsv, .csv), not a plain text.",
-                       param);
+                       "The validation file must hold labelled texts (.jsonl, .tsv, .csv), not a "
+                       "plain text.");
     spec->classifies = classifies;
     return true;
 }

@@ -43,10 +43,17 @@ static bool read_number(const struct sv_setting *setting, double min, double max
 static bool check_setting(const struct sv_job_spec *spec, const char *as,
                           const struct sv_setting *setting, struct sv_error *error)
 {
+    static const char invalid[] = "invalid ";
     struct sl_err err = {0};
+    char message[SV_ERROR_MESSAGE_MAX];
     const struct sl_setting asked = {.name = as, .value = setting->value};
-    return sl_setting_check(spec->architecture, &asked, &err) ||
-           fail_setting(error, SV_INVALID_VALUE, setting->name, err.text);
+    size_t begin = sizeof invalid - 1, end = begin + strlen(as);
+    if (sl_setting_check(spec->architecture, &asked, &err))
+        return true;
+    if (strncmp(err.text, invalid, begin) != 0 || strncmp(err.text + begin, as, strlen(as)) != 0)
+        return fail_setting(error, SV_INVALID_VALUE, setting->name, err.text);
+    (void)snprintf(message, sizeof message, "%s%s%s", invalid, setting->name, err.text + end);
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, message);
 }
 
 static bool is_auto(const struct sv_setting *setting)
@@ -100,13 +107,17 @@ static bool check_promotion(struct sv_job_spec *spec, const struct sv_setting *s
     size_t i = 0;
     while (i < sizeof names / sizeof names[0] && strcmp(names[i], setting->value) != 0)
         i++;
-    if (i == sizeof names / sizeof names[0])
-        return fail_setting(error, SV_INVALID_VALUE, setting->name,
-                            "expected \"never\", \"if_better\" or \"canary\".");
+    if (i == sizeof names / sizeof names[0]) {
+        char message[128];
+        (void)snprintf(message, sizeof message,
+                       "'promotion' must be \"never\", \"if_better\" or \"canary\", not \"%.32s\".",
+                       setting->value);
+        return fail_setting(error, SV_INVALID_VALUE, setting->name, message);
+    }
     spec->promotion = (enum sv_promotion)i;
     return spec->promotion != SV_PROMOTE_IF_BETTER || !spec->classifies || spec->validation[0] ||
            fail_setting(error, SV_INVALID_VALUE, setting->name,
-                        "\"if_better\" needs a 'validation_file' to measure both versions on.");
+                        "\"if_better\" needs a validation file to measure both versions on.");
 }
 
 static bool check_margin(struct sv_job_spec *spec, const struct sv_setting *setting,
@@ -128,7 +139,7 @@ static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setti
                         struct sv_error *error)
 {
     (void)spec;
-    return fail_setting(error, SV_INVALID_VALUE, setting->name, "set 'seed' of the job instead.");
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, "set the seed of the job instead.");
 }
 
 /* Settings that are not simply options of `sluice train`. */
@@ -175,23 +186,24 @@ bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static bool fail_model(const char *name, const char *advice, struct sv_error *error)
+static bool fail_model(struct sv_registry *registry, const char *name, const char *advice,
+                       struct sv_error *error)
 {
-    return sv_fail(
-        error, SV_MODEL_NOT_FOUND, "model",
-        "'%.96s' is neither a loaded model nor an architecture; %s; GET /v1/models lists "
-        "the loaded models.",
-        name, advice);
+    char list[512];
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                   "'%.96s' is neither a loaded model (loaded: %s) nor an architecture; %s%s", name,
+                   sv_registry_list_models(registry, true, list, sizeof list), advice,
+                   strchr(advice, '?') ? "" : ".");
 }
 
 /* Fine-tunes a version that is loaded. */
-static bool find_base(struct sv_jobs *jobs, const char *name, const char *why,
+static bool find_base(struct sv_jobs *jobs, const char *name, const char *advice,
                       struct sv_job_spec *spec, struct sv_error *error)
 {
     char path[2 * PATH_MAX];
     struct sv_model_ref *ref = sv_registry_acquire(jobs->server->registry, name, SV_SHARE_MAX);
     if (!ref)
-        return fail_model(name, why, error);
+        return fail_model(jobs->server->registry, name, advice, error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     bool same = (info->task == SL_TASK_CLASSIFICATION) == spec->classifies;
     (void)snprintf(spec->model, sizeof spec->model, "%s", sv_model_ref_id(ref));
@@ -252,7 +264,7 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (validation && !spec->classifies)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "validation_file",
-                       "'validation_file' is for labelled texts only; to validate, "
+                       "A validation file is for labelled texts only; to validate, "
                        "'validation_fraction' of a plain text is held out.");
     if (validation) {
         (void)snprintf(spec->validation_file, sizeof spec->validation_file, "%s", validation);

@@ -317,7 +317,9 @@ bool sv_jobs_describe(struct sv_jobs *jobs, const char *id, struct sl_buffer *ob
     struct sl_err err;
     return sv_state_get(jobs->server->state, SV_JOBS, id, object, &err) ||
            sv_fail(error, SV_JOB_NOT_FOUND, "fine_tuning_job_id",
-                   "No job has the id '%.64s'; GET /v1/fine_tuning/jobs lists the jobs.", id);
+                   "No job has the id '%.64s'; /v1/fine_tuning/jobs and `sluicectl jobs` list the "
+                   "jobs.",
+                   id);
 }
 
 bool sv_jobs_act(struct sv_jobs *jobs, const char *id, enum sv_job_action action,

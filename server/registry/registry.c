@@ -1,6 +1,7 @@
 /* registry.c - the tables of models and versions, and what requests look up in them. */
 #include "registry/registry.h"
 #include "base/clock.h"
+#include "base/comma_list.h"
 #include "registry/registry_internal.h"
 
 #include <assert.h>
@@ -320,6 +321,30 @@ void sv_snapshot_release(struct sv_snapshot *snapshot)
     for (int i = 0; snapshot && i < snapshot->count; i++)
         sv_model_ref_release(snapshot->items[i].ref);
     free(snapshot);
+}
+
+static bool has_loaded(const struct sv_model *model)
+{
+    for (int i = 0; i < model->count; i++)
+        if (model->versions[i].ref)
+            return true;
+    return false;
+}
+
+const char *sv_registry_list_models(struct sv_registry *registry, bool loaded, char *list,
+                                    size_t bytes)
+{
+    list[0] = '\0';
+    pthread_mutex_lock(&registry->lock);
+    for (int i = 0; i < registry->count; i++) {
+        const struct sv_model *model = &registry->models[i];
+        if (loaded ? has_loaded(model) : model->count > 0)
+            sl_list_add(list, bytes, model->name);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (!list[0])
+        (void)snprintf(list, bytes, "none");
+    return list;
 }
 
 /* A model that was unloaded on purpose is not missed; one that failed to load is. */

@@ -137,6 +137,11 @@ enum sv_found { SV_FOUND, SV_NO_MODEL, SV_NO_VERSION, SV_NO_LABEL };
 enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
                                struct sv_version_info *info);
 
+/* Lists for messages: the names of all models, or of those that a request can name because they are
+ * loaded; "none" if there are none. Returns the list. */
+const char *sv_registry_list_models(struct sv_registry *registry, bool loaded, char *list,
+                                    size_t bytes);
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* A label names one version of a model, as in `model:blue`. Two of them mean more:

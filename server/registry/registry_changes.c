@@ -1,5 +1,6 @@
 /* registry_changes.c - what clients, jobs and signals change: versions loaded and unloaded, labels
  * moved. */
+#include "base/comma_list.h"
 #include "core/log.h"
 #include "registry/registry_internal.h"
 
@@ -8,13 +9,39 @@
 
 /* ---- what a change is about ------------------------------------------------------------------ */
 
-static bool fail_no_version(const char *model, long version, struct sv_error *error)
+enum { LIST_BYTES = 512 };
+
+static bool fail_no_model(struct sv_registry *registry, const char *model, struct sv_error *error)
 {
-    if (version > 0)
-        return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
-                       "The model '%s' has no version %ld in the store.", model, version);
-    return sv_fail(error, SV_MODEL_NOT_FOUND, "model", "The model '%s' is not in the store.",
-                   model);
+    char list[LIST_BYTES];
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                   "The model '%s' is not in the store '%s'; the models there: %s.", model,
+                   registry->options.store,
+                   sv_registry_list_models(registry, false, list, sizeof list));
+}
+
+static bool fail_no_version(const struct sv_model *model, long version, struct sv_error *error)
+{
+    char list[LIST_BYTES] = "", number[24];
+    for (int i = 0; i < model->count; i++) {
+        (void)snprintf(number, sizeof number, "%ld", model->versions[i].number);
+        sl_list_add(list, sizeof list, number);
+    }
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                   "The model '%s' has no version %ld in the store; its versions: %s.", model->name,
+                   version, list);
+}
+
+static bool fail_no_label(const struct sv_model *model, const char *label, struct sv_error *error)
+{
+    char list[LIST_BYTES] = "";
+    if (model->labels.stable > 0)
+        sl_list_add(list, sizeof list, sv_stable);
+    for (int i = 0; i < model->labels.count; i++)
+        sl_list_add(list, sizeof list, model->labels.items[i].name);
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "label",
+                   "The model '%s' has no label '%s'; its labels: %s.", model->name, label,
+                   list[0] ? list : "none");
 }
 
 /* A model as the store has it now; NULL: see error. */
@@ -27,7 +54,7 @@ static struct sv_model *find_in_store(struct sv_registry *registry, const char *
         model = sv_find_model(registry, name);
     if (model && model->count > 0)
         return model;
-    (void)fail_no_version(name, 0, error);
+    (void)fail_no_model(registry, name, error);
     return NULL;
 }
 
@@ -36,7 +63,7 @@ static struct sv_version *require_version(struct sv_model *model, long number,
 {
     struct sv_version *version = sv_find_version(model, number);
     if (!version)
-        (void)fail_no_version(model->name, number, error);
+        (void)fail_no_version(model, number, error);
     return version;
 }
 
@@ -163,11 +190,9 @@ static bool label(struct sv_registry *registry, const struct sv_change *change,
     result->before = sv_labels_find(&model->labels, change->label);
     result->version = change->version > 0 ? change->version : result->before;
     if (result->version == 0)
-        return sv_fail(
-            &result->error, SV_MODEL_NOT_FOUND, "label",
-            "The model '%s' has no label '%s' yet; give 'version', the version to put it "
-            "on.",
-            model->name, change->label);
+        return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
+                       "The model '%s' has no label '%s' yet; give a version to put it on.",
+                       model->name, change->label);
     struct sv_version *version = require_version(model, result->version, &result->error);
     if (!version || (!version->ref && !sv_load_version(registry, model, version, &result->error)))
         return false;
@@ -189,15 +214,14 @@ static bool unlabel(struct sv_registry *registry, const struct sv_change *change
 {
     struct sv_model *model = sv_find_model(registry, change->model);
     if (!model)
-        return fail_no_version(change->model, 0, &result->error);
+        return fail_no_model(registry, change->model, &result->error);
     if (strcmp(change->label, sv_stable) == 0)
         return sv_fail(&result->error, SV_CONFLICT, "label",
                        "The label 'stable' cannot be removed; move it to another version.");
     struct sv_labels labels = model->labels;
     result->before = sv_labels_find(&labels, change->label);
     if (!sv_labels_remove(&labels, change->label))
-        return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
-                       "The model '%s' has no label '%s'.", model->name, change->label);
+        return fail_no_label(model, change->label, &result->error);
     return set_labels(registry, model, &labels, &result->error);
 }
 
@@ -225,7 +249,7 @@ static bool unload(struct sv_registry *registry, const struct sv_change *change,
 {
     struct sv_model *model = sv_find_model(registry, change->model);
     if (!model)
-        return fail_no_version(change->model, 0, &result->error);
+        return fail_no_model(registry, change->model, &result->error);
     if (change->version > 0 && !require_version(model, change->version, &result->error))
         return false;
     const struct sv_labels *labels = &model->labels;

@@ -33,7 +33,8 @@ void sv_file_path(const struct sv_file_store *store, const char *id, const char 
 static bool fail_unknown(const char *id, const char *param, struct sv_error *error)
 {
     return sv_fail(error, SV_FILE_NOT_FOUND, param,
-                   "No file has the id '%.64s'; GET /v1/files lists the files.", id);
+                   "No file has the id '%.64s'; /v1/files and `sluicectl files` list the files.",
+                   id);
 }
 
 bool sv_file_fail_disk(const struct sl_err *err, struct sv_error *error)

@@ -460,10 +460,10 @@ Test(access_tricks, errors_name_the_scope)
         const char *path;
         const char *part;
     } cases[] = {
-        {"/v1/models", "{\"error\":{\"message\":\"This endpoint needs a key with the scope infer; "
-                       "the key 'key-4' has metrics.\",\"type\":\"permission_error\""},
+        {"/v1/models", "{\"error\":{\"message\":\"This request needs a key with the scope infer; "
+                       "the key 'key-4' has only metrics.\",\"type\":\"permission_error\""},
         {"/info", "\"error_type\":\"permission\""},
-        {"/v2/models/x", "{\"error\":\"This endpoint needs a key with the scope infer"},
+        {"/v2/models/x", "{\"error\":\"This request needs a key with the scope infer"},
     };
 
     char line[128];
@@ -602,14 +602,22 @@ Test(access, sluicectl_makes_keys_and_sends_them)
     char key_file[PATH_MAX], unix_url[PATH_MAX + 8], url[64], socket[PATH_MAX];
     daemon_make_store(&s.daemon);
     (void)test_path(key_file, s.daemon.directory, "web.key");
-    CTL("keys", "create", "web", "infer", "--key-file", key_file);
+    CTL("keys", "create", "web", "infer", "--save-key", key_file);
     EXPECT_EXIT(&result, 0);
     EXPECT_SAID(result.out, "web infer sha256:");
     cr_assert_str_eq(result.err, "");
     test_write_file(test_path(s.file, s.daemon.directory, "keys"), result.out);
-    CTL("keys", "create", "web", "infer", "--key-file", key_file);
-    EXPECT_EXIT(&result, 1);
+    CTL("keys", "create", "web", "infer", "--save-key", key_file);
+    EXPECT_EXIT(&result, 2);
+    EXPECT_SAID(result.err,
+                "web.key' exists, and may be the only copy of a key; give another FILE");
     cr_assert_str_eq(result.out, "", "there is no key for a line");
+    CTL("keys", "create", "web", "infer", "--save-key", "/nonexistent/web.key");
+    EXPECT_EXIT(&result, 2);
+    EXPECT_SAID(result.err, "cannot write --save-key '/nonexistent/web.key': No such file");
+    struct stat info;
+    cr_assert_eq(stat(key_file, &info), 0);
+    cr_assert_eq(info.st_mode & 0777, 0600);
     CTL("keys", "list", s.file);
     EXPECT_SAID(result.out, "web                      infer                      never\n");
     CTL("keys", "list", s.file, "--json");
@@ -625,8 +633,14 @@ Test(access, sluicectl_makes_keys_and_sends_them)
     (void)snprintf(unix_url, sizeof unix_url, "unix:%s", daemon_admin_socket(&s.daemon, socket));
     CTL("models", "--url", url);
     EXPECT_EXIT(&result, 2);
-    EXPECT_SAID(result.err, "(401 invalid_api_key");
-    EXPECT_SAID(result.err, "--api-key-file FILE or SLUICE_API_KEY");
+    cr_assert_str_eq(result.err, "sluicectl: the daemon requires an API key; give one with "
+                                 "--api-key-file FILE or SLUICE_API_KEY\n");
+    test_write_file(test_path(s.file, s.daemon.directory, "wrong"),
+                    "0123456789abcdef0123456789abcdef\n");
+    CTL("models", "--url", url, "--api-key-file", s.file);
+    EXPECT_EXIT(&result, 2);
+    EXPECT_SAID(result.err, "The API key is not valid. (401 invalid_api_key");
+    EXPECT_SAID(result.err, "sluicectl: the key came from --api-key-file\n");
     CTL("models", "--url", url, "--api-key-file", key_file);
     EXPECT_EXIT(&result, 0);
     CTL("bench", "--url", url, "--api-key-file", key_file, "--connections", "1", "--requests", "2",
@@ -634,7 +648,7 @@ Test(access, sluicectl_makes_keys_and_sends_them)
     EXPECT_EXIT(&result, 0);
     CTL("metrics", "--url", url, "--api-key-file", key_file);
     EXPECT_EXIT(&result, 2);
-    EXPECT_SAID(result.err, "needs a key with the scope metrics; the key 'web' has infer");
+    EXPECT_SAID(result.err, "needs a key with the scope metrics; the key 'web' has only infer");
     CTL("metrics", "--url", unix_url);
     EXPECT_EXIT(&result, 0);
     daemon_stop(&s.daemon);

@@ -116,7 +116,7 @@ static void make_key(const char *name, const char *scopes, const char *file, cha
     struct sl_buffer lines = {0};
     program_run(
         &result, "sluicectl", NULL,
-        ARGS("keys", "create", name, scopes, "--key-file", test_path(path, d.directory, name)));
+        ARGS("keys", "create", name, scopes, "--save-key", test_path(path, d.directory, name)));
     EXPECT_EXIT(&result, 0);
     if (access(file, F_OK) == 0)
         test_read_file(before, sizeof before, file);

@@ -388,7 +388,7 @@ Test(classify_http, errors_have_the_format_of_tei)
         {"/models/none/tokenize", "{", "not_found", "'none' does not exist", 404},
         {"/predict?model=none", "{", "not_found", "'none' does not exist", 404},
         {"/decode?model=none", "{", "not_found", "'none' does not exist", 404},
-        {"/models/none@1/predict", "{", "not_found", "/load loads one", 404},
+        {"/models/none@1/predict", "{", "not_found", "does not exist; loaded models: mood", 404},
         {"/models/mood@9/predict", "{\"inputs\":\"a\"}", "not_found",
          "'mood@9' does not exist; version 4 of 'mood' is loaded", 404},
         {"/models/tiny/predict", "{\"inputs\":\"a\"}", "backend", "is not a classifier", 424},

@@ -229,7 +229,7 @@ Test(files, without_a_state_directory_there_are_none)
     DAEMON_START(&bare, "--threads", "1");
     struct http_response response = http_admin(&bare, "GET", "/v1/files", NULL);
     cr_assert_eq(response.status, 501);
-    EXPECT_SAID(response.body.data, "option state");
+    EXPECT_SAID(response.body.data, "start it with --state DIRECTORY");
     http_response_release(&response);
     response = file_upload(&bare, "a.tsv", "fine-tune", "a\tb\n", 4);
     cr_assert_eq(response.status, 501, "%s", response.body.data);

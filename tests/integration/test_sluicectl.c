@@ -183,8 +183,10 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     const struct program_result *r = CTL(&d, "complete", "--model", "huge", "abc");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'huge'");
-    EXPECT_SAID(r->err, "(404 model_not_found, ");
-    EXPECT_SAID(r->err, ")\nsluicectl: `sluicectl models` lists the loaded models\n");
+    EXPECT_SAID(r->err, "'huge' does not exist; loaded models: tiny. (404 model_not_found, ");
+    r = CTL(&d, "complete", "--model", "tiny:blue", "abc");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "The model 'tiny:blue' does not exist: 'tiny' has no such label.");
     r = CTL(&d, "complete", "five \xE2\x82\xAC %");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'%'");
@@ -269,6 +271,13 @@ Test(sluicectl, prints_health_and_metrics)
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "\nsluice_model_ready{model=\"tiny\",version=\"1\"} 1\n");
     cr_assert(!strstr(r->out, "process_"), "only what begins with the prefix: %s", r->out);
+    r = CTL(&d, "metrics", "nosuch_");
+    EXPECT_EXIT(r, 1);
+    cr_assert_str_eq(r->out, "");
+    EXPECT_SAID(r->err, "no metric's name begins with 'nosuch_'; the names begin with: ");
+    EXPECT_SAID(r->err, ", sluice_model, ");
+    EXPECT_SAID(r->err, ", process_start\n");
+    EXPECT_EXIT(CTL(&d, "metrics", "nosuch_", "--json"), 1);
     r = CTL(&d, "metrics", "--json");
     EXPECT_EXIT(r, 0);
     answer = json_from_text(r->out);
@@ -334,8 +343,7 @@ Test(sluicectl, benchmarks)
     r = CTL(&d, "bench", "--model=huge", "--tokens=5");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "(404 model_not_found");
-    EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist");
-    EXPECT_SAID(r->err, "`sluicectl models`");
+    EXPECT_SAID(r->err, "sluicectl: The model 'huge' does not exist; loaded models: tiny.");
     r = CTL(&d, "bench", "--tokens=5", "--prompt",
             "a prompt with more characters than the four and sixty that this model can see");
     EXPECT_SAID(r->err, "context_length_exceeded");
@@ -573,7 +581,7 @@ Test(sluicectl, knows_a_broken_stream)
         {STREAM "data: {\"choi\n\ndata: [DONE]\n\n", "", "is not JSON", "no token counts", 1},
         {HEAD("200") "Content-Length: 999\r\n\r\ndata: {\"choices\":[]}\n\n", "", "cut short",
          "1 of 1 requests failed", 1},
-        {HEAD("404") "\r\n<html>", "", "the daemon rejected the request without a message (404)",
+        {HEAD("404") "\r\n<html>", "", "the response is not sluiced's; check the address (404)",
          "<html>", 2},
     };
 
@@ -691,11 +699,30 @@ Test(sluicectl, loads_labels_and_rolls_back)
 
 Test(sluicectl, reports_changes_that_are_rejected)
 {
+    static const char *const changes[] = {"load", "unload", "rollback"};
     static struct ctl_target t;
     serve_three_versions(&t);
     const struct program_result *r = CTL(&t, "load", "tiny@9");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "The model 'tiny' has no version 9 in the store.");
+    EXPECT_SAID(r->err, "The model 'tiny' has no version 9 in the store; its versions: 1, 2, 3.");
+    r = CTL(&t, "load", "tiny@blue");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "no version or label 'blue'; `sluicectl versions tiny` lists both.");
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        r = CTL(&t, changes[i], "huge");
+        EXPECT_EXIT(r, 2);
+        EXPECT_SAID(r->err, "The model 'huge' is not in the store '");
+        EXPECT_SAID(r->err, "'; the models there: tiny.");
+    }
+    r = CTL(&t, "versions", "huge");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "The model 'huge' does not exist; the models in the store: tiny.");
+    r = CTL(&t, "label", "tiny", "blue", "--remove");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "The model 'tiny' has no label 'blue'; its labels: stable.");
+    r = CTL(&t, "label", "tiny", "blue");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "The model 'tiny' has no label 'blue' yet; give a version to put it on.");
     r = CTL(&t, "rollback", "tiny");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "no earlier version to go back to");
@@ -714,4 +741,43 @@ Test(sluicectl, reports_changes_that_are_rejected)
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "an argument is missing; usage: sluicectl load MODEL[@VERSION]");
     daemon_stop(&t.daemon);
+}
+
+/* What the daemon advises an HTTP client is not for the user of a command line. */
+Test(sluicectl, errors_are_for_its_users)
+{
+    static const struct {
+        const char *args[6], *said;
+    } cases[] = {
+        {{"load", "tiny"}, "--url is the address of the inference listener, --admin-url that of "},
+        {{"files"}, "sluicectl: --url is the address of the inference listener, "},
+        {{"classify", "a", "--model", "tiny"},
+         "The model 'tiny@1' is not a classifier but completes texts: use /v1/completions or "
+         "`sluicectl complete`."},
+    };
+
+    static struct ctl_target d;
+    char url[80];
+    ctl_serve(&d);
+    cr_assert_eq(setenv("SLUICE_ADMIN_URL", d.url, 1), 0);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *const *a = cases[i].args;
+        const struct program_result *r = CTL(&d, a[0], a[1], a[2], a[3], a[4]);
+        EXPECT_EXIT(r, 2);
+        EXPECT_SAID(r->err, cases[i].said);
+        cr_assert_null(strstr(r->err, "GET "), "%s", r->err);
+        cr_assert_null(strstr(r->err, "POST "), "%s", r->err);
+    }
+    (void)snprintf(url, sizeof url, "%s/v1", d.url);
+    const struct program_result *r = ctl_run(&d.result, url, NULL, "models", NULL);
+    EXPECT_EXIT(r, 2);
+    cr_assert_str_eq(r->err, "sluicectl: no such endpoint; give an address without a path, as in "
+                             "http://HOST:PORT\n");
+    char socket[PATH_MAX], admin[PATH_MAX + 8];
+    (void)snprintf(admin, sizeof admin, "unix:%s", daemon_admin_socket(&d.daemon, socket));
+    r = CTL(&d, "files", "--admin-url", admin);
+    EXPECT_EXIT(r, 1);
+    EXPECT_SAID(r->err, "Files and jobs are off: the daemon has no directory for them; start it "
+                        "with --state DIRECTORY.");
+    daemon_stop(&d.daemon);
 }

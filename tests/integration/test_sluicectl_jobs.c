@@ -81,11 +81,16 @@ Test(sluicectl_jobs, files)
     CTL(0, "files", "delete", id);
     expect_member("id", id);
     CTL(2, "files", "show", id);
-    EXPECT_SAID(result.err, "no file has this id: `sluicectl files` lists the files");
+    EXPECT_SAID(result.err, "No file has the id 'file-");
+    EXPECT_SAID(result.err, "`sluicectl files` list the files.");
     cr_assert_str_eq(result.out, "");
     CTL(2, "files", "delete", id);
     CTL(2, "files", "upload");
-    EXPECT_SAID(result.err, "files upload takes FILE");
+    EXPECT_SAID(result.err, "an argument is missing; usage: sluicectl files upload FILE\n");
+    CTL(2, "files", "list", "all");
+    EXPECT_SAID(result.err, "too many arguments; usage: sluicectl files list\n");
+    CTL(2, "files", "upload", d.directory);
+    EXPECT_SAID(result.err, "': it is a directory\n");
     CTL(2, "files", "upload", "/nonexistent");
     EXPECT_SAID(result.err, "cannot read '/nonexistent': No such file");
     CTL(2, "files", "rename", id);
@@ -122,18 +127,64 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     EXPECT_SAID(result.err, "label");
     CTL(2, "train", reviews, "--model", "gpt-5");
     EXPECT_SAID(result.err, "(404 model_not_found");
+    EXPECT_SAID(result.err, "'gpt-5' is neither a loaded model (loaded: ");
+    EXPECT_SAID(result.err, ") nor an architecture; choose one of: ");
     CTL(2, "train", reviews, "--model", "encoder", "colour=red");
-    EXPECT_SAID(result.err, "colour");
+    EXPECT_SAID(result.err, "unknown hyper-parameter 'colour' of encoder; `sluice train encoder "
+                            "--help` lists them");
+    CTL(2, "train", reviews, "--model", "encoder", "n_epochs=many");
+    EXPECT_SAID(result.err, "sluicectl: invalid n_epochs 'many': expected a whole number");
+    CTL(2, "train", reviews, "--model", "encoder", "promotion=maybe");
+    EXPECT_SAID(result.err, "'promotion' must be \"never\", \"if_better\" or \"canary\", not "
+                            "\"maybe\".");
     CTL(2, "train", "file-0", "--model", "encoder");
-    EXPECT_SAID(result.err, "no file has this id: `sluicectl files` lists the files");
+    EXPECT_SAID(result.err, "No file has the id 'file-0'; ");
     CTL(2, "train", reviews);
     EXPECT_SAID(result.err, "missing --model");
     CTL(2, "train", "--model", "encoder");
     EXPECT_SAID(result.err, "missing FILE");
-    CTL(2, "train", reviews, "--model", "encoder", "width");
-    EXPECT_SAID(result.err, "invalid hyper-parameter 'width': expected NAME=VALUE");
+}
+
+/* No daemon is reached, so nothing was uploaded. */
+Test(sluicectl_jobs, train_checks_its_arguments_before_it_uploads)
+{
+    static const struct {
+        const char *arguments[4], *said;
+    } cases[] = {
+        {{"width"}, "invalid hyper-parameter 'width': expected NAME=VALUE"},
+        {{"=3"}, "invalid hyper-parameter '=3': expected NAME=VALUE"},
+        {{"width=1", "depth=2", "width=3"}, "'width' is given twice"},
+        {{"seed=3"}, "give the seed as --seed 3"},
+        {{"--name", "my model"}, "invalid --name 'my model': expected letters"},
+        {{"--validation", "/nonexistent"}, "cannot read '/nonexistent': No such file"},
+    };
+
+    cr_assert_eq(setenv("SLUICE_ADMIN_URL", "http://127.0.0.1:1", 1), 0);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *const *a = cases[i].arguments;
+        CTL(2, "train", reviews, "--model", "encoder", a[0], a[1], a[2]);
+        EXPECT_SAID(result.err, cases[i].said);
+    }
     CTL(2, "train", "/nonexistent", "--model", "encoder");
     EXPECT_SAID(result.err, "cannot read '/nonexistent': No such file");
+    CTL(2, "train", d.directory, "--model", "encoder");
+    EXPECT_SAID(result.err, "': it is a directory");
+    CTL(1, "train", reviews, "--model", "encoder", "width=16");
+}
+
+Test(sluicectl_jobs, a_rejected_job_leaves_no_file_behind)
+{
+    CTL(2, "train", reviews, "--model", "gpt-5");
+    CTL(2, "train", reviews, "--model", "encoder", "--validation", reviews, "width=0");
+    CTL(2, "train", reviews, "--model", "encoder", "--validation", "file-0");
+    CTL(0, "files");
+    cr_assert_null(strstr(result.out, "file-"), "%s", result.out);
+    CTL(0, "files", "upload", reviews, "--json");
+    json_t *file = printed();
+    CTL(2, "train", json_string_at(file, "id"), "--model", "gpt-5");
+    CTL(0, "files");
+    EXPECT_SAID(result.out, json_string_at(file, "id"));
+    json_decref(file);
 }
 
 Test(sluicectl_jobs, a_job_is_paused_resumed_and_cancelled)
@@ -181,10 +232,15 @@ Test(sluicectl_jobs, ids_are_checked)
         CTL(2, commands[i]);
         EXPECT_SAID(result.err, "missing ID; `sluicectl jobs` lists the jobs");
         CTL(2, commands[i], "ftjob-0");
-        EXPECT_SAID(result.err, "no job has this id: `sluicectl jobs` lists the jobs");
+        EXPECT_SAID(result.err, "No job has the id 'ftjob-0'; ");
+        EXPECT_SAID(result.err, "`sluicectl jobs` list the jobs.");
         cr_assert_str_eq(result.out, "");
         CTL(1, commands[i], "ftjob-0", "--admin-url", "http://127.0.0.1:1");
     }
+    CTL(2, "events", "ftjob-0", "--follow");
+    EXPECT_SAID(result.err, "No job has the id 'ftjob-0'; ");
+    CTL(1, "events", "ftjob-0", "--follow", "--admin-url", "http://127.0.0.1:1");
+    EXPECT_SAID(result.err, "cannot reach http://127.0.0.1:1: connection refused");
     CTL(1, "jobs", "--admin-url", "http://127.0.0.1:1");
     cr_assert_str_eq(result.out, "");
 }
