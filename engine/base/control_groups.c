@@ -22,16 +22,21 @@ static void cgroup_name(char *name, size_t size)
     (void)fclose(file);
 }
 
+void sl_cgroup_own(char directory[static SL_CGROUP_PATH_BYTES])
+{
+    const size_t root = sizeof cgroup_root - 1;
+    memcpy(directory, cgroup_root, sizeof cgroup_root);
+    cgroup_name(directory + root, SL_CGROUP_PATH_BYTES - root);
+}
+
 void sl_cgroup_for_each(void (*read)(void *context, const char *directory), void *context)
 {
     char directory[SL_CGROUP_PATH_BYTES];
-    const size_t root = sizeof cgroup_root - 1;
-    memcpy(directory, cgroup_root, sizeof cgroup_root);
-    cgroup_name(directory + root, sizeof directory - root);
+    sl_cgroup_own(directory);
     for (char *end = directory + strlen(directory);; end = strrchr(directory, '/')) {
         *end = '\0';
         read(context, directory);
-        if (strlen(directory) <= root)
+        if (strlen(directory) < sizeof cgroup_root)
             return;
     }
 }

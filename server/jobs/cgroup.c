@@ -4,6 +4,7 @@
  * moves to a child, beside the one of the trainers. It does so only if systemd says, by an extended
  * attribute, that the group is ours (Delegate=). */
 #include "jobs/cgroup.h"
+#include "base/control_groups.h"
 #include "core/log.h"
 
 #include <errno.h>
@@ -16,24 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static const char mount[] = "/sys/fs/cgroup";
-
-/* The daemon's group: the line "0::/path" of /proc/self/cgroup. */
-static bool find_group(char group[static PATH_MAX])
-{
-    char line[PATH_MAX];
-    bool found = false;
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    while (file && !found && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        found = strncmp(line, "0::/", 4) == 0;
-        if (found)
-            (void)snprintf(group, PATH_MAX, "%s%.3000s", mount, line + 3);
-    }
-    if (file)
-        (void)fclose(file);
-    return found;
-}
+enum { GROUP_MAX = SL_CGROUP_PATH_BYTES, PATHS_MAX = GROUP_MAX + 64 };
 
 static bool is_delegated(const char *group)
 {
@@ -47,7 +31,7 @@ static bool is_delegated(const char *group)
 
 static int open_file(const char *group, const char *name)
 {
-    char path[PATH_MAX + 64];
+    char path[PATHS_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", group, name);
     return open(path, O_WRONLY | O_CLOEXEC);
 }
@@ -63,22 +47,28 @@ static bool write_file(const char *group, const char *name, const char *text)
 
 static bool make_group(const char *group, const char *name)
 {
-    char path[PATH_MAX + 64];
+    char path[PATHS_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", group, name);
     return mkdir(path, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) == 0 || errno == EEXIST;
 }
 
+int sv_cgroup_divide(const char *group, int weight)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", weight);
+    bool divided = make_group(group, "serve") && make_group(group, "train") &&
+                   write_file(group, "serve/cgroup.procs", "0") &&
+                   write_file(group, "cgroup.subtree_control", "+cpu") &&
+                   write_file(group, "train/cpu.weight", text);
+    return divided ? open_file(group, "train/cgroup.procs") : -1;
+}
+
 int sv_cgroup_open(int weight)
 {
-    char group[PATH_MAX], text[16];
-    int fd = -1;
-    (void)snprintf(text, sizeof text, "%d", weight);
-    bool mine = find_group(group) && is_delegated(group);
-    if (mine && make_group(group, "serve") && make_group(group, "train") &&
-        write_file(group, "serve/cgroup.procs", "0") &&
-        write_file(group, "cgroup.subtree_control", "+cpu") &&
-        write_file(group, "train/cpu.weight", text))
-        fd = open_file(group, "train/cgroup.procs");
+    char group[GROUP_MAX];
+    sl_cgroup_own(group);
+    bool mine = is_delegated(group);
+    int fd = mine ? sv_cgroup_divide(group, weight) : -1;
     if (fd >= 0)
         SV_LOG(SV_LOG_INFO, "trainers have a control group", sv_str("group", group),
                sv_int("cpu.weight", weight));

@@ -1,10 +1,11 @@
 /* bench_flood.c - health and metrics of a daemon whose inference listener is flooded.
  *
- *     bench_flood [SECONDS [CONNECTIONS [TEXTS [PAUSE_MS]]]]
+ *     bench_flood [SECONDS [CONNECTIONS [TEXTS [PAUSE_MS [ENDPOINT]]]]]
  *
- * Without arguments: 10 s, 1500 connections, 16 texts, no pause.
+ * Without arguments: 10 s, 1500 connections, 16 texts, no pause, predict. ENDPOINT is predict,
+ * tokenize, decisions or completions.
  *
- * Serves the bundled `sentiment`. Each connection sends TEXTS reviews in one request, waits for the
+ * Serves the bundled models. Each connection sends TEXTS reviews in one request, waits for the
  * response and PAUSE_MS after a 429, and starts again. Meanwhile GET /health and GET /metrics are
  * sent to both listeners, each on a connection of its own, as monitors do it. Printed are the
  * statuses, the percentiles of both, and the daemon's memory before, at its peak and for as long as
@@ -145,7 +146,8 @@ int main(int count, char **arguments)
         .port = d.port,
         .connections = count > 2 ? (int)strtol(arguments[2], NULL, 10) : 1500,
         .texts = count > 3 ? (int)strtol(arguments[3], NULL, 10) : 16,
-        .pause_ms = count > 4 ? (int)strtol(arguments[4], NULL, 10) : 0};
+        .pause_ms = count > 4 ? (int)strtol(arguments[4], NULL, 10) : 0,
+        .endpoint = count > 5 ? arguments[5] : NULL};
     run(&d, &options, seconds);
     served_daemon_stop(&d);
     return EXIT_SUCCESS;

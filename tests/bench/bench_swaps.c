@@ -4,23 +4,26 @@
  *
  * Without arguments: 60 swaps, one right after the other, 128 connections.
  *
- * Serves three copies of the bundled `sentiment`, and moves the label `stable` from one to the
- * next. Each time a version is loaded, and one is unloaded. Each connection sends a review, waits
- * for the response and starts again. Blocks with swaps and blocks without alternate, so that what
- * else the machine does is in both. */
+ * Serves versions of the bundled `sentiment`, and moves the label `stable` from one to the next.
+ * Each time a version is loaded, and one is unloaded. Each connection sends a review, waits for the
+ * response and starts again. Blocks with swaps and blocks without alternate, so that what else the
+ * machine does is in both.
+ *
+ * Versions with an even number have the labels the other way round, so a response that mixes two
+ * versions is seen. Responses of one version are always the same bytes. */
 #include "base/clock.h"
-#include "base/file.h"
 #include "bench/load.h"
 #include "bench/served_daemon.h"
+#include "checkpoint/manifest.h"
 #include "support/slope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
-enum { VERSIONS = 3, BLOCKS = 20, SETTLING = 10 };
+enum { VERSIONS = 4, KINDS = 2, BLOCKS = 20, CALM_PART = 3, SETTLING = 10 };
 
-enum { STORE_MAX = 128, DIRECTORIES_MAX = STORE_MAX + 32, PATHS_MAX = 512 };
+enum { STORE_MAX = 128, DIRECTORIES_MAX = STORE_MAX + 32 };
 
 struct bench {
     struct served_daemon daemon;
@@ -31,35 +34,84 @@ struct bench {
     double *kib;           /* resident after each swap */
 };
 
-static void copy_file(const char *directory, const char *name)
+/* ---- the store ------------------------------------------------------------------------------- */
+
+static void exchange_labels(char *config)
+{
+    static const char negative[] = "\"negative\"", positive[] = "\"positive\"";
+    char *labels = strstr(config, "\"labels\"");
+    char *first = labels ? strstr(labels, negative) : NULL;
+    char *second = labels ? strstr(labels, positive) : NULL;
+    if (!first || !second)
+        bench_fail("the labels of sentiment");
+    memcpy(first, positive, strlen(positive));
+    memcpy(second, negative, strlen(negative));
+}
+
+static void copy_file(const char *directory, const char *name, bool exchanges)
 {
     struct sl_err err;
     struct sl_map map;
-    char path[PATHS_MAX];
+    struct sl_buffer bytes = {0};
+    char path[SL_PATH_MAX];
     (void)snprintf(path, sizeof path, SL_SOURCE_DIR "/models/sentiment/1/%s", name);
     if (!sl_map_open(&map, path, &err))
         bench_fail(err.text);
-    const struct sl_slice all = {map.data, map.size};
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (!sl_file_replace(path, &all, 1, &err))
-        bench_fail(err.text);
+    sl_buffer_append(&bytes, map.data, map.size);
+    sl_buffer_append_string(&bytes, "");
+    if (!bytes.failed && exchanges && strcmp(name, "config.json") == 0)
+        exchange_labels(bytes.data);
+    const struct sl_slice all = {bytes.data, map.size};
+    if (bytes.failed || !sl_path_join(path, directory, name, &err) ||
+        !sl_file_replace(path, &all, 1, &err))
+        bench_fail(name);
+    sl_buffer_release(&bytes);
     sl_map_close(&map);
 }
 
-static void make_store(const char *store)
+static void make_version(const char *store, int version)
 {
-    static const char *const names[] = {"config.json", "vocab.txt", "model.safetensors",
-                                        "manifest.json"};
+    struct sl_manifest_file members[] = {
+        {.name = "config.json"}, {.name = "vocab.txt"}, {.name = "model.safetensors"}};
+    const struct sl_manifest manifest = {members, sizeof members / sizeof members[0], 1};
     struct sl_err err;
-    char directory[DIRECTORIES_MAX];
-    for (int version = 1; version <= VERSIONS; version++) {
-        (void)snprintf(directory, sizeof directory, "%s/sentiment/%d", store, version);
-        if (!sl_directory_make(directory, &err))
-            bench_fail(err.text);
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            copy_file(directory, names[i]);
+    char directory[DIRECTORIES_MAX], tmp[SL_PATH_MAX];
+    (void)snprintf(directory, sizeof directory, "%s/sentiment/%d", store, version);
+    if (!sl_manifest_begin(tmp, directory, &err))
+        bench_fail(err.text);
+    for (int i = 0; i < manifest.count; i++)
+        copy_file(tmp, members[i].name, version % KINDS == 0);
+    if (!sl_manifest_commit(tmp, directory, &manifest, &err))
+        bench_fail(err.text);
+}
+
+/* ---- known answers --------------------------------------------------------------------------- */
+
+static struct sl_buffer answers[KINDS][LOAD_REQUESTS];
+
+/* Of the version that is served now. */
+static void learn_answers(struct bench *b, int kind)
+{
+    for (int i = 0; i < LOAD_REQUESTS; i++) {
+        const char *body = strstr(b->load.requests[i].data, "\r\n\r\n") + 4;
+        if (bench_request(b->daemon.port, "POST", "/models/sentiment/predict", body,
+                          &answers[kind][i]) != 200)
+            bench_fail("a known answer");
     }
 }
+
+static bool is_right(int request, const char *response)
+{
+    static const char header[] = "x-sluice-model: sentiment@";
+    const char *version = strstr(response, header), *body = strstr(response, "\r\n\r\n");
+    if (!version || !body)
+        return false;
+    long number = strtol(version + strlen(header), NULL, 10);
+    const struct sl_buffer *answer = &answers[number % KINDS][request];
+    return answer->bytes == 0 || strcmp(body + 4, answer->data) == 0;
+}
+
+/* ---- swaps ----------------------------------------------------------------------------------- */
 
 static void swap(struct bench *b)
 {
@@ -74,7 +126,7 @@ static void swap(struct bench *b)
     bench_sleep(b->pause);
 }
 
-/* So many swaps, and then as long without. */
+/* So many swaps, and then some time without. */
 static void run_block(struct bench *b, int swaps)
 {
     int64_t began = sl_now_ns();
@@ -83,9 +135,9 @@ static void run_block(struct bench *b, int swaps)
         swap(b);
     double took = 1e-9 * (double)(sl_now_ns() - began);
     load_set_phase(&b->load, 0);
-    bench_sleep(took);
+    bench_sleep(took / CALM_PART);
     b->seconds[1] += took;
-    b->seconds[0] += took;
+    b->seconds[0] += took / CALM_PART;
 }
 
 static void print_results(const struct bench *b)
@@ -94,6 +146,8 @@ static void print_results(const struct bench *b)
     const struct histogram *with = &b->load.phases[1].latency;
     load_print(&b->load, 0, "without swaps", b->seconds[0]);
     load_print(&b->load, 1, "with swaps", b->seconds[1]);
+    printf("responses of another version than they name: %ld\n",
+           b->load.phases[0].wrong + b->load.phases[1].wrong);
     printf("ratio            p50 %.2f  p99 %.2f\n",
            histogram_quantile(with, 0.5) / histogram_quantile(without, 0.5),
            histogram_quantile(with, 0.99) / histogram_quantile(without, 0.99));
@@ -113,6 +167,35 @@ static void print_memory(const struct bench *b, double before)
     printf(", %.1f 3 s after the load\n", served_daemon_resident_mib(&b->daemon));
 }
 
+/* Each version once, while there is no load. */
+static void warm_up(struct bench *b)
+{
+    load_set_phase(&b->load, LOAD_PAUSED);
+    bench_sleep(0.5);
+    for (int i = 0; i < VERSIONS; i++) {
+        swap(b);
+        if (i < KINDS)
+            learn_answers(b, (i + 1) % KINDS);
+    }
+    b->done = 0;
+    b->swap = (struct histogram){0};
+}
+
+static void run(struct bench *b, const struct load_options *options)
+{
+    load_start(&b->load, options);
+    warm_up(b);
+    load_set_phase(&b->load, 0);
+    bench_sleep(1);
+    b->seconds[0] = 1;
+    double before = served_daemon_resident_mib(&b->daemon);
+    for (int i = 0; i < BLOCKS; i++)
+        run_block(b, (i + 1) * b->swaps / BLOCKS - i * b->swaps / BLOCKS);
+    load_stop(&b->load);
+    print_results(b);
+    print_memory(b, before);
+}
+
 int main(int count, char **arguments)
 {
     static struct bench b;
@@ -125,26 +208,12 @@ int main(int count, char **arguments)
         bench_fail("arguments");
     served_daemon_init(&b.daemon);
     (void)snprintf(store, sizeof store, "%s/store", b.daemon.directory);
-    make_store(store);
+    for (int version = 1; version <= VERSIONS; version++)
+        make_version(store, version);
     served_daemon_start(&b.daemon, store, (const char *const[]){NULL});
-    const struct load_options options = {
-        .port = b.daemon.port, .connections = connections, .texts = 1};
-    load_start(&b.load, &options);
-    load_set_phase(&b.load, LOAD_PAUSED); /* the warm-up does not count */
-    bench_sleep(0.5);
-    for (int i = 0; i < VERSIONS; i++)
-        swap(&b);
-    load_set_phase(&b.load, 0);
-    bench_sleep(1);
-    b.seconds[0] = 1;
-    double before = served_daemon_resident_mib(&b.daemon);
-    b.done = 0;
-    b.swap = (struct histogram){0};
-    for (int i = 0; i < BLOCKS; i++)
-        run_block(&b, (i + 1) * b.swaps / BLOCKS - i * b.swaps / BLOCKS);
-    load_stop(&b.load);
-    print_results(&b);
-    print_memory(&b, before);
+    run(&b,
+        &(struct load_options){
+            .port = b.daemon.port, .connections = connections, .texts = 1, .is_right = is_right});
     served_daemon_stop(&b.daemon);
     free(b.kib);
     return EXIT_SUCCESS;

@@ -1,4 +1,4 @@
-/* load.c - reviews to classify, sent by one thread over many connections. */
+/* load.c - requests with reviews, sent by one thread over many connections. */
 #include "bench/load.h"
 #include "base/clock.h"
 #include "bench/served_daemon.h"
@@ -20,7 +20,7 @@ struct load_client {
     long long missing; /* bytes of the response's body; -1: its head is not complete */
     int64_t due_ns;    /* when its request was to begin, or is to begin if it waits */
     bool waits, watches_writes;
-    char head[HEAD_MAX];
+    char head[HEAD_MAX]; /* the response: its head, and as much of the body as fits */
 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -42,19 +42,49 @@ void load_append_review(struct sl_buffer *out, unsigned *random)
                          rand_r(random) % 1000);
 }
 
-static void make_request(int texts, unsigned seed, struct sl_buffer *request)
+/* A request's body is `begin`, texts in `open` and `close` with `between` between them, `end`. */
+struct endpoint {
+    const char *name, *path, *begin, *open, *close, *between, *end;
+};
+
+static const struct endpoint endpoints[] = {
+    {"predict", "/models/sentiment/predict", "{\"inputs\":[", "[\"", "\"]", ",", "]}"},
+    {"tokenize", "/models/sentiment/tokenize", "{\"inputs\":[", "\"", "\"", ",", "]}"},
+    {"decisions", "/v1/decisions",
+     "{\"model\":\"sentiment\",\"truncate\":true,\"questions\":[{\"type\":\"predicate\","
+     "\"instructions\":\"positive\"}],\"input\":\"",
+     "", "", " ", "\"}"},
+    {"completions", "/v1/completions",
+     "{\"model\":\"shakespeare\",\"truncate\":true,\"max_tokens\":16,\"prompt\":[", "\"", "\"", ",",
+     "]}"},
+};
+
+static const struct endpoint *find_endpoint(const char *name)
 {
+    for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++)
+        if (!name || strcmp(endpoints[i].name, name) == 0)
+            return &endpoints[i];
+    errno = EINVAL;
+    bench_fail(name);
+}
+
+static void make_request(const struct load_options *options, unsigned seed,
+                         struct sl_buffer *request)
+{
+    const struct endpoint *e = find_endpoint(options->endpoint);
     struct sl_buffer body = {0};
-    for (int i = 0; i < texts; i++) {
-        sl_buffer_append_string(&body, i ? ",[\"" : "{\"inputs\":[[\"");
+    sl_buffer_append_string(&body, e->begin);
+    for (int i = 0; i < options->texts; i++) {
+        sl_buffer_append_string(&body, i ? e->between : "");
+        sl_buffer_append_string(&body, e->open);
         load_append_review(&body, &seed);
-        sl_buffer_append_string(&body, "\"]");
+        sl_buffer_append_string(&body, e->close);
     }
-    sl_buffer_append_string(&body, "]}");
+    sl_buffer_append_string(&body, e->end);
     sl_buffer_printf(request,
-                     "POST /models/sentiment/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                     "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                     body.bytes);
+                     e->path, body.bytes);
     sl_buffer_append(request, body.data, body.bytes);
     if (body.failed || request->failed)
         bench_fail("memory");
@@ -119,8 +149,12 @@ static void end_response(struct load *load, struct load_client *c)
     struct load_phase *phase = &load->phases[c->phase];
     int64_t now = sl_now_ns();
     phase->statuses[status > 0 && status < LOAD_STATUSES ? status : 0]++;
+    c->head[c->head_bytes] = '\0';
     if (status == 200)
         histogram_add(&phase->latency, now - c->due_ns);
+    if (status == 200 && load->options.is_right &&
+        !load->options.is_right((int)(c->request - load->requests), c->head))
+        phase->wrong++;
     int64_t pause = status == 429 ? load->pause_ns : 0;
     wait_until(c, load->interval_ns > 0 ? c->due_ns + load->interval_ns : now + pause);
     if (c->due_ns <= now && load->seen_phase != LOAD_PAUSED)
@@ -136,22 +170,24 @@ static void read_head(struct load_client *c)
                      (c->head + c->head_bytes - (end + 4));
 }
 
+/* What has no room after the head is not kept. */
 static void read_more(struct load *load, struct load_client *c)
 {
     char rest[16384];
-    bool in_head = c->missing < 0;
-    ssize_t count = recv(c->fd, in_head ? c->head + c->head_bytes : rest,
-                         in_head ? sizeof c->head - 1 - c->head_bytes : sizeof rest, 0);
+    size_t room = sizeof c->head - 1 - c->head_bytes;
+    bool in_head = c->missing < 0, keeps = in_head || room > 0;
+    ssize_t count =
+        recv(c->fd, keeps ? c->head + c->head_bytes : rest, keeps ? room : sizeof rest, 0);
     if (count < 0 && errno == EAGAIN)
         return;
     if (count <= 0) {
         reconnect(load, c);
         return;
     }
-    if (in_head) {
-        c->head_bytes += (size_t)count;
+    c->head_bytes += keeps ? (size_t)count : 0;
+    if (in_head)
         read_head(c);
-    } else
+    else
         c->missing -= count;
     if (c->missing == 0)
         end_response(load, c);
@@ -235,7 +271,7 @@ void load_start(struct load *load, const struct load_options *options)
     if (options->rate > 0)
         load->interval_ns = (int64_t)(1e9 * options->connections / options->rate);
     for (unsigned i = 0; i < LOAD_REQUESTS; i++)
-        make_request(options->texts, i + 1, &load->requests[i]);
+        make_request(options, i + 1, &load->requests[i]);
     if (pthread_create(&load->thread, NULL, send_all, load) != 0)
         bench_fail("pthread_create");
 }
@@ -257,7 +293,7 @@ void load_stop(struct load *load)
 
 long load_failures(const struct load_phase *phase)
 {
-    long failures = 0;
+    long failures = phase->wrong;
     for (int i = 0; i < LOAD_STATUSES; i++)
         failures += i == 200 ? 0 : phase->statuses[i];
     return failures;

@@ -1,4 +1,4 @@
-/* load.h - reviews to classify, sent by one thread over many connections, for the benchmarks of
+/* load.h - requests with reviews, sent by one thread over many connections, for the benchmarks of
  * latency.
  *
  * The client shares the processors with the daemon, so it writes each request as it is, and reads
@@ -20,14 +20,19 @@ enum { LOAD_PAUSED = -1 };
 
 struct load_options {
     int port, connections;
-    int texts;    /* in each request */
-    int pause_ms; /* of a connection after a 429 */
-    double rate;  /* requests per second of all connections; 0: each as soon as it can */
+    int texts;            /* in each request */
+    int pause_ms;         /* of a connection after a 429 */
+    const char *endpoint; /* of load.c's; NULL: predict */
+    double rate;          /* requests per second of all connections; 0: each as soon as it can */
+    /* Whether this is the response to the request of this index; NULL: any is. It is cut after a
+     * few kilobytes. */
+    bool (*is_right)(int request, const char *response);
 };
 
 struct load_phase {
     struct histogram latency; /* of responses with 200, in ns */
     long statuses[LOAD_STATUSES];
+    long wrong; /* of those with 200 */
 };
 
 struct load {
@@ -55,7 +60,7 @@ void load_set_phase(struct load *load, int phase);
 /* Closes all connections. */
 void load_stop(struct load *load);
 
-/* 0: nothing but 200. */
+/* 0: nothing but 200, and all are right. */
 long load_failures(const struct load_phase *phase);
 double load_quantile_ms(const struct histogram *latency, double quantile);
 /* "name: 12345 responses (1234/s), p50 1.23 ms, p99 4.56 ms, max 7.89 ms" */
