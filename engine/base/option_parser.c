@@ -1,7 +1,6 @@
 /* option_parser.c - translates tables of options for argp, and writes the errors. */
 #include "base/option_parser.h"
 #include "base/buffer.h"
-#include "base/int_math.h"
 #include "base/option_help.h"
 
 #include <argp.h>
@@ -41,44 +40,6 @@ static void spell(char *name)
     for (; *name; name++)
         if (*name == '_')
             *name = '-';
-}
-
-/* The Levenshtein distance of two names. */
-static int distance(const char *a, const char *b)
-{
-    int above[SL_OPTION_NAME_BYTES], row[SL_OPTION_NAME_BYTES];
-    int columns = sl_min((int)strlen(b), SL_OPTION_NAME_BYTES - 1);
-    for (int j = 0; j <= columns; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        memcpy(above, row, sizeof above);
-        row[0] = i;
-        for (int j = 1; j <= columns; j++) {
-            int either = sl_min(above[j], row[j - 1]) + 1;
-            row[j] = sl_min(either, above[j - 1] + (a[i - 1] != b[j - 1]));
-        }
-    }
-    return row[columns];
-}
-
-/* Names farther apart are not taken for typing errors. */
-static int distance_max(const char *given)
-{
-    return 1 + (int)strlen(given) / 4;
-}
-
-const char *sl_option_suggest(const char *given, const char *const *names)
-{
-    const char *best = NULL;
-    int min = distance_max(given) + 1;
-    for (; *names; names++) {
-        int far = distance(given, *names);
-        if (far < min) {
-            min = far;
-            best = *names;
-        }
-    }
-    return best;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -283,6 +244,27 @@ static const char *word_at(const struct argp_state *state)
     return word[0] == '-' || state->next >= state->argc ? word : state->argv[state->next];
 }
 
+/* An option that was shortened, because the error names the whole one. */
+static void explain_short_name(const struct entry *e, const struct argp_state *state,
+                               struct sl_err *err)
+{
+    const char *word = state->argv[state->next - 1];
+    if (strncmp(word, "--", 2) != 0 && state->next >= 3)
+        word = state->argv[state->next - 2];
+    size_t length = strcspn(word, "=");
+    if (length > 2 && length - 2 < strlen(e->name) && strncmp(word + 2, e->name, length - 2) == 0)
+        (void)sl_wrap(err, "%.*s is short for --%s", (int)length, word, e->name);
+}
+
+static bool take_option(const struct entry *e, const char *value, const struct argp_state *state)
+{
+    const struct line *line = state->input;
+    if (set(e, value, line->err))
+        return true;
+    explain_short_name(e, state, line->err);
+    return false;
+}
+
 static error_t on_key(int key, char *value, struct argp_state *state)
 {
     struct line *line = state->input;
@@ -296,7 +278,7 @@ static error_t on_key(int key, char *value, struct argp_state *state)
     else if (key == ARGP_KEY_ERROR)
         good = line->failed || fail_word(line, word_at(state));
     else if (key >= FIRST_KEY && key < FIRST_KEY + line->count)
-        good = set(&line->entries[key - FIRST_KEY], value, line->err);
+        good = take_option(&line->entries[key - FIRST_KEY], value, state);
     else
         return ARGP_ERR_UNKNOWN;
     line->failed = line->failed || !good;

@@ -62,6 +62,9 @@ static bool fail_number(const struct sl_param *row, const char *text, struct sl_
     char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
     sl_number_format(row->min, min);
     sl_number_format(row->max, max);
+    if (strcmp(min, max) == 0)
+        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected %s, the only value",
+                       row->name, text, min);
     return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected a %s from %s to %s", row->name,
                    text, row->kind == SL_REAL ? "number" : "whole number", min, max);
 }

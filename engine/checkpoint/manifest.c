@@ -174,19 +174,19 @@ static bool member_check(struct sl_manifest_file *member, json_t *entry, struct 
 {
     static const char *const keys[] = {"size", "sha256", NULL};
     static const char changed[] =
-        "the file is damaged or was changed; copy or publish the model again";
+        "the file is damaged or was changed: copy or publish the model again";
     int64_t size;
     const char *sha256 = sl_json_text(entry, "sha256", err);
     if (!sha256 || !sl_json_keys(entry, keys, err) ||
         !sl_json_whole(entry, "size", (struct sl_bounds){0, INT64_MAX}, &size, err))
         return sl_wrap(err, "the manifest's entry");
     if ((uint64_t)size != member->map.size)
-        return sl_fail(err, SL_CORRUPT, "it has %zu bytes, expected %" PRId64 ": %s",
-                       member->map.size, size, changed);
+        return sl_fail(err, SL_CORRUPT, "%s (%zu bytes, expected %" PRId64 ")", changed,
+                       member->map.size, size);
     sl_sha256_hex(member->map.data, member->map.size, member->sha256);
     return strcmp(sha256, member->sha256) == 0 ||
-           sl_fail(err, SL_CORRUPT, "it has the SHA-256 %s, expected %.64s: %s", member->sha256,
-                   sha256, changed);
+           sl_fail(err, SL_CORRUPT, "%s (SHA-256 %s, expected %.64s)", changed, member->sha256,
+                   sha256);
 }
 
 static bool member_open(struct sl_manifest_file *member, const char *directory, json_t *files,

@@ -30,7 +30,8 @@ static const struct sl_option rows[] = {
      "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
     {"labels", "FILE",
-     "file that translates labels; a line is a label of --data, a tab, and the model's label",
+     "file that translates labels; each line is a label of --data, a tab and the model's label; "
+     "it has a line for each label of the model",
      SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.label), 0, 0},
@@ -215,18 +216,14 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
 static bool list_labels(const struct sl_model *m, const char *path, struct sl_labels *labels,
                         struct sl_err *err)
 {
-    bool ok = !path || sl_labels_read(labels, path, err);
-    for (int i = 0; i < m->config.classes && ok && !path; i++)
-        ok = sl_labels_add(labels, m->labels[i], strlen(m->labels[i]), err);
-    if (!ok)
-        return false;
-    bool same = labels->count == m->config.classes;
-    for (int i = 0; i < m->config.classes && same; i++)
-        same = strcmp(labels->list[i].name, m->labels[i]) == 0;
-    return same || sl_fail(err, SL_BAD_INPUT,
-                           "--labels: '%s' does not list the model's labels in "
-                           "their order; `sluice inspect` prints them",
-                           path);
+    if (path)
+        return (sl_labels_read(labels, path, err) &&
+                sl_labels_reorder(labels, m->labels, m->config.classes, err)) ||
+               sl_wrap(err, "--labels '%s'", path);
+    for (int i = 0; i < m->config.classes; i++)
+        if (!sl_labels_add(labels, m->labels[i], strlen(m->labels[i]), err))
+            return false;
+    return true;
 }
 
 static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,

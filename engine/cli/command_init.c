@@ -62,9 +62,10 @@ static bool run_init(int count, char **words, struct sl_err *err)
     if (!train_arguments_read(&a, init_rows, count, words, err))
         return false;
     if (!(a.training.arch->tasks & SL_COMPLETES))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "init writes language models, and %s is none; use one of: %s",
-                       a.training.arch->name, sl_arch_list(SL_COMPLETES, list));
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "%s only classifies, and `sluice init` writes language models; use one of: %s",
+            a.training.arch->name, sl_arch_list(SL_COMPLETES, list));
     if (!a.corpus || !a.out)
         return sl_fail(err, SL_BAD_INPUT, "missing %s",
                        a.corpus ? "--output DIR: the directory to create"

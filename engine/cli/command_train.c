@@ -147,10 +147,8 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
         return false;
     if (!s->data && labelled)
         return fail_needs_data(labelled, err);
-    if (!sl_hyperparameters_check_task(&a->training.hyperparameters, task, err)) {
-        train_name_options(a->training.arch, err);
+    if (!sl_hyperparameters_check_task(&a->training.hyperparameters, task, err))
         return false;
-    }
     if (a->training.init_from && vocabulary)
         return sl_fail(err, SL_BAD_INPUT,
                        "--%s has no effect with --init-from, which takes the model's vocabulary",
@@ -183,8 +181,6 @@ static bool run_train(int count, char **words, struct sl_err *err)
         return false;
     watch_signals();
     bool ok = train(engine, &a, err);
-    if (!ok)
-        train_name_options(a.training.arch, err);
     sl_engine_destroy(engine);
     return ok;
 }

@@ -26,12 +26,13 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, vocabulary), 0, 0},
     {"cased", NULL, "keep case and accents; needed if the vocabulary was made with --cased",
      SL_OPTION_FLAG, offsetof(struct arguments, cased), 0, 0},
-    {"output", "FILE", "file to write, in word2vec's text format", SL_OPTION_STRING,
-     offsetof(struct arguments, out), 0, 0},
+    {"output", "FILE", "file to write the learnt vectors to, in word2vec's text format",
+     SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
     {"base", "DIR", "also write the vectors as a model, for `sluice train --data` with --init-from",
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
-     "word vectors to take for --base instead of learning them; give their --width",
+     "with --base: word vectors to take instead of learning them; give their --width; the corpus "
+     "then counts the words",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
@@ -110,12 +111,18 @@ static bool write_base(const struct arguments *a, const struct sl_tokenizer *tok
 /* Either vectors are learnt into a file, or they are there and become a base. */
 static bool check(const struct arguments *a, struct sl_err *err)
 {
-    if (!a->corpus || !a->vocabulary || !a->out == !a->known)
-        return fail_missing(&command_vectors,
-                            !a->corpus       ? "--corpus FILE"
-                            : !a->vocabulary ? "--vocab-file FILE"
-                                             : "--output FILE or --vectors FILE, one of them",
-                            err);
+    const char *missing = !a->corpus           ? "--corpus FILE"
+                          : !a->vocabulary     ? "--vocab-file FILE"
+                          : a->out || a->known ? NULL
+                                               : "--output FILE, to learn vectors, or --vectors "
+                                                 "FILE and --base DIR, to make a model of known "
+                                                 "ones";
+    if (missing)
+        return fail_missing(&command_vectors, missing, err);
+    if (a->out && a->known)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "give --output, to learn vectors, or --vectors, to take known ones; not "
+                       "both");
     if (a->known && !a->base)
         return sl_fail(err, SL_BAD_INPUT, "--vectors needs --base DIR: the model to write");
     return !a->base || (model_path_check_output(a->base, NULL, err) &&

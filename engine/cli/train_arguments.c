@@ -24,8 +24,8 @@ const struct sl_option train_rows[] = {
     {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
-     "file of all labels, one per line: LABEL, or LABEL, a tab and its name in the model [the "
-     "labels in --data]",
+     "file that lists all labels, one per line; LABEL, a tab and NAME: the model calls it NAME "
+     "[the labels in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",
@@ -34,7 +34,8 @@ const struct sl_option train_rows[] = {
      "cut texts that are too long at this end, left or right; the model remembers it [right]",
      SL_OPTION_STRING, offsetof(struct train_arguments, truncate), 0, 0},
     {"init-from", "DIR",
-     "start from this model: its sizes, its vocabulary and all weights whose shape fits",
+     "start from this model: its sizes, vocabulary and weights; its last layer starts anew for "
+     "another task or other labels",
      SL_OPTION_STRING, offsetof(struct train_arguments, training.init_from), 0, 0},
     {"vectors", "FILE",
      "word vectors to use as initial token embeddings; `sluice vectors` makes them [random]",
@@ -47,7 +48,7 @@ const struct sl_option train_rows[] = {
      SL_OPTION_STRING, offsetof(struct train_arguments, out), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
-    {"resume", NULL, "continue the run in --run-dir; a model that --output has already is replaced",
+    {"resume", NULL, "continue the run in --run-dir; replaces the model that is in --output",
      SL_OPTION_FLAG, offsetof(struct train_arguments, resume), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct train_arguments, bf16), 0, 0},
@@ -143,7 +144,8 @@ static void print_examples(const struct sl_arch *arch, bool automatic)
                arch->name,
                is_tiny(arch) ? " --width 64 --heads 4 --ffn-width 128 --context-length 128" : "");
     if (is_tiny(arch))
-        printf("The default sizes are a paper's; docs/training.md has recipes.\n");
+        printf("The default sizes are those of a tiny model in a paper. For your own texts take\n"
+               "sizes as in the example; docs/training.md has recipes.\n");
 }
 
 void train_help(const char *name)
@@ -172,7 +174,7 @@ void init_help(const char *name)
         printf("\nExamples:\n  sluice init %s --corpus my.txt --output models/untrained/1\n",
                arch->name);
     else
-        printf("\n`sluice init` writes language models only, and %s is none.\n", arch->name);
+        printf("\n%s only classifies, and `sluice init` writes language models.\n", arch->name);
 }
 
 /* Sizes come from the architecture's defaults or from --init-from, and options override them.
@@ -260,54 +262,4 @@ bool train_arguments_read(struct train_arguments *a, const struct sl_option *row
     if (!init_from(&a->training, first.training.init_from, err))
         return false;
     return read_options(a, rows, count, words, err);
-}
-
-/* -- the engine's errors ---------------------------------------------------------------------- */
-
-static bool is_name_part(char c)
-{
-    return islower((unsigned char)c) || isdigit((unsigned char)c) || c == '_';
-}
-
-/* A name of several words is always an option's. One word, such as `heads`, is one if the error
- * says that it is invalid. */
-static bool is_option(const struct sl_arch *arch, const char *text, const char *at, size_t bytes)
-{
-    static const char before[] = "invalid ";
-    static const char *const of_data[] = {"vocab_size", "cased", "tokenizer"};
-    char name[64];
-    size_t skipped = sizeof before - 1;
-    if (bytes >= sizeof name)
-        return false;
-    (void)snprintf(name, sizeof name, "%.*s", (int)bytes, at);
-    bool is_invalid = at >= text + skipped && memcmp(at - skipped, before, skipped) == 0 &&
-                      strchr(" :", at[bytes]);
-    for (size_t i = 0; i < sizeof of_data / sizeof of_data[0]; i++)
-        if (is_invalid && strcmp(of_data[i], name) == 0)
-            return true;
-    return (is_invalid || strchr(name, '_')) &&
-           (sl_param_find(sl_hyperparameter_rows, name) || sl_param_find(arch->hypers, name));
-}
-
-void train_name_options(const struct sl_arch *arch, struct sl_err *err)
-{
-    char text[SL_ERR_TEXT_MAX];
-    memcpy(text, err->text, sizeof text);
-    struct sl_buffer named = {0};
-    for (const char *at = text; *at;) {
-        size_t bytes = 0;
-        while (is_name_part(at[bytes]))
-            bytes++;
-        bool is_whole = bytes > 0 && (at == text || strchr(" (", at[-1]));
-        bool option = is_whole && is_option(arch, text, at, bytes);
-        bytes += bytes == 0;
-        if (option)
-            sl_buffer_append_string(&named, "--");
-        for (size_t i = 0; i < bytes; i++)
-            sl_buffer_append(&named, option && at[i] == '_' ? "-" : at + i, 1);
-        at += bytes;
-    }
-    if (!named.failed && named.data)
-        (void)snprintf(err->text, sizeof err->text, "%s", named.data);
-    sl_buffer_release(&named);
 }

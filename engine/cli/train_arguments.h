@@ -29,7 +29,3 @@ bool train_check_architecture(const char *word, struct sl_err *err) SL_MUST_CHEC
 /* Print --help. name: an architecture, or NULL. */
 void train_help(const char *name);
 void init_help(const char *name);
-
-/* Errors of the engine call a hyper-parameter by its name, as in config.json and in the HTTP API.
- * Puts the names of options in their places: --random-crops for random_crops. */
-void train_name_options(const struct sl_arch *arch, struct sl_err *err);

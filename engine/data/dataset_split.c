@@ -64,8 +64,8 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     return total > 0 ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "'%s' is too small to hold out %g %% for validation: some label needs at least %.0f "
-               "texts; add texts, or give --validation FILE",
+               "'%s' is too small to hold out %g %% for validation: no label has the %.0f texts "
+               "that it takes; add texts, or give --validation FILE",
                set->path, 100.0 * share, fmax(2, ceil(0.5 / share)));
 }
 

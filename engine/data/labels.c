@@ -96,6 +96,32 @@ bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, stru
     return true;
 }
 
+static const struct sl_label *find_name(const struct sl_labels *labels, const char *name)
+{
+    for (int i = 0; i < labels->count; i++)
+        if (strcmp(labels->list[i].name, name) == 0)
+            return &labels->list[i];
+    return NULL;
+}
+
+bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, struct sl_err *err)
+{
+    struct sl_labels ordered = {0};
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        const struct sl_label *l = find_name(labels, names[i]);
+        ok = l ? label_add(&ordered, l->key, strlen(l->key), l->name, strlen(l->name), err)
+               : sl_fail(err, SL_BAD_INPUT, "the label '%s' of the model is missing", names[i]);
+    }
+    for (int i = 0; i < labels->count && ok; i++)
+        if (!find_name(&ordered, labels->list[i].name))
+            ok = sl_fail(err, SL_BAD_INPUT, "the model has no label '%s'", labels->list[i].name);
+    sl_labels_release(ok ? labels : &ordered);
+    if (ok)
+        *labels = ordered;
+    return ok;
+}
+
 void sl_labels_release(struct sl_labels *labels)
 {
     assert(labels);

@@ -36,6 +36,10 @@ int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t b
 bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Puts labels in the order of these names, of which each label must have one. */
+bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* Sorts labels: by number if all keys are whole numbers, else by code point. fresh[i] is the new id
  * of the label that had id i. */
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;

@@ -20,7 +20,7 @@ const struct sl_param sl_hyperparameter_rows[] = {
                    "optimizer steps [with --corpus: 5000]"),
     SL_INTEGER_ROW(
         sl_hyperparameters, epochs, 0, 100000, 0,
-        "passes over the texts of --data; each ends with an evaluation [with --data: 10]"),
+        "passes over the texts of --data, with an evaluation after each [with --data: 10]"),
     SL_INTEGER_ROW(sl_hyperparameters, batch_size, 1, 65536, 64,
                    "examples per step: labelled texts, or windows of --corpus"),
     SL_INTEGER_ROW(sl_hyperparameters, micro_batch_size, 1, 65536, 8,
@@ -32,9 +32,9 @@ const struct sl_param sl_hyperparameter_rows[] = {
                 "final learning rate of a cosine schedule"),
     SL_CHOICE_ROW(
         sl_hyperparameters, lr_schedule, schedules, SL_LR_COSINE_AFTER_WARMUP, SL_LR_COSINE,
-        "learning rate after the warm-up; constant: stays, inverse_sqrt: falls with 1/sqrt(step), "
-        "cosine: falls along a cosine over all steps, cosine_after_warmup: over those that are "
-        "left"),
+        "learning rate after the warm-up; constant: it stays; inverse_sqrt: it falls with "
+        "1/sqrt(step); cosine: it falls along a cosine that begins at step 0; "
+        "cosine_after_warmup: along one that begins after the warm-up"),
     SL_INTEGER_ROW(sl_hyperparameters, warmup_steps, 0, 1e8, 0,
                    "steps over which the learning rate rises from 0"),
     SL_REAL_ROW(sl_hyperparameters, beta1, 0, 0.99999, 0.9,
@@ -60,7 +60,7 @@ const struct sl_param sl_hyperparameter_rows[] = {
                 "weigh texts so that all labels count the same in the loss", SL_CLASSIFIES),
     SL_TASK_ROW(
         random_crops, SL_INTEGER, 0, 100, 0,
-        "besides each text, train on this many random pieces of it per epoch, of 4 to 127 tokens",
+        "in each epoch, train also on this many random pieces of each text (4 to 127 tokens long)",
         SL_CLASSIFIES),
     SL_REAL_ROW(sl_hyperparameters, word_dropout, 0, 0.9, 0,
                 "probability of zeroing a token's embedding during training"),
@@ -75,13 +75,14 @@ const struct sl_param sl_hyperparameter_rows[] = {
     SL_TASK_ROW(passage_length, SL_INTEGER, 0, 8192, 0,
                 "pretrain: tokens per passage; 0: as many as the context length", SL_PRETRAINS),
     SL_INTEGER_ROW(sl_hyperparameters, evaluate_every, 0, 1e8, 250,
-                   "steps between evaluations; 0: only at the end"),
+                   "with --steps: steps between evaluations; 0: only at the end"),
     SL_INTEGER_ROW(sl_hyperparameters, save_every, 0, 1e8, 250,
                    "steps between saved states; 0: only at the end"),
     SL_REAL_ROW(sl_hyperparameters, train_fraction, 0.01, 0.99, 0.8,
                 "fraction of --corpus, from its beginning, to train on"),
-    SL_REAL_ROW(sl_hyperparameters, validation_fraction, 0.001, 0.99, 0.1,
-                "fraction to validate on: of --data, or of --corpus after the part to train on"),
+    SL_REAL_ROW(
+        sl_hyperparameters, validation_fraction, 0.001, 0.99, 0.1,
+        "fraction of the texts to validate on; with --corpus, the part after --train-fraction"),
     {0}};
 
 bool sl_hyperparameters_check(const struct sl_hyperparameters *r, struct sl_err *err)
@@ -100,13 +101,10 @@ bool sl_hyperparameters_check_task(const struct sl_hyperparameters *r, enum sl_t
                                             [SL_TASK_CLASSIFICATION] = "training a classifier",
                                             [SL_TASK_PRETRAINING] = "pretraining"};
     for (const struct sl_param *row = sl_hyperparameter_rows; row->name; row++) {
-        char value[SL_PARAM_TEXT];
         double given = sl_param_get(row, r);
         if (sl_hyper_is_for(row, task) || !(fabs(given - row->default_value) > 0.0))
             continue;
-        sl_param_format(row, given, value);
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%s': it has no effect on %s", row->name,
-                       value, trainings[task]);
+        return sl_fail(err, SL_BAD_INPUT, "%s has no effect on %s", row->name, trainings[task]);
     }
     return true;
 }

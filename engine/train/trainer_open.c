@@ -76,7 +76,7 @@ static bool fail_hyperparameter(const struct sl_arch *arch, const char *name, st
         names[count++] = r->name;
     const char *meant = strlen(name) < NAME_MAX_BYTES ? sl_option_suggest(name, names) : NULL;
     if (meant)
-        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s; did you mean %s",
+        return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s; did you mean %s?",
                        name, arch->name, meant);
     return sl_fail(err, SL_BAD_INPUT,
                    "unknown hyper-parameter '%.64s' of %s; `sluice train %s --help` lists them",

@@ -82,6 +82,15 @@ bool sl_trainer_state_write(const struct sl_trainer *tr, struct sl_err *err)
            sl_wrap(err, "save step %d", tr->state.step);
 }
 
+static const char *architecture_of(int64_t fingerprint)
+{
+    for (int i = 0; sl_arch_at(i); i++)
+        if ((int64_t)sl_fingerprint(sl_arch_at(i)->name, strlen(sl_arch_at(i)->name)) ==
+            fingerprint)
+            return sl_arch_at(i)->name;
+    return "an unknown architecture";
+}
+
 /* The same training: every number of hyperparameters and architecture, and the text. */
 static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
                   struct sl_err *err)
@@ -89,10 +98,11 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
         if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
             return i == CORPUS_COUNTER
-                       ? sl_fail(err, SL_BAD_INPUT,
-                                 "the run was started with another text, or with other labels")
-                       : sl_fail(err, SL_BAD_INPUT, "the run was started with another %s",
-                                 asked[i].name);
+                       ? sl_fail(
+                             err, SL_BAD_INPUT,
+                             "the run was started with other texts or labels than those given now")
+                       : sl_fail(err, SL_BAD_INPUT, "the run was started with %s, not %s",
+                                 architecture_of(saved[i].whole), architecture_of(asked[i].whole));
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
             char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
             sl_number_format(saved[i].number, before);

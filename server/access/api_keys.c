@@ -47,8 +47,10 @@ static bool add_line(struct table *table, const char *line, struct sl_err *err)
         return false;
     const struct sl_api_key *twin = find_duplicate(table, key);
     if (twin)
-        return sl_fail(err, SL_BAD_INPUT, "the name or the hash of '%s' is that of '%s' above",
-                       key->name, twin->name);
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "'%s' has the name or the hash of the key '%s' in a line above; each key needs its own",
+            key->name, twin->name);
     table->count++;
     return true;
 }

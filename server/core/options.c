@@ -210,7 +210,9 @@ struct requested {
 static const struct sl_option own_rows[] = {
     {"config", "FILE", "configuration file, in YAML [SLUICE_CONFIG, else none]", SL_OPTION_STRING,
      offsetof(struct requested, config), 0, 0},
-    {"check-config", NULL, "check all options, and the files that they name, and exit",
+    {"check-config", NULL,
+     "check the options, the configuration file and the files of keys and TLS, and exit; "
+     "addresses and models are only checked at start",
      SL_OPTION_FLAG, offsetof(struct requested, check_config), 0, 0},
     {"sample-config", NULL,
      "print a configuration file with all options at their defaults, and exit", SL_OPTION_FLAG,

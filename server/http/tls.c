@@ -121,7 +121,11 @@ static bool read_pair(char *certificate, char *key, struct sv_tls_pair **out, st
         return true;
     }
     sv_tls_pair_destroy(pair);
-    return sl_fail(err, SL_BAD_INPUT, "tls_certificate and tls_key: %s", gnutls_strerror(status));
+    return sl_fail(
+        err, SL_BAD_INPUT,
+        "tls_certificate and tls_key are not a PEM certificate and the PEM private key that "
+        "belongs to it (GnuTLS: %s)",
+        gnutls_strerror(status));
 }
 
 bool sv_tls_read(const struct sv_options *options, struct sv_tls_pair **out, struct sl_err *err)

@@ -123,8 +123,8 @@ static bool check_data(const struct sv_tensor *input, struct sv_error *error)
                        input->data.columns);
     return shape->sizes[0] == input->data.count ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
-                   "'inputs[0].data' holds %d texts, but 'shape' says %lld.", input->data.count,
-                   (long long)shape->sizes[0]);
+                   "The number of texts in 'inputs[0].data' is %d, but 'shape' says %lld.",
+                   input->data.count, (long long)shape->sizes[0]);
 }
 
 static bool check_input(struct sv_tensor *input, struct sv_error *error)

@@ -116,8 +116,8 @@ bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *fie
         return true;
     sv_reader_param(r, field, param);
     if (count == 0)
-        return sv_fail(r->error, SV_EMPTY_INPUT, param, "'%s' is an empty array; expected %s.",
-                       param, things);
+        return sv_fail(r->error, SV_EMPTY_INPUT, param,
+                       "'%s' is an empty array; expected one or more %s.", param, things);
     if (field->min > 1)
         return sv_fail(r->error, SV_INVALID_VALUE, param,
                        "'%s' holds %zu %s; %.0f to %.0f are accepted.", param, count, things,

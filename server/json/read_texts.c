@@ -54,11 +54,11 @@ static bool fail_pair(const struct sv_reader *r, const struct sv_field *field, s
 {
     char param[SV_PARAM_MAX];
     sv_reader_param(r, field, param);
-    return sv_fail(
-        r->error, SV_INVALID_VALUE, param,
-        "'%s' holds an array of %zu strings, which is a pair here, and pairs are not supported. "
-        "For two texts send [[\"a\"],[\"b\"]].",
-        param, count);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' holds an array of %zu strings. Put each text in an array of its own: "
+                   "[[\"a\"],[\"b\"]]. (Two strings in one array would be a pair; no model here "
+                   "takes pairs.)",
+                   param, count);
 }
 
 /* The text of [text]. A pair [a, b] is rejected: no model here is trained on pairs. */

@@ -537,9 +537,9 @@ Test(access, a_bad_file_keeps_the_old_keys)
     } cases[] = {
         {"b infer", "line 2: invalid line: expected NAME SCOPES"},
         {"a infer sha256:0000000000000000000000000000000000000000000000000000000000000000",
-         "line 2: the name or the hash of 'a' is that of 'a' above"},
+         "line 2: 'a' has the name or the hash of the key 'a' in a line above"},
         {"b infer sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-         "the name or the hash of 'b' is that of 'a' above"},
+         "'b' has the name or the hash of the key 'a' in a line above"},
     };
 
     char directory[PATH_MAX], path[PATH_MAX], text[1024];

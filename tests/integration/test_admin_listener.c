@@ -57,7 +57,8 @@ Test(admin_listener, changes_are_made_here_only)
     static const char *const paths[] = {"/v2/repository/models/none/load",
                                         "/v2/repository/models/none/unload"};
     for (size_t i = 0; i < COUNT(paths); i++) {
-        expect(http_request(&d, "POST", paths[i], "{}"), 403, "see the options admin_listen");
+        expect(http_request(&d, "POST", paths[i], "{}"), 403,
+               "admin listener only (option admin_listen)");
         struct http_response answer = http_admin(&d, "POST", paths[i], "{}");
         cr_assert_neq(answer.status, 403, "%s", answer.body.data);
         http_response_release(&answer);

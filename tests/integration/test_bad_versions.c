@@ -187,7 +187,7 @@ static const struct {
     void (*spoil)(void);
     const char *reason;
 } kinds[] = {
-    {"cut", cut, "it has 1000 bytes, expected"},
+    {"cut", cut, "(1000 bytes, expected"},
     {"a flipped bit", flip_bit, "the file is damaged or was changed"},
     {"of another architecture", take_other_architecture, "'token_embedding.weight': shape"},
     {"NaN", put_nan, "element 2 is nan"},

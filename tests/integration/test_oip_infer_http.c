@@ -407,7 +407,7 @@ Test(infer_http, errors_have_the_format_of_the_protocol)
     } cases[] = {
         {MOOD_INFER, "{", "not valid JSON", 400},
         {MOOD_INFER, "{}", "'inputs' is required", 400},
-        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "holds 1 texts, but 'shape' says 2", 400},
+        {MOOD_INFER, "{" TEXTS("[2]", "[\"a\"]") "}", "is 1, but 'shape' says 2", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\"]") "}", "'text[0]' is empty", 400},
         {"/v2/models/plain/infer", "{" TEXTS("[1]", "[\" \"]") "}", "'text[0]' is empty", 400},
         {MOOD_INFER, "{" TEXTS("[1]", "[\"\\u4e2d\"]") "}", "U+4E2D", 400},

@@ -79,7 +79,7 @@ Test(tls, bad_files_are_reported, .init = start)
 {
     cr_assert_eq(check_config(certificate, key), 0, "%s", result.err);
     cr_assert_eq(check_config(certificate, other_key), 2);
-    EXPECT_SAID(result.err, "tls_certificate and tls_key: ");
+    EXPECT_SAID(result.err, "tls_certificate and tls_key are not a PEM certificate");
     cr_assert_eq(check_config(certificate, ""), 2);
     EXPECT_SAID(result.err, "tls_certificate is set and tls_key is not");
     cr_assert_eq(check_config("", key), 2);
@@ -181,7 +181,7 @@ Test(tls, sighup_with_a_bad_pair_keeps_the_old_one, .init = start)
     serve_with_log();
     cr_assert_eq(rename(other_key, key), 0);
     reload_until(is_logged, same);
-    cr_assert(is_logged("tls_certificate and tls_key: "));
+    cr_assert(is_logged("tls_certificate and tls_key are not a PEM certificate"));
     cr_assert(is_served_anew(kept));
     cr_assert_eq(unlink(certificate), 0);
     reload_until(is_logged, "No such file or directory");

@@ -263,7 +263,8 @@ static const struct sl_param hypers[] = {
                        "keys to each side, in the pattern window_stride (w)"),
     SL_OWN_INTEGER_ROW(
         sl_eam_config, pool_size, 0, 64, 0,
-        "neighbouring tokens averaged before the experts (p); 0: 2, in language models 1"),
+        "neighbouring tokens averaged before the experts (p); 0: 2 in classifiers, 1 in language "
+        "models"),
     SL_OWN_INTEGER_ROW(sl_eam_config, experts, 1, 64, 4, "experts (K)"),
     SL_OWN_INTEGER_ROW(
         sl_eam_config, experts_per_token, 0, 64, 0,

@@ -71,7 +71,8 @@ static bool linear_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct linear_config *own = sl_config_own(c);
     return c->width > 0 || own->ngram_rows > 0 ||
-           sl_fail(err, SL_BAD_INPUT, "width and ngram_rows are both 0: expected one above 0");
+           sl_fail(err, SL_BAD_INPUT,
+                   "width and ngram_rows are both 0; at least one must be above 0");
 }
 
 /* Of classifiers: a base has no n-grams. */
@@ -82,7 +83,7 @@ static bool linear_check(const struct sl_config *c, struct sl_err *err)
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 0, 8192, 64, "width of the word vectors; 0: none"),
     SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 2048, "maximum text length T (tokens)"),
-    OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "words of the longest n-grams"),
+    OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "length of the longest n-grams, in words"),
     OWN_ROW(ngram_rows, 0, ROWS_MAX, 65536, "rows of the table of n-grams; 0: none"),
     {0}};
 

@@ -271,10 +271,12 @@ static const struct sl_param hypers[] = {
                       DENSE, "matrices of the MLP; full: trained, random: fixed random rotations"),
     SL_OWN_CHOICE_ROW(
         sl_transevolve_config, time_encoding, time_encoding_names, PAPER, CODE,
-        "angle of layer t; code: t pi/64, as in the published code, paper: 2 pi t/layers"),
+        "angle of the time encoding at layer t; code: t pi/64, as in the published code; paper: 2 "
+        "pi t/layers"),
     SL_OWN_FLAG_ROW(
         sl_transevolve_config, skip_time_zero, 1,
-        "count layers from t = 1; false: from 0, as published, where rotations do nothing"),
+        "number the layers from t = 1; false: from t = 0, as published, where the rotations do "
+        "nothing"),
     {0}};
 
 const struct sl_arch sl_arch_transevolve = {

@@ -89,10 +89,13 @@ static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
     SL_HYPERS_TABLES,
-    SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
-                    "weight, in the loss, of how far gates are open on average; higher skips more"),
-    SL_OWN_REAL_ROW(sl_tsa_config, gate_binarization_weight, 0, 100, 0,
-                    "weight, in the loss, of gates near 0.5; 0 in the paper"),
+    SL_OWN_REAL_ROW(
+        sl_tsa_config, compute_weight, 0, 100, 0.001,
+        "weight of the loss term for computation, the mean opening of the gates; higher: more "
+        "layers are skipped"),
+    SL_OWN_REAL_ROW(
+        sl_tsa_config, gate_binarization_weight, 0, 100, 0,
+        "weight of the loss term that pushes gates from 0.5 towards 0 or 1; 0 (off) in the paper"),
     SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
                     "initial bias of the routers; a lower one opens more gates at the start"),
     SL_OWN_INTEGER_ROW(sl_tsa_config, router_width, 0, 8192, 0,
@@ -102,7 +105,7 @@ static const struct sl_param hypers[] = {
 const struct sl_arch sl_arch_tsa = {
     .name = "tsa",
     .paper = "Adaptive Computation Depth via Learned Token Routing in Transformers, 2026",
-    .summary = "routers decide for each token which layers after the first it skips",
+    .summary = "for each token, routers choose layers to skip (never the first)",
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,

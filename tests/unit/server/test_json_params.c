@@ -231,7 +231,8 @@ static const struct {
     enum sv_error_kind kind;
     const char *param, *message;
 } mistakes[] = {
-    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs", "a pair"},
+    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs",
+     "Put each text in an array of its own"},
     {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_INVALID_VALUE, "inputs", "of 3 strings"},
     {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_INVALID_VALUE, "inputs[1][0]", "not 1"},
     {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
@@ -285,9 +286,9 @@ static const struct {
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape", "[n] or [n, 1]"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[2],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
-     "inputs[0].data", "holds 1 texts, but 'shape' says 2"},
+     "inputs[0].data", "is 1, but 'shape' says 2"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[9223372036854775807],\"data\":[\"a\"]}]}",
-     SV_INVALID_VALUE, "inputs[0].data", "holds 1 texts, but 'shape' says"},
+     SV_INVALID_VALUE, "inputs[0].data", "is 1, but 'shape' says"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[3],\"data\":[\"a\",3,\"b\"]}]}",
      SV_INVALID_VALUE, "inputs[0].data[1]", "a string, not 3"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1],\"data\":3}]}", SV_INVALID_VALUE,

@@ -496,7 +496,7 @@ Test(archs, reject_hyper_parameters_of_other_tasks)
     struct sl_config c = fixture_config(sl_arch_find("vanilla"));
     c.bidirectional = false;
     EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT,
-                "invalid bidirectional 'false': completion has no such hyper-parameter");
+                "bidirectional has no effect on a model for completion");
     c = fixture_config_for(sl_arch_find("vanilla"), SL_TASK_CLASSIFICATION);
     c.bidirectional = false;
     EXPECT_OK(sl_config_check(sl_arch_find("vanilla"), &c, &err), err);

@@ -235,7 +235,9 @@ static const struct {
     {"vocab.json", "remove", SL_NOT_FOUND, "it has no vocab.json"},
     {"model.safetensors", "remove", SL_NOT_FOUND, "it has no model.safetensors"},
     {"notes.txt", "add", SL_CORRUPT, "file 'notes.txt' is not in the manifest"},
-    {"config.json", "{}", SL_CORRUPT, "'config.json': it has 2 bytes, expected "},
+    {"config.json", "{}", SL_CORRUPT,
+     "'config.json': the file is damaged or was changed: copy or publish the model "
+     "again (2 bytes, expected "},
     {"manifest.json", "{}", SL_CORRUPT, "'manifest.json': 'format' is missing"},
     {"manifest.json", "{\"format\":\"sluice-1\",\"created\":1,\"files\":{}}", SL_CORRUPT,
      "file 'config.json' is missing from the manifest"},

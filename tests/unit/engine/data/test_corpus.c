@@ -123,8 +123,8 @@ static const struct {
 } bad_splits[] = {
     {{0.8, 0.1},
      79,
-     "the training part, 80 % of the text, has 80 tokens, too few for a context_length of 79"},
-    {{0.8, 0.1}, 2147483647, "too few for a context_length of 2147483647"},
+     "the training part, 80 % of the text, has 80 tokens, too few for a context length of 79"},
+    {{0.8, 0.1}, 2147483647, "too few for a context length of 2147483647"},
     {{0.98, 0.015}, 8, "the validation part, 1.5 % of the text, is too short (tokens: 1)"},
     {{0, 0.5}, 8, "train 0 and validation 0.5"},
     {{0.8, -0.1}, 8, "train 0.8 and validation -0.1"},

@@ -526,9 +526,30 @@ static const struct {
     {1, "invalid validation fraction 1: expected"},
     {-0.1, "invalid validation fraction -0.1: expected"},
     {(double)NAN, "nan: expected more than 0"},
-    {0.01, "train.tsv' is too small to hold out 1 % for validation: some label needs at least 50 "
-           "texts; add texts, or give --validation FILE"},
+    {0.01, "train.tsv' is too small to hold out 1 % for validation: no label has the 50 texts "
+           "that it takes; add texts, or give --validation FILE"},
 };
+
+/* A file that translates labels for a model may have them in any order. */
+Test(dataset, labels_take_the_order_of_the_model)
+{
+    static char negative[] = "negative", positive[] = "positive", other[] = "other";
+    struct sl_err err;
+    struct sl_labels labels = {0};
+    char top[PATH_MAX], file[PATH_MAX];
+    test_directory_create(top);
+    test_write_file(test_path(file, top, "labels"), "pos\tpositive\nneg\tnegative\n");
+    EXPECT_OK(sl_labels_read(&labels, file, &err), err);
+    EXPECT_OK(sl_labels_reorder(&labels, (char *[]){negative, positive}, 2, &err), err);
+    cr_assert_eq(sl_labels_find(&labels, "neg", 3), 0);
+    cr_assert_eq(sl_labels_find(&labels, "pos", 3), 1);
+    EXPECT_FAIL(sl_labels_reorder(&labels, (char *[]){negative, other}, 2, &err), err, SL_BAD_INPUT,
+                "the label 'other' of the model is missing");
+    EXPECT_FAIL(sl_labels_reorder(&labels, (char *[]){negative}, 1, &err), err, SL_BAD_INPUT,
+                "the model has no label 'positive'");
+    sl_labels_release(&labels);
+    test_directory_remove(top);
+}
 
 Test(dataset, bad_splits_are_rejected, .init = setup, .fini = teardown)
 {

@@ -276,7 +276,7 @@ Test(labelled, a_run_does_not_go_on_with_other_classes)
     (void)train_until(&dirs, &training, 3, 1);
     training.resume = true;
     test_write_file(labels, "2\n1\n0\n");
-    expect_refused(&training, "another text");
+    expect_refused(&training, "other texts or labels");
     test_write_file(labels, "0\n1\n2\n");
     (void)train_until(&dirs, &training, 0, 1);
 }

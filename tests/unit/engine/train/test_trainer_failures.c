@@ -159,7 +159,7 @@ Test(trainer_failures, resuming_with_another_architecture_is_rejected)
         struct sl_train_options other = small_training(&dirs, sl_arch_at(a), dirs.run);
         other.resume = true;
         if (other.arch != training.arch)
-            expect_refused(&other, SL_BAD_INPUT, "architecture");
+            expect_refused(&other, SL_BAD_INPUT, "the run was started with vanilla, not ");
     }
     training.resume = true;
     (void)train_until(&dirs, &training, 0, 1);
@@ -171,11 +171,11 @@ Test(trainer_failures, resuming_with_another_corpus_is_rejected)
     (void)train_until(&dirs, &training, 4, 1);
     training.resume = true;
     trainer_write_corpus(dirs.corpus, 400, 2); /* the same characters in another order */
-    expect_refused(&training, SL_BAD_INPUT, "with another text, or with other labels");
+    expect_refused(&training, SL_BAD_INPUT, "with other texts or labels");
     test_write_file(dirs.corpus,
                     "Other characters altogether, and so another vocabulary. Other characters "
                     "altogether, and so another vocabulary.");
-    expect_refused(&training, SL_BAD_INPUT, "with another text, or with other labels");
+    expect_refused(&training, SL_BAD_INPUT, "with other texts or labels");
     trainer_write_corpus(dirs.corpus, 400, 1);
     (void)train_until(&dirs, &training, 0, 1);
 }
@@ -211,7 +211,7 @@ Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
     test_write_file(dirs.corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
     test_write_file(dirs.corpus, "too short");
-    expect_refused(&training, SL_BAD_INPUT, "too few for a context_length of 13");
+    expect_refused(&training, SL_BAD_INPUT, "too few for a context length of 13");
     test_write_file(dirs.corpus, "not UTF-8 from byte 27 on: \xff\xfe and so on, for long enough.");
     expect_refused(&training, SL_BAD_INPUT, "UTF-8");
     cr_expect_neq(access(dirs.run, F_OK), 0, "a failed beginning made a directory");

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh - third-party clients, unmodified, against sluiced.
+# npm_clients.sh - third-party clients, unmodified, against sluiced.
 #
-#     run.sh SLUICED SLUICE [FOLDER]
+#     npm_clients.sh SLUICED SLUICE [FOLDER]
 #
 # Takes the two programs, by default those of `make build`, and a folder to install the clients
 # into, by default `third_party_clients` beside the daemon. Leaves with 77 when node, npm or the registry cannot
