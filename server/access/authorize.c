@@ -35,7 +35,7 @@ static bool check_listener(const struct sv_request *request, enum sv_listener li
         return true;
     count_denied(request, "listener");
     return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "This endpoint is served on the %s listener only; see the option %s.",
+                   "This request is served on the %s listener only; see the option %s.",
                    listeners == SV_ON_ADMIN ? "admin" : "inference",
                    listeners == SV_ON_ADMIN ? "admin_listen" : "listen");
 }
@@ -48,8 +48,8 @@ static bool check_without_keys(const struct sv_request *request, enum sv_scope s
     count_denied(request, "listener");
     return sv_fail(
         error, SV_FORBIDDEN, NULL,
-        "This daemon has no API keys (option api_keys_file), so it serves this request on its "
-        "admin listener only (option admin_listen).");
+        "This daemon has no API keys (option api_keys_file), so it serves this request on "
+        "its admin listener only (option admin_listen).");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static bool fail_scope(struct sv_request *request, const struct sl_api_key *key,
                           "Bearer realm=\"sluice\", error=\"insufficient_scope\", scope=\"%s\"",
                           needed);
     return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "This endpoint needs a key with the scope %s; the key '%s' has %s.", needed,
+                   "This request needs a key with the scope %s; the key '%s' has only %s.", needed,
                    key->name, sl_scope_list(key->scopes, list));
 }
 
@@ -127,7 +127,7 @@ bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_liste
     if (authorization)
         return check_key(request, authorization, scope, error);
     return by_file || fail_key(request, "", "missing",
-                               "This endpoint needs an API key, in the header Authorization: "
+                               "This request needs an API key, in the header Authorization: "
                                "Bearer KEY.",
                                error);
 }
