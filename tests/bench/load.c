@@ -55,8 +55,9 @@ static const struct endpoint endpoints[] = {
      "\"instructions\":\"positive\"}],\"input\":\"",
      "", "", " ", "\"}"},
     {"completions", "/v1/completions",
-     "{\"model\":\"shakespeare\",\"truncate\":true,\"max_tokens\":16,\"prompt\":[", "\"", "\"", ",",
-     "]}"},
+     "{\"model\":\"shakespeare\",\"truncate\":true,\"unknown_characters\":\"replace\","
+     "\"max_tokens\":16,\"prompt\":[",
+     "\"", "\"", ",", "]}"},
 };
 
 static const struct endpoint *find_endpoint(const char *name)
