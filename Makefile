@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan lint bench soak install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint bench soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -58,6 +58,12 @@ test-tsan: ## all tests under the thread sanitizer
 	else \
 	    echo "SKIPPED: the thread sanitizer cannot start here; as root: sysctl vm.mmap_rnd_bits=28"; \
 	fi
+
+test-arm64: ## tests of the kernels, ops and golden values for 64-bit ARM, emulated; not part of make test
+	@.ci/packages build arm64
+	cmake --preset arm64 --log-level=WARNING
+	cmake --build --preset arm64 -j $(JOBS)
+	ctest --preset arm64
 
 lint: ## clang, clang-tidy, cppcheck, formatting
 	@.ci/packages build run test lint

@@ -30,9 +30,7 @@ double sl_log_sum_exp(const float *x, int count)
 
 void sl_softmax(const float *logits, int classes, float *out)
 {
-    double max = -(double)INFINITY, sum = 0.0;
-    for (int i = 0; i < classes; i++)
-        max = fmax(max, (double)logits[i]);
+    double max = (double)logits[sl_argmax(logits, classes)], sum = 0.0;
     for (int i = 0; i < classes; i++)
         sum += exp((double)logits[i] - max);
     for (int i = 0; i < classes; i++)

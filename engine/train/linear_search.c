@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "infer/logits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,9 +149,7 @@ static void try_folds(void *ctx, int first, int last, int worker)
 /* p = softmax(logits / temperature); returns -log p_label. */
 static double soften(const float *logits, int classes, double temperature, int label, float *p)
 {
-    double top = -HUGE_VAL, total = 0.0;
-    for (int c = 0; c < classes; c++)
-        top = fmax(top, (double)logits[c]);
+    double top = (double)logits[sl_argmax(logits, classes)], total = 0.0;
     for (int c = 0; c < classes; c++)
         total += exp(((double)logits[c] - top) / temperature);
     for (int c = 0; p && c < classes; c++)

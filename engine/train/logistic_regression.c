@@ -168,8 +168,10 @@ static double text_loss(const float *z, const float *d, double step, int label, 
                         double curve[2])
 {
     double top = -HUGE_VAL, total = 0.0, mean = 0.0, square = 0.0;
-    for (int c = 0; c < classes; c++)
-        top = fmax(top, (double)z[c] + step * (double)d[c]);
+    for (int c = 0; c < classes; c++) {
+        const double score = (double)z[c] + step * (double)d[c];
+        top = score > top ? score : top; /* not fmax: gcc 12 for ARM cannot compile its loop */
+    }
     for (int c = 0; c < classes; c++) {
         double e = exp((double)z[c] + step * (double)d[c] - top);
         total += e;

@@ -5,8 +5,12 @@ compiler=$1
 cd "$2"
 status=0
 # Headers of vector helpers, like the files that include them, may use what their folder may.
-case $(uname -m) in x86_64) wide='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mamx-tile -mamx-bf16' ;; *) wide= ;; esac
-for header in $(find include engine server clients tests -name '*.h' | sort); do
+# Those of another processor are left out.
+case $(uname -m) in
+x86_64) foreign='*_neon.h' wide='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mamx-tile -mamx-bf16' ;;
+*) foreign='*_avx*.h' wide= ;;
+esac
+for header in $(find include engine server clients tests -name '*.h' ! -name "$foreign" | sort); do
     case $header in engine/kernels/*) isa=$wide ;; *) isa= ;; esac
     printf '#include "%s"\nextern int no_empty_unit;\n' "$header" |
         "$compiler" -std=gnu17 -D_GNU_SOURCE= -Wall -Wextra -Wpedantic -Werror -fsyntax-only \

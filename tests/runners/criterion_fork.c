@@ -1,4 +1,5 @@
-/* criterion_fork.c - runs Criterion tests where Criterion itself cannot: under the sanitizers.
+/* criterion_fork.c - runs Criterion tests where Criterion itself cannot: under the sanitizers, and
+ * for another processor, for which it is not installed.
  *
  * Criterion starts its test processes through a memory area at an address that the thread
  * sanitizer keeps for itself (Criterion issue 274), and it counts a test as passed whose process
@@ -68,6 +69,38 @@ void criterion_send_assert(struct criterion_assert_stats *stats)
     has_failed = true;
     (void)fprintf(stderr, "%s:%u: %s\n", stats->file, stats->line, stats->message);
 }
+
+#ifdef SL_WITHOUT_CRITERION
+struct criterion_options criterion_options;
+
+void cri_asserts_passed_incr(void)
+{
+}
+
+int cr_asprintf(char **text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int bytes = vasprintf(text, format, args);
+    va_end(args);
+    return bytes;
+}
+
+void cr_asprintf_free(char *text)
+{
+    free(text);
+}
+
+/* Only the source of the condition: file and line say the rest. */
+char *cr_translate_assert_msg(int index, ...)
+{
+    va_list args;
+    va_start(args, index);
+    const char *condition = va_arg(args, const char *);
+    va_end(args);
+    return strdup(condition);
+}
+#endif
 
 void criterion_abort_test(void)
 {

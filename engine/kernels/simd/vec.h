@@ -31,6 +31,8 @@
 #include "kernels/simd/vec_avx512.h"
 #elif defined __AVX2__
 #include "kernels/simd/vec_avx2.h"
+#elif defined __ARM_NEON
+#include "kernels/simd/vec_neon.h"
 #else
 #include "kernels/simd/vec_generic.h"
 #endif

@@ -1,7 +1,7 @@
 /* vec_generic.h - SL_VEC_LANES floats with the vector extensions of gcc and clang, for any
- * processor; vec.h says what each function does. The portable level has 4, for which every 64-bit
- * processor has registers: gcc makes SSE2 of it, or NEON. Tests have 16 with SL_VEC_FMA, which
- * makes the results of AVX-512 without it. */
+ * processor; vec.h says what each function does. The portable level has 4 where there is no header
+ * of the processor's own: gcc makes SSE2 of it. Tests have 16 with SL_VEC_FMA, which makes the
+ * results of AVX-512 without it. */
 #pragma once
 
 #include <math.h>
@@ -16,11 +16,7 @@
 #endif
 
 /* A tile of a product keeps VEC_TILE_ROWS x VEC_TILE_VECTORS sums in registers. */
-#ifdef __aarch64__
-enum { VEC_REGISTERS = 32, VEC_TILE_ROWS = 5, VEC_TILE_VECTORS = 4 };
-#else
 enum { VEC_REGISTERS = 16, VEC_TILE_ROWS = 3, VEC_TILE_VECTORS = 4 };
-#endif
 
 enum { LANES = SL_VEC_LANES };
 
