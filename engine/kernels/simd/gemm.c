@@ -16,12 +16,12 @@ struct tile {
     float *y;
     size_t x_stride, y_stride;
     int k, cols;
-    bool accumulate;
+    bool accumulate, fetches;
 };
 
 /* `rows` and `vectors` are constants wherever this is inlined. */
 static inline __attribute__((always_inline)) void gemm_tile(const struct tile *t, const int rows,
-                                                            const int vectors)
+                                                            const int vectors, const bool fetch)
 {
     vec sums[SUMS_MAX], column[PANEL_VECTORS];
 #pragma GCC unroll 24
@@ -32,6 +32,9 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct tile *t
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
             column[v] = vec_loadu(b + v * LANES);
+        if (fetch)
+            for (int v = 0; v < vectors * LANES; v += 16)
+                __builtin_prefetch(b + v + (size_t)t->k * SL_PANEL, 0, 2);
 #pragma GCC unroll 24
         for (int s = 0; s < rows * vectors; s++) {
             const vec x = vec_set(t->x[(size_t)(s / vectors) * t->x_stride + (size_t)i]);
@@ -53,7 +56,10 @@ static inline __attribute__((always_inline)) int gemm_rows(struct tile t, const 
     const int most = SUMS_MAX / rows;
     const int vectors = sl_min(most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1, PANEL_VECTORS);
     for (int v = 0; v < PANEL_VECTORS && t.cols > 0; v += vectors) {
-        gemm_tile(&t, rows, vectors);
+        if (t.fetches)
+            gemm_tile(&t, rows, vectors, true);
+        else
+            gemm_tile(&t, rows, vectors, false);
         t.panel += vectors * LANES;
         t.y += vectors * LANES;
         t.cols -= vectors * LANES;
@@ -116,6 +122,7 @@ static void gemm(const struct sl_gemm *g)
                 .k = g->k,
                 .cols = g->n - col,
                 .accumulate = g->accumulate,
+                .fetches = row == 0,
             };
             row += gemm_some_rows(&t, g->m - row);
         }

@@ -1,0 +1,122 @@
+/* bench_decode.c - the time of one step of decoding, for 1 to 256 streams.
+ *
+ *     bench_decode [CHECKPOINT [STREAMS]]
+ *
+ * Every stream continues a text of its own, greedily, from the middle of the context to its end.
+ * Steps grow with the text, so each time is the mean over the same positions; the best of several
+ * runs is printed, the one least disturbed by others. SLUICE_ISA selects the instruction set. */
+#include "base/clock.h"
+#include "sluice/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS_MAX = 256, RUNS = 5, RUNS_OF_ONE = 40 };
+
+static const char text[] =
+    "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n\n"
+    "First Citizen:\nYou are all resolved rather to die than to famish?\n\nAll:\nResolved. "
+    "resolved.\n\nFirst Citizen:\nFirst, you know Caius Marcius is chief enemy to the people.\n";
+
+/* Ends the program if something failed. */
+static void *need(void *p, const struct sl_err *err)
+{
+    if (p)
+        return p;
+    (void)fprintf(stderr, "bench_decode: %s\n", err->text);
+    exit(EXIT_FAILURE);
+}
+
+static void run(struct sl_session *s, struct sl_chunk *chunks, int count)
+{
+    struct sl_err err;
+    if (!sl_session_run(s, chunks, count, &err))
+        (void)need(NULL, &err);
+}
+
+static int32_t likeliest(const float *logits, int vocab)
+{
+    int32_t best = 0;
+    for (int i = 1; i < vocab; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return best;
+}
+
+/* Fills every slot with `prompt` tokens, beginning at different places of the text. */
+static void begin(struct sl_session *s, const int32_t *tokens, int count, int streams, int prompt)
+{
+    for (int i = 0; i < streams; i++) {
+        struct sl_chunk chunk = {
+            .slot = i, .tokens = tokens + i % (count - prompt), .count = prompt};
+        sl_session_clear(s, i);
+        run(s, &chunk, 1);
+    }
+}
+
+/* Seconds per step. */
+static double decode(struct sl_session *s, const struct sl_model *m, int streams, int steps)
+{
+    static struct sl_chunk chunks[STREAMS_MAX];
+    static int32_t next[STREAMS_MAX];
+    double seconds = 0;
+    for (int i = 0; i < streams; i++)
+        next[i] = 0;
+    for (int step = 0; step < steps; step++) {
+        for (int i = 0; i < streams; i++)
+            chunks[i] = (struct sl_chunk){.slot = i, .tokens = &next[i], .count = 1};
+        const double begun = sl_now_seconds();
+        run(s, chunks, streams);
+        seconds += sl_now_seconds() - begun;
+        for (int i = 0; i < streams; i++)
+            next[i] = likeliest(chunks[i].logits, sl_model_info(m)->vocab);
+    }
+    return seconds / steps;
+}
+
+static double best_step(const struct sl_model *m, int streams)
+{
+    struct sl_err err;
+    int32_t tokens[sizeof text];
+    const int context = sl_model_info(m)->context, prompt = context / 2;
+    const struct sl_session_options options = {
+        .max_sequences = streams, .max_batch_tokens = streams > prompt ? streams : prompt};
+    struct sl_session *s = need(sl_session_create(m, &options, &err), &err);
+    const long count = sl_tokenizer_encode(sl_model_tokenizer(m), text, strlen(text),
+                                           SL_UNKNOWN_FAIL, tokens, sizeof text, &err);
+    if (count < 0)
+        (void)need(NULL, &err);
+    if (count <= prompt) {
+        (void)fprintf(stderr, "bench_decode: the context of %d tokens is too long\n", context);
+        exit(EXIT_FAILURE);
+    }
+    double best = INFINITY;
+    for (int i = 0; i < (streams == 1 ? RUNS_OF_ONE : RUNS); i++) {
+        begin(s, tokens, (int)count, streams, prompt);
+        best = fmin(best, decode(s, m, streams, context - prompt));
+    }
+    sl_session_destroy(s);
+    return best;
+}
+
+int main(int count, char **words)
+{
+    static const int streams[] = {1, 8, 64, STREAMS_MAX};
+    struct sl_err err;
+    struct sl_engine *engine = need(sl_engine_create(&(struct sl_engine_options){0}, &err), &err);
+    const char *directory = count > 1 ? words[1] : SL_SOURCE_DIR "/models/shakespeare/1";
+    struct sl_model *m = need(sl_model_open(engine, directory, &err), &err);
+    double one = 0;
+    (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_engine_precision(engine),
+                 sl_engine_threads(engine));
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        const double step = best_step(m, streams[i]);
+        one = i == 0 ? step : one;
+        (void)printf("%3d streams: %7.3f ms a step, %5.1f times that of one, %7.0f tokens/s\n",
+                     streams[i], 1e3 * step, step / one, streams[i] / step);
+    }
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return EXIT_SUCCESS;
+}
