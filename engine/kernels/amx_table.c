@@ -57,11 +57,21 @@ static void attention_backward(const struct sl_kernels *kernels,
         sl_amx_attention_padded_backward(b);
 }
 
+/* Packed matrices are bf16 already. */
+static bool compact(void *packed, int k, int n)
+{
+    (void)packed;
+    (void)k;
+    (void)n;
+    return false;
+}
+
 void sl_amx_kernels(struct sl_kernels *t)
 {
     t->operand = SL_BF16;
     t->pack_bytes = sl_amx_pack_bytes;
     t->pack = sl_amx_pack;
+    t->compact = compact;
     t->gemm = sl_amx_gemm;
     t->transpose = sl_amx_transpose;
     t->to_operands = sl_amx_to_operands;

@@ -40,6 +40,7 @@ struct sl_gemm {
     size_t x_stride, y_stride;
     int m, n, k;
     bool accumulate; /* add to y instead of replacing it */
+    bool compact;    /* B is compact, see below */
     bool is_far;     /* a hint: B is probably not in the cache */
 };
 
@@ -154,6 +155,9 @@ struct sl_kernels {
      * transposed. */
     void (*pack)(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
                  int k, int n, int n_first, int n_last);
+    /* Rewrites a packed B of fp32 in half the size, if bf16 holds every element exactly, so that
+     * products have the same bits. False: unchanged, also at levels that have no such form. */
+    bool (*compact)(void *packed, int k, int n);
     void (*gemm)(const struct sl_gemm *g);
     /* out (cols x rows) = x^T of operand rows x (rows x cols). When pad is true (the last of
      * several row blocks), columns of out past `rows` become 0 up to a multiple of 32. */

@@ -45,9 +45,18 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
         }
 }
 
+static bool compact(void *packed, int k, int n)
+{
+    (void)packed;
+    (void)k;
+    (void)n;
+    return false;
+}
+
 static void gemm(const struct sl_gemm *g)
 {
     const float *packed = g->packed;
+    assert(!g->compact);
     for (int row = 0; row < g->m; row++) {
         const float *x = (const float *)g->x + (size_t)row * g->x_stride;
         float *y = g->y + (size_t)row * g->y_stride;
@@ -324,6 +333,7 @@ void sl_ref_kernels(struct sl_kernels *t)
         .operand = SL_F32,
         .pack_bytes = pack_bytes,
         .pack = pack,
+        .compact = compact,
         .gemm = gemm,
         .transpose = transpose,
         .small_gemm = small_gemm,

@@ -271,16 +271,27 @@ static int count_panels(const struct sl_model *m)
     return total;
 }
 
+/* Not while training, which packs anew in every step. */
+static void compact(struct sl_model *m)
+{
+    const struct sl_kernels *k = m->engine->kernels;
+    struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)); i++)
+        p->compact = p->product && !p->packed_back && k->compact(p->packed, p->cols, p->rows);
+}
+
 void sl_model_pack(struct sl_model *m)
 {
     materialize(m);
     sl_parallel_for(m->engine->pool, count_panels(m), 8, pack_panels, m);
+    compact(m);
 }
 
 void sl_model_pack_alone(struct sl_model *m)
 {
     materialize(m);
     pack_panels(m, 0, count_panels(m), 0);
+    compact(m);
 }
 
 /* -- description ------------------------------------------------------------------------------ */

@@ -96,9 +96,10 @@ static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int
 }
 
 /* Columns c0..c1 of a packed matrix are a packed matrix: panels lie one after another. */
-static const char *panels_from(const struct sl_node *n, const void *packed, int k, int c0)
+static const char *panels_from(const struct sl_node *n, const struct sl_parameter *weight, int c0)
 {
-    return (const char *)packed + (c0 ? n->tape->kernels->pack_bytes(k, c0) : 0);
+    const size_t before = c0 ? n->tape->kernels->pack_bytes(weight->cols, c0) : 0;
+    return (const char *)weight->packed + (weight->compact ? before / 2 : before);
 }
 
 /* Columns c0..c1 of one block of rows, from operands x. spare: a block of a chunk. */
@@ -107,7 +108,8 @@ static void forward_chunk(const struct sl_node *n, struct sl_gemm g, int row, in
 {
     struct sl_tensor *out = n->out;
     bool direct = out->type == SL_F32;
-    g.packed = panels_from(n, n->parameter[WEIGHT]->packed, g.k, c0);
+    g.packed = panels_from(n, n->parameter[WEIGHT], c0);
+    g.compact = n->parameter[WEIGHT]->compact;
     g.n = c1 - c0;
     g.y = direct ? sl_row(out, row) + c0 : spare;
     g.y_stride = direct ? out->stride : CHUNK;

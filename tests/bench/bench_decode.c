@@ -55,12 +55,15 @@ static void begin(struct sl_session *s, const int32_t *tokens, int count, int st
     }
 }
 
-/* Seconds per step. */
-static double decode(struct sl_session *s, const struct sl_model *m, int streams, int steps)
+struct step {
+    double seconds, layers; /* the mean, and the part of the layers that were computed */
+};
+
+static struct step decode(struct sl_session *s, const struct sl_model *m, int streams, int steps)
 {
     static struct sl_chunk chunks[STREAMS_MAX];
     static int32_t next[STREAMS_MAX];
-    double seconds = 0;
+    double seconds = 0, used = 0, full = 0;
     for (int i = 0; i < streams; i++)
         next[i] = 0;
     for (int step = 0; step < steps; step++) {
@@ -69,13 +72,16 @@ static double decode(struct sl_session *s, const struct sl_model *m, int streams
         const double begun = sl_now_seconds();
         run(s, chunks, streams);
         seconds += sl_now_seconds() - begun;
-        for (int i = 0; i < streams; i++)
+        for (int i = 0; i < streams; i++) {
             next[i] = likeliest(chunks[i].logits, sl_model_info(m)->vocab);
+            used += (double)chunks[i].layers_used;
+            full += (double)chunks[i].layers_full;
+        }
     }
-    return seconds / steps;
+    return (struct step){seconds / steps, used / full};
 }
 
-static double best_step(const struct sl_model *m, int streams)
+static struct step best_step(const struct sl_model *m, int streams)
 {
     struct sl_err err;
     int32_t tokens[sizeof text];
@@ -91,10 +97,11 @@ static double best_step(const struct sl_model *m, int streams)
         (void)fprintf(stderr, "bench_decode: the context of %d tokens is too long\n", context);
         exit(EXIT_FAILURE);
     }
-    double best = INFINITY;
+    struct step best = {.seconds = INFINITY};
     for (int i = 0; i < (streams == 1 ? RUNS_OF_ONE : RUNS); i++) {
         begin(s, tokens, (int)count, streams, prompt);
-        best = fmin(best, decode(s, m, streams, context - prompt));
+        const struct step step = decode(s, m, streams, context - prompt);
+        best = step.seconds < best.seconds ? step : best;
     }
     sl_session_destroy(s);
     return best;
@@ -111,10 +118,12 @@ int main(int count, char **words)
     (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_engine_precision(engine),
                  sl_engine_threads(engine));
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
-        const double step = best_step(m, streams[i]);
-        one = i == 0 ? step : one;
-        (void)printf("%3d streams: %7.3f ms a step, %5.1f times that of one, %7.0f tokens/s\n",
-                     streams[i], 1e3 * step, step / one, streams[i] / step);
+        const struct step step = best_step(m, streams[i]);
+        one = i == 0 ? step.seconds : one;
+        (void)printf("%3d streams: %7.3f ms a step, %5.1f times that of one, %7.0f tokens/s, "
+                     "%3.0f %% of the layers\n",
+                     streams[i], 1e3 * step.seconds, step.seconds / one, streams[i] / step.seconds,
+                     100.0 * step.layers);
     }
     sl_model_close(m);
     sl_engine_destroy(engine);

@@ -122,6 +122,34 @@ static void multiplies(const struct sl_kernels *k, struct shape s, bool accumula
     product_free(&p);
 }
 
+/* A compact B gives the bits of the same B that is not, and one that bf16 does not hold stays as it
+ * is. */
+static void multiplies_compact(const struct sl_kernels *k, struct shape s)
+{
+    struct product p = product_make(k, s);
+    const size_t count = (size_t)s.m * (size_t)s.n, bytes = count * sizeof(float);
+    float *got = output_make(bytes), *want = output_make(bytes);
+    void *before = memcpy(output_make(p.packed_bytes), p.packed, p.packed_bytes);
+    cr_assert_not(k->compact(p.packed, s.k, s.n), "%s: of numbers that bf16 lacks", k->name);
+    cr_assert_eq(memcmp(p.packed, before, p.packed_bytes), 0, "%s: changed", k->name);
+    for (size_t i = 0; i < (size_t)s.k * (size_t)s.n; i++)
+        p.b[i] = ldexpf(roundf(p.b[i] * 128.0f), -7); /* exact in bf16 */
+    k->pack(p.packed, p.b, SL_F32, (size_t)s.n, false, s.k, s.n, 0, s.n);
+    struct sl_gemm g = gemm_of(k, &p, want);
+    k->gemm(&g);
+    g.y = got;
+    g.compact = k->compact(p.packed, s.k, s.n);
+    k->gemm(&g);
+    cr_assert_eq(g.compact, k->compact != reference_kernels()->compact && k->operand == SL_F32,
+                 "%s", k->name);
+    cr_assert(output_guarded(p.packed, p.packed_bytes));
+    cr_assert_eq(memcmp(got, want, bytes), 0, "%s %dx%dx%d", k->name, s.m, s.n, s.k);
+    output_free(before);
+    output_free(got);
+    output_free(want);
+    product_free(&p);
+}
+
 static void multiplies_all_shapes(const struct sl_kernels *k)
 {
     static const int ms[] = {1, 2, 3, 5, 12, 15, 16, 17, 31, 32, 33, 64, 70};
@@ -130,6 +158,9 @@ static void multiplies_all_shapes(const struct sl_kernels *k)
         for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
             for (size_t l = 0; l < sizeof ks / sizeof *ks; l++)
                 multiplies(k, (struct shape){ms[i], ns[j], ks[l]}, (i + j + l) % 2);
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++)
+        for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
+            multiplies_compact(k, (struct shape){ms[i], ns[j], ms[i] + 16});
     multiplies(k, (struct shape){300, 33, 40}, false);
     multiplies(k, (struct shape){9, 70, 1100}, true);
 }
