@@ -133,25 +133,33 @@ void automatic_report_texts(const struct sl_linear_training *l, bool json)
 
 /* ---- the trials ------------------------------------------------------------------------------ */
 
-static const char *describe(const struct sl_linear_recipe *r, char text[96])
+static const char *loss_name(enum sl_linear_loss loss)
 {
-    const char *words = r->order == 1 ? "words" : "words and bigrams";
-    if (!(r->dense_c > 0.0f))
-        (void)snprintf(text, 96, "%s (C %g)", words, (double)r->sparse_c);
-    else if (!(r->sparse_c > 0.0f))
-        (void)snprintf(text, 96, "word vectors (C %g)", (double)r->dense_c);
-    else
-        (void)snprintf(text, 96, "%s (C %g), word vectors (C %g)", words, (double)r->sparse_c,
-                       (double)r->dense_c);
+    return loss == SL_LOSS_LOGISTIC ? "logistic" : "squared";
+}
+
+enum { RECIPE_TEXT = 96 };
+
+static const char *describe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
+{
+    char vectors[32] = "", ngrams[48] = "";
+    const bool has_ngrams = r->sparse_c > 0.0f, has_vectors = r->dense_c > 0.0f;
+    if (has_ngrams)
+        (void)snprintf(ngrams, sizeof ngrams, "%s (C %g)%s",
+                       r->order == 1 ? "words" : "words and bigrams", (double)r->sparse_c,
+                       has_vectors ? ", " : "");
+    if (has_vectors)
+        (void)snprintf(vectors, sizeof vectors, "word vectors (C %g)", (double)r->dense_c);
+    (void)snprintf(text, RECIPE_TEXT, "%s: %s%s", loss_name(r->loss), ngrams, vectors);
     return text;
 }
 
 static json_t *trial_json(const struct sl_linear_trial *trial)
 {
-    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "ngram_order", trial->recipe.order,
-                     "ngram_c", (double)trial->recipe.sparse_c, "vector_c",
-                     (double)trial->recipe.dense_c, "accuracy", trial->accuracy, "loss",
-                     trial->loss, "seconds", trial->seconds);
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "objective",
+                     loss_name(trial->recipe.loss), "ngram_order", trial->recipe.order, "ngram_c",
+                     (double)trial->recipe.sparse_c, "vector_c", (double)trial->recipe.dense_c,
+                     "accuracy", trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
 }
 
 static void print_json(json_t *object)
@@ -166,7 +174,7 @@ void automatic_report_trial(void *context, const struct sl_linear_search *search
 {
     const bool *json = context;
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
-    char text[96];
+    char text[RECIPE_TEXT];
     if (*json) {
         print_json(trial_json(trial));
     } else {
@@ -296,7 +304,7 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
 void automatic_report_print(const struct automatic_report *r, const char *directory, bool json)
 {
     const struct sl_linear_search *search = &r->l->search;
-    char text[96];
+    char text[RECIPE_TEXT];
     if (json) {
         json_t *o = result_json(r);
         (void)json_object_set_new(o, "published", sl_json_string(directory));

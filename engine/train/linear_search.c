@@ -1,6 +1,7 @@
 /* linear_search.c - fits every recipe on the folds, and chooses one.
  *
- * The grid is searched one axis at a time: n-grams alone, word vectors alone, then both. */
+ * The grid is searched in steps: n-grams alone, word vectors alone, both in several proportions, and
+ * the best of these with the logistic loss. */
 #include "train/linear_search.h"
 
 #include "base/clock.h"
@@ -125,6 +126,7 @@ static bool try_fold(const struct search *s, int fold, struct sl_err *err)
                                         .rows = rows,
                                         .count = count,
                                         .classes = s->classes,
+                                        .loss = s->recipe.loss,
                                         .sparse_c = s->recipe.sparse_c,
                                         .dense_c = s->recipe.dense_c,
                                         .tolerance = tolerance};
@@ -175,7 +177,7 @@ static double mean_loss(const struct search *s, double temperature)
 static double best_temperature(const struct search *s)
 {
     const double ratio = 0.618033988749895;
-    double low = -4.0, high = 3.0;
+    double low = -5.0, high = 3.0;
     double a = high - ratio * (high - low), b = low + ratio * (high - low);
     double at_a = mean_loss(s, exp(a)), at_b = mean_loss(s, exp(b));
     while (high - low > 0.02) {
@@ -272,41 +274,60 @@ static bool try_all(struct search *s, const struct sl_linear_recipe *recipes, in
     return true;
 }
 
-enum { GRID_MAX = 8 };
+enum { GRID_MAX = 16 };
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 
 static bool search_ngrams(struct search *s, struct sl_linear_recipe *best, struct sl_err *err)
 {
     static const struct sl_linear_recipe grid[] = {
-        {.order = 1, .sparse_c = 10.0f},
-        {.order = 1, .sparse_c = 100.0f},
-        {.order = 2, .sparse_c = 10.0f},
-        {.order = 2, .sparse_c = 100.0f},
+        {.loss = SL_LOSS_SQUARED, .order = 1, .sparse_c = 3.0f},
+        {.loss = SL_LOSS_SQUARED, .order = 2, .sparse_c = 3.0f},
     };
 
-    return try_all(s, grid, sizeof grid / sizeof grid[0], best, err);
+    return try_all(s, grid, COUNT(grid), best, err);
 }
 
 static bool search_vectors(struct search *s, struct sl_linear_recipe *best, struct sl_err *err)
 {
-    static const struct sl_linear_recipe grid[] = {{.order = 1, .dense_c = 1.0f},
-                                                   {.order = 1, .dense_c = 10.0f},
-                                                   {.order = 1, .dense_c = 60.0f}};
+    static const struct sl_linear_recipe grid[] = {
+        {.loss = SL_LOSS_SQUARED, .order = 1, .dense_c = 0.1f},
+        {.loss = SL_LOSS_SQUARED, .order = 1, .dense_c = 0.3f},
+        {.loss = SL_LOSS_SQUARED, .order = 1, .dense_c = 1.0f},
+        {.loss = SL_LOSS_SQUARED, .order = 1, .dense_c = 3.0f},
+    };
 
-    return try_all(s, grid, sizeof grid / sizeof grid[0], best, err);
+    return try_all(s, grid, COUNT(grid), best, err);
 }
 
-static bool search_both(struct search *s, const struct sl_linear_recipe *ngrams,
-                        const struct sl_linear_recipe *vectors, struct sl_err *err)
+/* ngrams: which n-grams; replaced by the best recipe. */
+static bool search_both(struct search *s, struct sl_linear_recipe *ngrams, struct sl_err *err)
 {
-    static const float scales[][2] = {
-        {1.0f, 1.0f}, {1.0f, 0.3f}, {1.0f, 0.1f}, {1.0f, 0.03f}, {0.1f, 1.0f}};
-    struct sl_linear_recipe grid[GRID_MAX], best;
-    int count = 0;
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
-        grid[count++] = (struct sl_linear_recipe){.order = ngrams->order,
-                                                  .sparse_c = scales[i][0] * ngrams->sparse_c,
-                                                  .dense_c = scales[i][1] * vectors->dense_c};
-    return try_all(s, grid, count, &best, err);
+    static const float scales[][2] = {{0.3f, 0.3f}, {0.3f, 1.0f}, {1.0f, 0.1f},
+                                      {1.0f, 0.3f}, {1.0f, 1.0f}, {3.0f, 0.3f},
+                                      {3.0f, 1.0f}, {3.0f, 3.0f}, {10.0f, 1.0f}};
+    struct sl_linear_recipe grid[GRID_MAX];
+    for (int i = 0; i < COUNT(scales); i++) {
+        grid[i] = *ngrams;
+        grid[i].sparse_c = scales[i][0];
+        grid[i].dense_c = scales[i][1];
+    }
+    return try_all(s, grid, COUNT(scales), ngrams, err);
+}
+
+/* The best recipe with the logistic loss, which wants less regularization: its logits are not near 1
+ * but grow. */
+static bool search_logistic(struct search *s, struct sl_err *err)
+{
+    static const float scales[] = {3.0f, 10.0f, 30.0f};
+    struct sl_linear_recipe grid[GRID_MAX], best = s->out->trials[s->out->best].recipe;
+    for (int i = 0; i < COUNT(scales); i++) {
+        grid[i] = best;
+        grid[i].loss = SL_LOSS_LOGISTIC;
+        grid[i].sparse_c *= scales[i];
+        grid[i].dense_c *= scales[i];
+    }
+    return try_all(s, grid, COUNT(scales), &best, err);
 }
 
 static bool search_grid(struct search *s, struct sl_err *err)
@@ -314,8 +335,10 @@ static bool search_grid(struct search *s, struct sl_err *err)
     struct sl_linear_recipe ngrams, vectors;
     if (!search_ngrams(s, &ngrams, err))
         return false;
-    return s->options->features->dense_cols == 0 ||
-           (search_vectors(s, &vectors, err) && search_both(s, &ngrams, &vectors, err));
+    if (s->options->features->dense_cols > 0 &&
+        (!search_vectors(s, &vectors, err) || !search_both(s, &ngrams, err)))
+        return false;
+    return search_logistic(s, err);
 }
 
 bool sl_linear_search_run(struct sl_linear_search *search,

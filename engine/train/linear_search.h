@@ -9,6 +9,7 @@
 #include "train/text_features.h"
 
 struct sl_linear_recipe {
+    enum sl_linear_loss loss;
     int order;      /* words of the longest n-grams */
     float sparse_c; /* C of n-grams; 0: none */
     float dense_c;  /* C of word vectors; 0: none */

@@ -317,6 +317,7 @@ static bool fit_all(struct sl_linear_training *l, struct fit *fit, struct sl_err
                                     .rows = fit->rows,
                                     .count = f->texts,
                                     .classes = l->set.labels.count,
+                                    .loss = trial->recipe.loss,
                                     .sparse_c = trial->recipe.sparse_c,
                                     .dense_c = trial->recipe.dense_c,
                                     .tolerance = final_tolerance};

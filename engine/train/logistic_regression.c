@@ -3,6 +3,7 @@
  * With K = C_s S S^T + C_d D D^T + C_b, the logits of the texts are Z = K A, the objective is
  *     F(A) = sum_i -log softmax(Z_i)_label + <A, Z> / 2,   its gradient in the metric of K is
  *     G = softmax(Z) - onehot(labels) + A
+ * (with the squared loss, the loss of F and Z - targets in G)
  * and inner products are <U, V>_K = <U, K V>. Each vector is kept with its product by K, so an
  * iteration takes one product, and a line search none. */
 #include "train/logistic_regression.h"
@@ -162,10 +163,13 @@ static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
 
 /* ---- the objective --------------------------------------------------------------------------- */
 
-/* p = softmax(z + step d) and returns its loss. With `curve`: [0] the first and [1] the second
- * derivative of the loss by the step. */
-static double text_loss(const float *z, const float *d, double step, int label, int classes,
-                        double curve[2])
+/* The loss of a text at z + step d. Adds to curve[0] its first and to curve[1] its second derivative
+ * by the step. */
+typedef double text_loss(const float *z, const float *d, double step, int label, int classes,
+                         double curve[2]);
+
+static double logistic_loss(const float *z, const float *d, double step, int label, int classes,
+                            double curve[2])
 {
     double top = -HUGE_VAL, total = 0.0, mean = 0.0, square = 0.0;
     for (int c = 0; c < classes; c++) {
@@ -184,22 +188,53 @@ static double text_loss(const float *z, const float *d, double step, int label, 
     return top + log(total) - (double)z[label] - step * (double)d[label];
 }
 
+static float target(int class, int label)
+{
+    return class == label ? 1.0f : -1.0f;
+}
+
+static double squared_loss(const float *z, const float *d, double step, int label, int classes,
+                           double curve[2])
+{
+    double squares = 0.0;
+    for (int c = 0; c < classes; c++) {
+        double difference = (double)z[c] + step * (double)d[c] - (double)target(c, label);
+        squares += difference * difference;
+        curve[0] += difference * (double)d[c];
+        curve[1] += (double)d[c] * (double)d[c];
+    }
+    return 0.5 * squares;
+}
+
 /* F at x + step direction, and its two derivatives by the step. */
 static double objective(const struct solver *s, double step, double curve[2])
 {
     const struct sl_logistic_problem *p = s->p;
+    text_loss *loss_of = p->loss == SL_LOSS_LOGISTIC ? logistic_loss : squared_loss;
     double loss = 0.0, xx = inner(s->x.a, s->x.z, s->size),
            xd = inner(s->x.a, s->direction.z, s->size),
            dd = inner(s->direction.a, s->direction.z, s->size);
     curve[0] = curve[1] = 0.0;
     for (int i = 0; i < p->count; i++) {
         size_t at = (size_t)i * (size_t)p->classes;
-        loss += text_loss(s->x.z + at, s->direction.z + at, step, p->labels[p->rows[i]], p->classes,
-                          curve);
+        loss += loss_of(s->x.z + at, s->direction.z + at, step, p->labels[p->rows[i]], p->classes,
+                        curve);
     }
     curve[0] += xd + step * dd;
     curve[1] += dd;
     return loss + 0.5 * (xx + 2.0 * step * xd + step * step * dd);
+}
+
+/* The gradient of the loss by the logits, z before. */
+static void loss_gradient(const struct sl_logistic_problem *p, int label, float *z)
+{
+    if (p->loss == SL_LOSS_LOGISTIC) {
+        (void)p->kernels->softmax(z, p->classes);
+        z[label] -= 1.0f;
+        return;
+    }
+    for (int c = 0; c < p->classes; c++)
+        z[c] -= target(c, label);
 }
 
 static void set_gradient(struct solver *s)
@@ -210,8 +245,7 @@ static void set_gradient(struct solver *s)
         const float *z = s->x.z + (size_t)i * (size_t)classes;
         float *g = s->gradient.a + (size_t)i * (size_t)classes;
         memcpy(g, z, (size_t)classes * sizeof *g);
-        (void)p->kernels->softmax(g, classes);
-        g[p->labels[p->rows[i]]] -= 1.0f;
+        loss_gradient(p, p->labels[p->rows[i]], g);
         p->kernels->axpy(g, 1.0f, s->x.a + (size_t)i * (size_t)classes, classes);
     }
     multiply(s, &s->gradient);

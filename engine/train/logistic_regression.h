@@ -1,8 +1,10 @@
-/* logistic_regression.h - multinomial logistic regression with an L2 penalty.
+/* logistic_regression.h - linear models with an L2 penalty: multinomial logistic regression, and
+ * ridge regression to 1 for the text's label and to -1 for the others.
  *
  * A text has sparse features s (n-grams) and dense ones d (pooled vectors). With weights U, W, b:
  *     z_i = U s_i + W d_i + b
- *     loss = sum over the texts of -log softmax(z_i)_label
+ *     loss = sum over the texts of -log softmax(z_i)_label         logistic
+ *     loss = sum over the texts of |z_i - (1 or -1)|^2 / 2         squared
  *     minimize loss + |U|^2 / (2 C_s) + |W|^2 / (2 C_d) + |b|^2 / (2 max(C_s, C_d))
  *
  * By L-BFGS (Nocedal 1980) on coefficients of the texts: the optimum is U = C_s sum_i a_i s_i^T,
@@ -24,12 +26,16 @@ struct sl_text_matrix {
     int sparse_cols, dense_cols;
 };
 
+/* With few texts of many labels the squared loss is often more accurate. */
+enum sl_linear_loss { SL_LOSS_LOGISTIC, SL_LOSS_SQUARED };
+
 struct sl_logistic_problem {
     const struct sl_kernels *kernels;
     const struct sl_text_matrix *x;
     const int32_t *labels; /* of all texts of x */
     const int32_t *rows;   /* the texts to fit: which, and how many */
     int count, classes;
+    enum sl_linear_loss loss;
     float sparse_c, dense_c; /* C: larger means less regularization; 0: these features are unused */
     double tolerance;        /* stop when an iteration improves the objective by less, relatively */
 };

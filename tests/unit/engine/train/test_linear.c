@@ -103,6 +103,14 @@ static void problem_init(struct problem *q, const struct sl_kernels *kernels)
                                         .tolerance = 1e-12};
 }
 
+static double squared_loss(const double *z, int label)
+{
+    double sum = 0.0;
+    for (int c = 0; c < CLASSES; c++)
+        sum += pow(z[c] - (c == label ? 1.0 : -1.0), 2.0) / 2.0;
+    return sum;
+}
+
 /* From the definition. */
 static double objective(const struct problem *q, const struct sl_logistic_weights *w)
 {
@@ -117,7 +125,8 @@ static double objective(const struct problem *q, const struct sl_logistic_weight
                 z[c] += (double)q->dense[i * DENSE + d] * (double)w->dense[c * DENSE + d];
             total += exp(z[c]);
         }
-        sum += log(total) - z[q->labels[i]];
+        sum += q->p.loss == SL_LOSS_SQUARED ? squared_loss(z, q->labels[i])
+                                            : log(total) - z[q->labels[i]];
     }
     for (int i = 0; i < SPARSE * CLASSES; i++)
         sum += pow((double)w->sparse[i], 2.0) / (2.0 * (double)q->p.sparse_c);
@@ -142,13 +151,14 @@ static void expect_flat(const struct problem *q, const struct sl_logistic_weight
     cr_expect_gt(above + below, 2.0 * objective(q, w));
 }
 
-Test(linear, the_fit_is_the_optimum)
+static void expect_optimum(enum sl_linear_loss loss)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct problem q;
     struct sl_logistic_weights w;
     problem_init(&q, engine->kernels);
+    q.p.loss = loss;
     EXPECT_OK(sl_logistic_weights_open(&w, &q.p, &err), err);
     EXPECT_OK(sl_logistic_fit(&q.p, &w, &err), err);
     for (int i = 0; i < SPARSE * CLASSES; i++)
@@ -159,6 +169,12 @@ Test(linear, the_fit_is_the_optimum)
         expect_flat(&q, &w, &w.bias[c], "bias");
     sl_logistic_weights_close(&w);
     sl_engine_destroy(engine);
+}
+
+Test(linear, the_fit_is_the_optimum)
+{
+    expect_optimum(SL_LOSS_LOGISTIC);
+    expect_optimum(SL_LOSS_SQUARED);
 }
 
 /* ---- from texts to a model ------------------------------------------------------------------- */
