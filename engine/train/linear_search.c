@@ -315,8 +315,8 @@ static bool search_both(struct search *s, struct sl_linear_recipe *ngrams, struc
     return try_all(s, grid, COUNT(scales), ngrams, err);
 }
 
-/* The best recipe with the logistic loss, which wants less regularization: its logits are not near 1
- * but grow. */
+/* The best recipe with the logistic loss, which wants less regularization: its logits are not near
+ * 1 but grow. */
 static bool search_logistic(struct search *s, struct sl_err *err)
 {
     static const float scales[] = {3.0f, 10.0f, 30.0f};

@@ -163,8 +163,8 @@ static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
 
 /* ---- the objective --------------------------------------------------------------------------- */
 
-/* The loss of a text at z + step d. Adds to curve[0] its first and to curve[1] its second derivative
- * by the step. */
+/* The loss of a text at z + step d. Adds to curve[0] its first and to curve[1] its second
+ * derivative by the step. */
 typedef double text_loss(const float *z, const float *d, double step, int label, int classes,
                          double curve[2]);
 
