@@ -14,6 +14,18 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+
+# The Debian packages take every file; the units are installed by debian/rules.
+(cd "$work/prefix" && find . -type f | sed 's#^\./#usr/#; s#^usr/etc/#etc/#; s#^usr/lib/\(lib\|pkgconfig\)#usr/lib/TRIPLE/\1#') >"$work/files"
+cat "$source"/debian/*.install | while read -r taken _; do
+    # shellcheck disable=SC2254 # a pattern, on purpose
+    while read -r file; do
+        case $file in $taken | $taken/* | usr/lib/systemd/*) ;; *) echo "$file" ;; esac
+    done <"$work/files" >"$work/rest"
+    mv "$work/rest" "$work/files"
+done
+[ ! -s "$work/files" ] || { cat "$work/files" >&2; fail "debian/*.install do not name these files"; }
+
 pc=$(find "$work/prefix" -name sluice.pc)
 [ -n "$pc" ] || fail "no sluice.pc was installed"
 export PKG_CONFIG_PATH="$(dirname "$pc")"
