@@ -78,9 +78,10 @@ static void look(void)
     usable[SL_ISA_AVX2] = fma && all_of(saved, XCR0_AVX) && all_of(ebx, LEAF_7_EBX_AVX2);
     usable[SL_ISA_AVX512] = usable[SL_ISA_AVX2] && all_of(saved, XCR0_AVX512) &&
                             all_of(ebx, avx512 | leaf_7_ebx_avx512vl);
-    usable[SL_ISA_AMX] = usable[SL_ISA_AVX512] && all_of(saved, XCR0_TILES) &&
+    usable[SL_ISA_AVX512_BF16] = usable[SL_ISA_AVX512] && all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16);
+    usable[SL_ISA_AMX] = usable[SL_ISA_AVX512_BF16] && all_of(saved, XCR0_TILES) &&
                          all_of(edx, LEAF_7_EDX_AMX_BF16 | LEAF_7_EDX_AMX_TILE) &&
-                         all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16) && tiles_permitted();
+                         tiles_permitted();
 }
 
 #else

@@ -9,7 +9,8 @@ enum sl_isa {
     SL_ISA_PORTABLE, /* vectors of 128 bits, which every 64-bit processor has: SSE2, NEON */
     SL_ISA_AVX2,     /* with FMA */
     SL_ISA_AVX512,
-    SL_ISA_AMX, /* bf16 tiles on top of AVX-512 and AVX512-BF16 */
+    SL_ISA_AVX512_BF16,
+    SL_ISA_AMX, /* tiles */
     SL_ISA_COUNT
 };
 

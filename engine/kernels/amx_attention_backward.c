@@ -49,28 +49,28 @@ static size_t lay_out(struct attention_ctx *r, void *scratch, int queries, int h
     const size_t n = sl_round_up((size_t)queries, 32), d = (size_t)head_dim,
                  half = sizeof(uint16_t);
     size_t used = 0;
-    r->q_transposed = sl_tiles_take(scratch, &used, n * d * half);
-    r->dout_transposed = sl_tiles_take(scratch, &used, n * d * half);
-    r->q_pairs = sl_tiles_take(scratch, &used, n * d * half);
-    r->dout_pairs = sl_tiles_take(scratch, &used, n * d * half);
-    r->k = sl_tiles_take(scratch, &used, BLOCK * d * half);
-    r->v = sl_tiles_take(scratch, &used, BLOCK * d * half);
-    r->k_pairs = sl_tiles_take(scratch, &used, BLOCK * d * half);
-    r->p = sl_tiles_take(scratch, &used, BLOCK * n * half);
-    r->ds = sl_tiles_take(scratch, &used, BLOCK * n * half);
+    r->q_transposed = sl_bf16_take(scratch, &used, n * d * half);
+    r->dout_transposed = sl_bf16_take(scratch, &used, n * d * half);
+    r->q_pairs = sl_bf16_take(scratch, &used, n * d * half);
+    r->dout_pairs = sl_bf16_take(scratch, &used, n * d * half);
+    r->k = sl_bf16_take(scratch, &used, BLOCK * d * half);
+    r->v = sl_bf16_take(scratch, &used, BLOCK * d * half);
+    r->k_pairs = sl_bf16_take(scratch, &used, BLOCK * d * half);
+    r->p = sl_bf16_take(scratch, &used, BLOCK * n * half);
+    r->ds = sl_bf16_take(scratch, &used, BLOCK * n * half);
     for (int i = 0; i < 2; i++) {
-        r->ds_rows[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * half);
-        r->scores[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
-        r->dp[i] = sl_tiles_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->ds_rows[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * half);
+        r->scores[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->dp[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
     }
-    r->dq = sl_tiles_take(scratch, &used, n * d * sizeof(float));
-    r->dk = sl_tiles_take(scratch, &used, BLOCK * d * sizeof(float));
-    r->dv = sl_tiles_take(scratch, &used, BLOCK * d * sizeof(float));
-    r->lse = sl_tiles_take(scratch, &used, n * sizeof(float));
-    r->mean = sl_tiles_take(scratch, &used, n * sizeof(float));
-    r->visible = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
-    r->keys = sl_tiles_take(scratch, &used, n * sizeof(int32_t));
-    r->block_visible = sl_tiles_take(scratch, &used, n / BLOCK * sizeof(int32_t));
+    r->dq = sl_bf16_take(scratch, &used, n * d * sizeof(float));
+    r->dk = sl_bf16_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->dv = sl_bf16_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->lse = sl_bf16_take(scratch, &used, n * sizeof(float));
+    r->mean = sl_bf16_take(scratch, &used, n * sizeof(float));
+    r->visible = sl_bf16_take(scratch, &used, n * sizeof(int32_t));
+    r->keys = sl_bf16_take(scratch, &used, n * sizeof(int32_t));
+    r->block_visible = sl_bf16_take(scratch, &used, n / BLOCK * sizeof(int32_t));
     return used;
 }
 

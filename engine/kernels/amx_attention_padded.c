@@ -22,15 +22,15 @@ static struct copies lay_out(void *scratch, int queries, int keys, int head_dim,
     struct copies c = {.width = sl_ceil_div(head_dim, TILE_K) * TILE_K};
     const size_t q = (size_t)queries * (size_t)c.width, kv = (size_t)keys * (size_t)c.width;
     *used = 0;
-    c.q = sl_tiles_take(scratch, used, q * sizeof *c.q);
-    c.k = sl_tiles_take(scratch, used, kv * sizeof *c.k);
-    c.v = sl_tiles_take(scratch, used, kv * sizeof *c.v);
-    c.out = sl_tiles_take(scratch, used, q * sizeof *c.out);
-    c.dout = sl_tiles_take(scratch, used, q * sizeof *c.dout);
-    c.dq = sl_tiles_take(scratch, used, q * sizeof *c.dq);
-    c.dk = sl_tiles_take(scratch, used, kv * sizeof *c.dk);
-    c.dv = sl_tiles_take(scratch, used, kv * sizeof *c.dv);
-    c.rest = sl_tiles_take(scratch, used, 0);
+    c.q = sl_bf16_take(scratch, used, q * sizeof *c.q);
+    c.k = sl_bf16_take(scratch, used, kv * sizeof *c.k);
+    c.v = sl_bf16_take(scratch, used, kv * sizeof *c.v);
+    c.out = sl_bf16_take(scratch, used, q * sizeof *c.out);
+    c.dout = sl_bf16_take(scratch, used, q * sizeof *c.dout);
+    c.dq = sl_bf16_take(scratch, used, q * sizeof *c.dq);
+    c.dk = sl_bf16_take(scratch, used, kv * sizeof *c.dk);
+    c.dv = sl_bf16_take(scratch, used, kv * sizeof *c.dv);
+    c.rest = sl_bf16_take(scratch, used, 0);
     return c;
 }
 

@@ -4,13 +4,12 @@
  * so any thread may call it at any time. */
 #pragma once
 
-#include "base/int_math.h"
-#include "kernels/simd/vec_math.h"
+#include "kernels/avx512bf16.h"
 
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { TILE_ROWS = 16, TILE_BYTES = 64, TILE_PAIRS = 16, TILE_K = 32, TILE_ELEMENTS = 512 };
+enum { TILE_BYTES = 64, TILE_ELEMENTS = 512 };
 
 /* What LDTILECFG reads: Intel SDM volume 1, table 18-2 (palette 1). */
 struct sl_tile_config {
@@ -34,14 +33,6 @@ static inline void sl_tiles_configure(const struct sl_tile_config *config)
     _tile_loadconfig(config);
 }
 
-/* Allocates from scratch memory; with base NULL it only counts the bytes. */
-static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
-{
-    void *piece = base ? (unsigned char *)base + *used : NULL;
-    *used += sl_round_up(bytes, 64);
-    return piece;
-}
-
 /* The tile unit powers down after about 400 ns without work and needs 250 ns to wake up (measured
  * on Sapphire Rapids, where that was half of the time of attention). A dummy product between rows
  * of vector work keeps it awake; one before the first row wakes it in time. It overwrites tile
@@ -49,30 +40,6 @@ static inline void *sl_tiles_take(void *base, size_t *used, size_t bytes)
 static inline void sl_tiles_stay_awake(void)
 {
     _tile_dpbf16ps(0, 4, 6);
-}
-
-/* 32 floats, low then high, to bf16, nearest even. */
-static inline __m512i sl_to_bf16_32(__m512 low, __m512 high)
-{
-    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
-}
-
-/* The even and the odd ones of 32 bf16, as fp32. */
-static inline __m512 sl_even16(__m512i row)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(row, 16));
-}
-
-static inline __m512 sl_odd16(__m512i row)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(row, _mm512_set1_epi32((int)0xffff0000)));
-}
-
-/* Two halves of 16 bf16 each as 16 pairs. */
-static inline __m512i sl_pair16(__m256i even, __m256i odd)
-{
-    return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
-                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
 }
 
 /* Two rows of 32 bf16 as two rows of 16 pairs. Interleaving stays within 128-bit lanes, which takes

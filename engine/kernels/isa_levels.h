@@ -9,6 +9,7 @@ void sl_ref_kernels(struct sl_kernels *t);
 void sl_portable_kernels(struct sl_kernels *t);
 void sl_avx2_kernels(struct sl_kernels *t);
 void sl_avx512_kernels(struct sl_kernels *t);
+void sl_avx512bf16_kernels(struct sl_kernels *t);
 void sl_amx_kernels(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */

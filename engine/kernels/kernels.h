@@ -14,9 +14,9 @@
  *   Tails. Any n, any number of rows, any inner dimension. Nothing past the last element is
  *   written except the padding of operand rows, and nothing past it is read into the result.
  *
- * Operands. Matrix products read their inputs in the table's operand type: bf16 where the CPU has
- * tiles for it, else fp32. Rows of operands are sl_operand_stride() elements apart; in bf16, those
- * past `cols` up to a multiple of 32 are zero; the function that writes a row writes them, too.
+ * Operands. Matrix products read their inputs in the table's operand type, bf16 or fp32. Rows of
+ * operands are sl_operand_stride() elements apart; in bf16, those past `cols` up to a multiple of
+ * 32 are zero; the function that writes a row writes them, too.
  * Sums are always fp32. */
 #pragma once
 
@@ -234,7 +234,7 @@ const struct sl_kernels *sl_kernels_for(enum sl_isa isa);
 /* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or
  * unusable one. */
 const struct sl_kernels *sl_kernels_best(void);
-/* "ref", "portable", "avx2", "avx512", "amx". */
+/* "ref", "portable", "avx2", "avx512", "avx512bf16", "amx". */
 const char *sl_isa_name(enum sl_isa isa);
 
 static inline size_t sl_type_bytes(enum sl_type type)

@@ -1,6 +1,5 @@
-/* amx_bf16_rows.c - conversion of rows to bf16 operands, fused with the epilogue. */
-#include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
+/* avx512bf16_rows.c - conversion of rows to bf16 operands, fused with the epilogue. */
+#include "kernels/avx512bf16.h"
 
 enum { HALF = 16, WHOLE = 32 };
 
@@ -11,7 +10,7 @@ static __m512 from_bf16_16(__mmask16 mask, const uint16_t *x)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
-void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int n)
+void sl_bf16_multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
     const uint16_t *b = by;
     for (int i = 0; i < n; i += WHOLE) {
@@ -26,7 +25,7 @@ void sl_amx_multiply_to_operands(void *out, const float *x, const void *by, int 
     }
 }
 
-void sl_amx_softmax_backward(const struct sl_softmax_backward *s)
+void sl_bf16_softmax_backward(const struct sl_softmax_backward *s)
 {
     const uint16_t *e = s->e;
     const vec rate = vec_set(s->rate), mean = vec_set(s->mean);
@@ -59,7 +58,7 @@ static void epilogue_half(const struct sl_epilogue *f, int at, __mmask16 kept, _
         _mm512_mask_storeu_ps(f->products + at, mask, *y);
 }
 
-void sl_amx_epilogue(const struct sl_kernels *kernels, const struct sl_epilogue *f)
+void sl_bf16_epilogue(const struct sl_kernels *kernels, const struct sl_epilogue *f)
 {
     (void)kernels;
     for (int i = 0; i < f->n; i += WHOLE) {

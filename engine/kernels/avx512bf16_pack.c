@@ -1,16 +1,15 @@
-/* amx_pack.c - bf16 operands: rows, packed B, transposes.
+/* avx512bf16_pack.c - bf16 operands: rows, packed B, transposes.
  *
  * Packed B is panels of SL_PANEL columns. A panel is, for each TILE_K rows of B, two tiles as
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
  *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
  * Rows past k and columns past n are zero. */
 #include "base/int_math.h"
-#include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
+#include "kernels/avx512bf16.h"
 
 #include <assert.h>
 
-size_t sl_amx_pack_bytes(int k, int n)
+size_t sl_bf16_pack_bytes(int k, int n)
 {
     return sl_round_up((size_t)k, TILE_K) * sl_round_up((size_t)n, SL_PANEL) * sizeof(uint16_t);
 }
@@ -73,8 +72,8 @@ static void pack_columns(uint16_t *tiles, const struct source *s)
     }
 }
 
-void sl_amx_pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
-                 int k, int n, int n_first, int n_last)
+void sl_bf16_pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                  int k, int n, int n_first, int n_last)
 {
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
@@ -118,8 +117,8 @@ static void transpose_block(uint16_t *out, size_t out_stride, const uint16_t *x,
         _mm512_mask_storeu_epi16(out + (size_t)c * out_stride, kept, r[c]);
 }
 
-void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
-                      int cols, bool pad)
+void sl_bf16_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
+                       int cols, bool pad)
 {
     for (int c = 0; c < cols; c += TILE_ROWS)
         for (int r = 0; r < rows; r += TILE_K)
@@ -128,13 +127,13 @@ void sl_amx_transpose(void *out, size_t out_stride, const void *x, size_t x_stri
                             cols - c, pad);
 }
 
-void sl_amx_to_operands(void *out, const float *x, int n)
+void sl_bf16_to_operands(void *out, const float *x, int n)
 {
     for (int i = 0; i < n; i += TILE_K)
         _mm512_storeu_si512((uint16_t *)out + i, load32(x, SL_F32, (size_t)i, n - i));
 }
 
-void sl_amx_from_operands(float *out, const void *operands, int n)
+void sl_bf16_from_operands(float *out, const void *operands, int n)
 {
     const uint16_t *x = operands;
     for (int i = 0; i < n; i += 16) {

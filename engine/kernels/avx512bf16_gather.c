@@ -1,7 +1,6 @@
-/* amx_bf16_gather.c - gather and scatter slots for bf16 rows, 32 elements at a time; sums are
+/* avx512bf16_gather.c - gather and scatter slots for bf16 rows, 32 elements at a time; sums are
  * fp32. */
-#include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
+#include "kernels/avx512bf16.h"
 
 enum { WHOLE = 32 };
 
@@ -52,8 +51,8 @@ static void gather_dot32(float *out, const struct halves *x, const uint16_t *row
     }
 }
 
-void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
-                       const struct sl_row_list *l)
+void sl_bf16_gather_dot(float *out, float a, const float *x, const void *rows,
+                        const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += WHOLE) {
         struct halves some = halves_of(x + c, l->width - c);
@@ -63,7 +62,7 @@ void sl_amx_gather_dot(float *out, float a, const float *x, const void *rows,
     }
 }
 
-void sl_amx_gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
+void sl_bf16_gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
 {
     for (int c = 0; c < l->width; c += WHOLE) {
         const uint16_t *x = (const uint16_t *)rows + c;
