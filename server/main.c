@@ -148,11 +148,11 @@ static bool start_engine(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_options *o = &daemon->options;
     const struct sl_engine_options options = {.threads = (int)o->threads,
-                                              .isa = strcmp(o->isa, "auto") == 0 ? NULL : o->isa};
-    daemon->engine = sl_engine_create(&options, err);
+                                              .isa = sv_options_chosen(o->isa),
+                                              .precision = sv_options_chosen(o->precision)};
+    daemon->server.engine = daemon->engine = sl_engine_create(&options, err);
     if (!daemon->engine)
         return false;
-    daemon->server.engine = daemon->engine;
     SV_LOG(SV_LOG_INFO, "engine", sv_str("version", sl_version()),
            sv_int("threads", sl_engine_threads(daemon->engine)),
            sv_str("isa", sl_engine_isa(daemon->engine)),

@@ -27,6 +27,12 @@ extern const struct command command_train, command_init, command_eval, command_g
             SL_OPTION_STRING, offsetof(type, isa), 0, 0                                            \
     }
 
+#define PRECISION_OPTION(type)                                                                     \
+    {                                                                                              \
+        "precision", "TYPE", "inputs of matrix products: fp32 or bf16 [bf16 with AMX, else fp32]", \
+            SL_OPTION_STRING, offsetof(type, precision), 0, 0                                      \
+    }
+
 /* Options of every command that runs a model. */
 #define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
 #define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
@@ -37,7 +43,7 @@ extern const struct command command_train, command_init, command_eval, command_g
      offsetof(type, threads),                                                                      \
      0,                                                                                            \
      1024},                                                                                        \
-        ISA_OPTION(type),                                                                          \
+        ISA_OPTION(type), PRECISION_OPTION(type),                                                  \
     {                                                                                              \
         "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
     }
@@ -45,8 +51,9 @@ extern const struct command command_train, command_init, command_eval, command_g
 /* Prints the usage and the options of a command. */
 void command_help(const struct command *command, struct sl_option_parser *parser);
 
-/* Creates the engine that --threads and --isa ask for. */
-struct sl_engine *command_engine(int threads, const char *isa, struct sl_err *err) SL_MUST_CHECK;
+/* Creates the engine that --threads, --isa and --precision ask for. */
+struct sl_engine *command_engine(int threads, const char *isa, const char *precision,
+                                 struct sl_err *err) SL_MUST_CHECK;
 
 /* Opens the model in a directory. */
 struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)

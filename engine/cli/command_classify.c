@@ -27,7 +27,7 @@ enum { FILES_MAX = 64, ITEMS = 64, ROWS = 8192 };
 static const double max_score = 0.999999;
 
 struct arguments {
-    const char *isa;
+    const char *isa, *precision;
     double min_score;
     const char *truncate;
     enum sl_truncation truncation; /* from `truncate` */
@@ -333,7 +333,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!command_truncation(a.truncate, &a.truncation, err) ||
         !check_files(operands + 1, parser.operand_count - 1, err))
         return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
     struct work w = {.a = &a, .m = m, .begun = sl_now_seconds()};
     bool ok = m && classify(&w, operands + 1, parser.operand_count - 1, err);

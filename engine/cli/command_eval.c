@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *corpus, *data, *labels, *part, *isa;
+    const char *corpus, *data, *labels, *part, *isa, *precision;
     const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
     struct sl_record_options columns;
     double train_fraction, validation_fraction; /* 0: not given */
@@ -319,7 +319,7 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!command_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
         !check_labelled(&a, err) || !command_truncation(a.truncate, &a.truncation, err))
         return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     bool ok = m && evaluate(m, &a, err);
     sl_model_close(m);

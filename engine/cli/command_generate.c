@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *isa, *prompt;
+    const char *isa, *precision, *prompt;
     double temperature, top_p;
     int max_tokens, top_k, seed, threads;
     bool json;
@@ -111,7 +111,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (!model)
         return fail_missing(&command_generate, "MODEL-DIR", err);
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)
         sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice classify`",

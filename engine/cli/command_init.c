@@ -72,7 +72,7 @@ static bool run_init(int count, char **words, struct sl_err *err)
                                 : "--corpus FILE: a text whose characters become the vocabulary");
     if (!model_path_check_output(a.out, NULL, err) || !model_path_check_new(a.out, NULL, err))
         return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     const struct sl_tokenizer_options how = {.kind = "characters"};
     struct sl_tokenizer *tokens = engine ? sl_corpus_train_tokenizer(a.corpus, &how, err) : NULL;
     bool ok = tokens && write_untrained(engine, &a, tokens, err);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *isa;
+    const char *isa, *precision;
     int threads;
     bool json;
 };
@@ -149,7 +149,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (!model)
         return fail_missing(&command_inspect, "MODEL-DIR", err);
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && a.json)
         print_json(m);

@@ -140,7 +140,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     struct sl_documents documents = {0};
     struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", !a.cased, a.vocabulary, err);
-    struct sl_engine *engine = tokens ? command_engine(1, a.isa, err) : NULL;
+    struct sl_engine *engine = tokens ? command_engine(1, a.isa, NULL, err) : NULL;
     bool ok = engine && sl_documents_open(&documents, a.corpus, tokens, err) &&
               (!a.out || learn(&a, tokens, &documents, engine, err)) &&
               write_base(&a, tokens, &documents, engine, err);

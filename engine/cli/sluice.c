@@ -13,15 +13,18 @@ static const struct command *const commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-struct sl_engine *command_engine(int threads, const char *isa, struct sl_err *err)
+struct sl_engine *command_engine(int threads, const char *isa, const char *precision,
+                                 struct sl_err *err)
 {
-    static const char as_named[] = "invalid isa ";
-    struct sl_engine_options options = {.threads = threads, .isa = isa};
+    static const char as_named[] = "invalid ";
+    struct sl_engine_options options = {.threads = threads, .isa = isa, .precision = precision};
     struct sl_engine *engine = sl_engine_create(&options, err);
     struct sl_err why;
-    if (!engine && strncmp(err->text, as_named, sizeof as_named - 1) == 0) {
+    const char *name = err->text + sizeof as_named - 1;
+    if (!engine && (strncmp(err->text, "invalid isa ", 12) == 0 ||
+                    strncmp(err->text, "invalid precision ", 18) == 0)) {
         why = *err;
-        (void)sl_fail(err, why.code, "invalid --isa %s", why.text + sizeof as_named - 1);
+        (void)sl_fail(err, why.code, "invalid --%s", why.text + (name - err->text));
     }
     return engine;
 }

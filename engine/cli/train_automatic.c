@@ -17,7 +17,7 @@
 
 struct arguments {
     struct sl_data_sources sources;
-    const char *base, *out, *truncate, *isa;
+    const char *base, *out, *truncate, *isa, *precision;
     bool overwrite, json;
     int threads;
 };
@@ -153,7 +153,7 @@ bool train_automatic(int count, char **words, struct sl_err *err)
                    : false;
     if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
         return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, err);
+    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     if (!engine)
         return false;
     bool ok = train(engine, &a, err);

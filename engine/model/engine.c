@@ -37,6 +37,37 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
     return fail_isa("isa", isa, err);
 }
 
+/* The fastest level with these operands, none above the given one. AVX-512 has one of each. */
+static const struct sl_kernels *kernels_with(const struct sl_kernels *most, enum sl_type operand)
+{
+    int level = (int)(most->isa == SL_ISA_AVX512 ? SL_ISA_AVX512_BF16 : most->isa);
+    for (; level >= SL_ISA_REF; level--) {
+        const struct sl_kernels *kernels = sl_kernels_for((enum sl_isa)level);
+        if (kernels && kernels->operand == operand)
+            return kernels;
+    }
+    return NULL;
+}
+
+static const struct sl_kernels *kernels_of(const struct sl_engine_options *options,
+                                           struct sl_err *err)
+{
+    const char *precision = options->precision;
+    const struct sl_kernels *kernels = kernels_named(options->isa, err);
+    if (!kernels || !precision)
+        return kernels;
+    const bool is_bf16 = strcmp(precision, "bf16") == 0;
+    if (!is_bf16 && strcmp(precision, "fp32") != 0) {
+        sl_fail(err, SL_BAD_INPUT, "invalid precision '%.32s': expected fp32 or bf16", precision);
+        return NULL;
+    }
+    const struct sl_kernels *found = kernels_with(kernels, is_bf16 ? SL_BF16 : SL_F32);
+    if (!found)
+        sl_fail(err, SL_BAD_INPUT, "invalid precision 'bf16': %s on this CPU computes in fp32 only",
+                kernels->name);
+    return found;
+}
+
 struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)
 {
     enum { THREADS_MAX = 1024 };
@@ -46,7 +77,7 @@ struct sl_engine *sl_engine_create(const struct sl_engine_options *options, stru
                 options->threads, THREADS_MAX);
         return NULL;
     }
-    const struct sl_kernels *kernels = kernels_named(options->isa, err);
+    const struct sl_kernels *kernels = kernels_of(options, err);
     if (!kernels)
         return NULL;
     struct sl_engine *engine = calloc(1, sizeof *engine);

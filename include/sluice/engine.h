@@ -17,6 +17,7 @@ struct sl_engine_options {
     int threads; /* 0: as many processors as affinity and cgroup allow */
     const char
         *isa; /* "ref", "portable", "avx2", "avx512", "amx"; NULL: SLUICE_ISA, else the fastest */
+    const char *precision; /* "fp32", "bf16" (AVX512-BF16 or AMX); NULL: bf16 with AMX, else fp32 */
 };
 
 SL_PUBLIC struct sl_engine *sl_engine_create(const struct sl_engine_options *options,

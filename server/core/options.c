@@ -432,6 +432,11 @@ const char *sv_options_show(const struct sv_options *options, int index, struct 
     return row->name;
 }
 
+const char *sv_options_chosen(const char *value)
+{
+    return strcmp(value, "auto") == 0 ? NULL : value;
+}
+
 bool sv_options_is_default(const struct sv_options *options, int index)
 {
     struct sv_options defaults;

@@ -50,5 +50,8 @@ void sv_options_help(struct sl_buffer *out);
 void sv_options_sample(struct sl_buffer *out); /* conf/sluiced.yaml: every option at its default */
 /* The name by position, and the value as text; NULL past the last. */
 const char *sv_options_show(const struct sv_options *options, int index, struct sl_buffer *value);
+/* The value of an option that may be "auto", or NULL. */
+const char *sv_options_chosen(const char *value);
+
 /* Whether the option at this position has its default value. */
 bool sv_options_is_default(const struct sv_options *options, int index);

@@ -22,10 +22,12 @@ static int count_threads(const struct sv_jobs *jobs)
 
 static void add_engine(const struct sv_jobs *jobs, struct sv_command_line *line)
 {
-    const char *isa = jobs->server->options->isa;
+    const struct sv_options *o = jobs->server->options;
     sv_command_add(line, "--threads=%d", count_threads(jobs));
-    if (strcmp(isa, "auto") != 0)
-        sv_command_add(line, "--isa=%s", isa);
+    if (sv_options_chosen(o->isa))
+        sv_command_add(line, "--isa=%s", o->isa);
+    if (sv_options_chosen(o->precision))
+        sv_command_add(line, "--precision=%s", o->precision);
 }
 
 /* --learning-rate=0.1, as `sluice train` spells a setting. */

@@ -1,0 +1,47 @@
+/* test_engine.c - which kernels an engine computes with. */
+#include "base/cpu.h"
+#include "model/engine.h"
+#include "support/test.h"
+
+#include <string.h>
+
+static void computes(const char *isa, const char *precision, const char *wanted)
+{
+    const struct sl_engine_options options = {.threads = 1, .isa = isa, .precision = precision};
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s, %s: %s", isa, precision, err.text);
+    cr_expect_str_eq(sl_engine_isa(engine), wanted);
+    if (precision)
+        cr_expect_str_eq(sl_engine_precision(engine), precision);
+    sl_engine_destroy(engine);
+}
+
+static void fails(const char *isa, const char *precision, const char *why)
+{
+    const struct sl_engine_options options = {.threads = 1, .isa = isa, .precision = precision};
+    struct sl_err err;
+    cr_assert_not(sl_engine_create(&options, &err));
+    cr_expect(strstr(err.text, why), "%s", err.text);
+}
+
+Test(engine, precision_is_apart_from_the_instruction_set)
+{
+    computes("portable", "fp32", "portable");
+    computes("portable", NULL, "portable");
+    if (sl_cpu_has(SL_ISA_AVX512))
+        computes("avx512", NULL, "avx512");
+    if (sl_cpu_has(SL_ISA_AVX512_BF16))
+        computes("avx512", "bf16", "avx512bf16");
+    if (sl_cpu_has(SL_ISA_AMX)) {
+        computes("amx", "bf16", "amx");
+        computes("amx", "fp32", "avx512");
+    }
+}
+
+Test(engine, what_no_kernel_computes_is_rejected)
+{
+    fails("portable", "bf16", "portable on this CPU computes in fp32 only");
+    fails(NULL, "fp8", "invalid precision 'fp8': expected fp32 or bf16");
+    fails("sse9", "fp32", "invalid isa 'sse9'");
+}
