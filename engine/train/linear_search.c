@@ -1,7 +1,7 @@
 /* linear_search.c - fits every recipe on the folds, and chooses one.
  *
- * The grid is searched in steps: n-grams alone, word vectors alone, both in several proportions, and
- * the best of these with the logistic loss. */
+ * The grid is searched in steps: n-grams alone, word vectors alone, both in several proportions,
+ * and the best of these with the logistic loss. */
 #include "train/linear_search.h"
 
 #include "base/clock.h"

@@ -264,7 +264,7 @@ static bool read_line(struct sv_framing *f, struct line line)
     case SV_FRAMING_CHUNK_DATA:
     case SV_FRAMING_FAILED: break;
     }
-    assert(!"a state without lines");
+    assert(false && "a state without lines");
     return false;
 }
 

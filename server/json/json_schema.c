@@ -326,7 +326,7 @@ static void set_default(const struct sv_field *field, char *place)
     case SV_FIELD_IGNORED:
     case SV_FIELD_KEYWORD:
     case SV_FIELD_UNSUPPORTED:
-    case SV_FIELD_END: assert(!"only booleans, numbers and keywords have defaults");
+    case SV_FIELD_END: assert(false && "only booleans, numbers and keywords have defaults");
     }
 }
 

@@ -97,7 +97,7 @@ static struct step best_step(const struct sl_model *m, int streams)
         (void)fprintf(stderr, "bench_decode: the context of %d tokens is too long\n", context);
         exit(EXIT_FAILURE);
     }
-    struct step best = {.seconds = INFINITY};
+    struct step best = {.seconds = HUGE_VAL};
     for (int i = 0; i < (streams == 1 ? RUNS_OF_ONE : RUNS); i++) {
         begin(s, tokens, (int)count, streams, prompt);
         const struct step step = decode(s, m, streams, context - prompt);
