@@ -138,15 +138,16 @@ static const char *loss_name(enum sl_linear_loss loss)
     return loss == SL_LOSS_LOGISTIC ? "logistic" : "squared";
 }
 
-enum { RECIPE_TEXT = 96 };
+enum { RECIPE_TEXT = 128 };
 
 static const char *describe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
 {
-    char vectors[32] = "", ngrams[48] = "";
+    char vectors[32] = "", ngrams[56] = "";
     const bool has_ngrams = r->sparse_c > 0.0f, has_vectors = r->dense_c > 0.0f;
     if (has_ngrams)
-        (void)snprintf(ngrams, sizeof ngrams, "%s (C %g)%s",
-                       r->order == 1 ? "words" : "words and bigrams", (double)r->sparse_c,
+        (void)snprintf(ngrams, sizeof ngrams, "%s%s (C %g)%s",
+                       r->ngrams.order == 1 ? "words" : "words, bigrams",
+                       r->ngrams.characters ? ", characters" : "", (double)r->sparse_c,
                        has_vectors ? ", " : "");
     if (has_vectors)
         (void)snprintf(vectors, sizeof vectors, "word vectors (C %g)", (double)r->dense_c);
@@ -156,8 +157,9 @@ static const char *describe(const struct sl_linear_recipe *r, char text[RECIPE_T
 
 static json_t *trial_json(const struct sl_linear_trial *trial)
 {
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "objective",
-                     loss_name(trial->recipe.loss), "ngram_order", trial->recipe.order, "ngram_c",
+    return json_pack("{s:s, s:i, s:b, s:f, s:f, s:f, s:f, s:f}", "objective",
+                     loss_name(trial->recipe.loss), "ngram_order", trial->recipe.ngrams.order,
+                     "character_ngrams", (int)trial->recipe.ngrams.characters, "ngram_c",
                      (double)trial->recipe.sparse_c, "vector_c", (double)trial->recipe.dense_c,
                      "accuracy", trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
 }
@@ -179,9 +181,9 @@ void automatic_report_trial(void *context, const struct sl_linear_search *search
         print_json(trial_json(trial));
     } else {
         if (search->count == 1)
-            printf("\n%-56s accuracy    loss\n",
+            printf("\n%-66s accuracy    loss\n",
                    search->folds_predicted > 1 ? "tried, by cross-validation" : "tried, held out");
-        printf("%-56s %6.2f %%  %6.4f\n", describe(&trial->recipe, text), 100.0 * trial->accuracy,
+        printf("%-66s %6.2f %%  %6.4f\n", describe(&trial->recipe, text), 100.0 * trial->accuracy,
                trial->loss);
     }
     (void)fflush(stdout);

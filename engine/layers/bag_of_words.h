@@ -4,8 +4,12 @@
 
 #include "layers/layers.h"
 
-/* The pooled vectors of a text: a mean, and a mean weighted by word frequency. */
-enum { SL_BAG_VIEWS = 2, SL_NGRAM_ORDER_MAX = 3 };
+enum {
+    SL_BAG_VIEWS = 2, /* pooled vectors of a text: a mean, and a mean weighted by word frequency */
+    SL_NGRAM_ORDER_MAX = 3,
+    SL_SPELLING_CHARACTERS = 12, /* characters of a token that count; of a longer one the first */
+    SL_SPELLING_FLOATS = SL_SPELLING_CHARACTERS / 2
+};
 
 /* What a token of the vocabulary is to n-grams. */
 enum sl_token_role {
@@ -19,8 +23,9 @@ struct sl_bag_of_words {
     struct sl_parameter *vectors;       /* vocab x width; NULL: no vectors */
     struct sl_parameter *token_weights; /* views x vocab, in the means */
     struct sl_parameter *roles;         /* 1 x vocab: enum sl_token_role */
-    struct sl_parameter *keys; /* 1 x rows: which n-gram a row belongs to, 0: any; or NULL */
-    struct sl_parameter *idf;  /* 1 x rows; 0: the n-gram is not counted */
+    struct sl_parameter *spellings; /* 1 x (vocab SL_SPELLING_FLOATS); NULL: no character n-grams */
+    struct sl_parameter *keys;      /* 1 x rows: which n-gram a row belongs to, 0: any; or NULL */
+    struct sl_parameter *idf;       /* 1 x rows; 0: the n-gram is not counted */
     struct sl_parameter *ngram_weights; /* rows x classes */
     struct sl_parameter *bias;          /* 1 x classes */
     struct sl_linear_layer classify;    /* of the pooled vectors */
@@ -34,6 +39,13 @@ struct sl_bag_of_words {
  * words. Checkpoints depend on these hashes. */
 int sl_ngram_hashes(const struct sl_parameter *roles, int order, const int32_t *tokens, int count,
                     uint64_t *hashes, int *words);
+
+/* The same for sequences of 4 characters within words, whose ends count as a character.
+ * hashes: room for SL_SPELLING_CHARACTERS times `count`. */
+int sl_character_hashes(const struct sl_bag_of_words *m, const int32_t *tokens, int count,
+                        uint64_t *hashes);
+/* Sets a character of a token's spelling, which is zeroed before. */
+void sl_spelling_set(float spelling[SL_SPELLING_FLOATS], int at, uint32_t code_point);
 
 /* The row of an n-gram; -1: it has none. A table without keys gives every n-gram its hashed row. */
 int sl_ngram_row(const struct sl_parameter *keys, uint64_t hash);
@@ -51,6 +63,7 @@ void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                     const int32_t *tokens, int count, float *out);
 
 /* y_s = x_s + bias + sum over the n-grams f of sequence s: v_f weights_f, with v = u / |u| and
- * u_f = (1 + log(occurrences of f)) idf_f. x: a row for each sequence, or NULL for 0. */
+ * u_f = (1 + log(occurrences of f)) idf_f. Character n-grams have a v of their own. x: a row for
+ * each sequence, or NULL for 0. */
 struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
                                       const struct sl_bag_of_words *m);

@@ -3,8 +3,14 @@
 #include "layers/bag_of_words.h"
 
 enum {
-    PROBES = 32,  /* rows that an n-gram may have, from its hashed one on */
-    KEY_BITS = 22 /* of a key: fp32 can add one half to it */
+    PROBES = 32,   /* rows that an n-gram may have, from its hashed one on */
+    KEY_BITS = 22, /* of a key: fp32 can add one half to it */
+    /* Of character n-grams. fp32 holds two characters: ASCII as it is, others as a hash. */
+    GRAM = 4,
+    CHARACTER_BITS = 12,
+    CHARACTERS = 1 << CHARACTER_BITS,
+    ASCII = 128,
+    CHARACTER_GRAMS = 1 /* words have 0: the hashes of both differ */
 };
 
 static enum sl_token_role role_of(const struct sl_parameter *roles, int32_t token)
@@ -46,6 +52,63 @@ int sl_ngram_hashes(const struct sl_parameter *roles, int order, const int32_t *
     }
     return total;
 }
+
+/* ---- characters ------------------------------------------------------------------------------ */
+
+void sl_spelling_set(float spelling[SL_SPELLING_FLOATS], int at, uint32_t code_point)
+{
+    const uint32_t others = CHARACTERS - ASCII;
+    uint32_t code = code_point < ASCII ? code_point
+                                       : ASCII + (uint32_t)(sl_random_bits(0, code_point) % others);
+    spelling[at / 2] += (float)(at % 2 ? code * CHARACTERS : code);
+}
+
+/* The character; 0 after the last. */
+static uint32_t spelling_get(const float *spelling, int at)
+{
+    uint32_t both = (uint32_t)spelling[at / 2];
+    return at % 2 ? both / CHARACTERS : both % CHARACTERS;
+}
+
+/* The last characters of a word so far. */
+struct window {
+    uint64_t last;
+    int length;
+    uint64_t *hashes;
+    int count;
+};
+
+static void push(struct window *w, uint32_t character)
+{
+    const uint64_t mask = ((uint64_t)1 << (CHARACTER_BITS * GRAM)) - 1;
+    w->last = (w->last << CHARACTER_BITS | character) & mask;
+    if (++w->length >= GRAM)
+        w->hashes[w->count++] = sl_random_bits(CHARACTER_GRAMS, w->last);
+}
+
+int sl_character_hashes(const struct sl_bag_of_words *m, const int32_t *tokens, int count,
+                        uint64_t *hashes)
+{
+    struct window w = {.hashes = hashes};
+    for (int i = 0; i < count; i++) {
+        enum sl_token_role role = role_of(m->roles, tokens[i]);
+        bool ends = i + 1 == count || role_of(m->roles, tokens[i + 1]) != SL_TOKEN_CONTINUES;
+        const float *spelling = m->spellings->data + (size_t)tokens[i] * SL_SPELLING_FLOATS;
+        if (role == SL_TOKEN_SKIPPED)
+            continue;
+        if (role == SL_TOKEN_WORD || w.length == 0)
+            push(&w, ' ');
+        for (int at = 0; at < SL_SPELLING_CHARACTERS && spelling_get(spelling, at); at++)
+            push(&w, spelling_get(spelling, at));
+        if (ends) {
+            push(&w, ' ');
+            w.length = 0;
+        }
+    }
+    return w.count;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static float key_of(uint64_t hash)
 {

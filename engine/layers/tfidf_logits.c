@@ -1,5 +1,6 @@
 /* tfidf_logits.c - y_s = x_s + bias + sum over the n-grams f of text s: v_f weights_f, with v = u /
- * |u| and u_f = (1 + log tf_f) idf_f; the gradient is scattered. */
+ * |u| and u_f = (1 + log tf_f) idf_f; the gradient is scattered. v of words and of characters are
+ * normalized separately. */
 #include "layers/bag_of_words.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ struct feature {
 
 struct tfidf {
     const struct sl_bag_of_words *m;
-    struct feature *features; /* of sequence s from `order` times its first row on */
+    struct feature *features; /* of sequence s from per_token() times its first row on */
     int *counts;              /* by sequence: number of features */
 };
 
@@ -29,10 +30,16 @@ struct scratch {
     uint32_t slots_count;
 };
 
+/* Most features of a token. */
+static int per_token(const struct sl_bag_of_words *m)
+{
+    return m->order + (m->spellings ? SL_SPELLING_CHARACTERS : 0);
+}
+
 static struct feature *features_of(const struct sl_node *n, int s)
 {
     const struct tfidf *a = n->args;
-    return a->features + (size_t)n->tape->batch->sequences[s].first * (size_t)a->m->order;
+    return a->features + (size_t)n->tape->batch->sequences[s].first * (size_t)per_token(a->m);
 }
 
 /* Counts an occurrence of a row; returns the number of features. */
@@ -63,21 +70,34 @@ static void weigh(const struct sl_bag_of_words *m, struct feature *features, int
         features[i].value *= by;
 }
 
+/* Sets the features of n-grams of one kind; returns how many there are. */
+static int collect_kind(const struct sl_bag_of_words *m, const struct scratch *scratch, int ngrams,
+                        struct feature *features)
+{
+    int count = 0;
+    memset(scratch->slots, -1, scratch->slots_count * sizeof *scratch->slots);
+    for (int i = 0; i < ngrams; i++) {
+        int row = sl_ngram_row(m->keys, scratch->hashes[i]);
+        if (row >= 0 && m->idf->data[row] > 0.0f)
+            count = count_row(scratch, features, count, row);
+    }
+    weigh(m, features, count);
+    return count;
+}
+
 static void collect(const struct sl_node *n, int s, const struct scratch *scratch)
 {
     const struct tfidf *a = n->args;
     const struct sl_sequence *sequence = &n->tape->batch->sequences[s];
+    const int32_t *tokens = n->tape->batch->tokens + sequence->first;
     struct feature *features = features_of(n, s);
-    int words, count = 0;
-    int ngrams = sl_ngram_hashes(a->m->roles, a->m->order, n->tape->batch->tokens + sequence->first,
-                                 sequence->rows, scratch->hashes, &words);
-    memset(scratch->slots, -1, scratch->slots_count * sizeof *scratch->slots);
-    for (int i = 0; i < ngrams; i++) {
-        int row = sl_ngram_row(a->m->keys, scratch->hashes[i]);
-        if (row >= 0 && a->m->idf->data[row] > 0.0f)
-            count = count_row(scratch, features, count, row);
+    int words, ngrams = sl_ngram_hashes(a->m->roles, a->m->order, tokens, sequence->rows,
+                                        scratch->hashes, &words);
+    int count = collect_kind(a->m, scratch, ngrams, features);
+    if (a->m->spellings) {
+        ngrams = sl_character_hashes(a->m, tokens, sequence->rows, scratch->hashes);
+        count += collect_kind(a->m, scratch, ngrams, features + count);
     }
-    weigh(a->m, features, count);
     a->counts[s] = count;
 }
 
@@ -114,11 +134,11 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
     (void)worker;
     for (int s = first; s < last; s++) {
         const struct sl_sequence *sequence = &f->n->tape->batch->sequences[s];
-        size_t before = (size_t)sequence->first * (size_t)a->m->order;
+        size_t before = (size_t)sequence->first * (size_t)per_token(a->m);
         const struct scratch scratch = {.hashes = f->hashes + before,
                                         .slots = f->slots + 2 * before,
-                                        .slots_count =
-                                            2 * (uint32_t)sequence->rows * (uint32_t)a->m->order};
+                                        .slots_count = 2 * (uint32_t)sequence->rows *
+                                                       (uint32_t)per_token(a->m)};
         a->counts[s] = 0;
         if (a->m->keys)
             collect(f->n, s, &scratch);
@@ -129,7 +149,7 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
 static size_t ngrams_max(const struct sl_node *n)
 {
     const struct tfidf *a = n->args;
-    return (size_t)n->tape->batch->rows * (size_t)a->m->order;
+    return (size_t)n->tape->batch->rows * (size_t)per_token(a->m);
 }
 
 static size_t tfidf_scratch(const struct sl_node *n, bool backward)
@@ -186,7 +206,7 @@ struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
     const struct sl_batch *batch = t->batch;
     struct tfidf *a = sl_tape_struct(t, 1, sizeof *a);
     a->m = m;
-    a->features = sl_tape_take(t, (size_t)batch->rows * (size_t)m->order, sizeof *a->features);
+    a->features = sl_tape_take(t, (size_t)batch->rows * (size_t)per_token(m), sizeof *a->features);
     a->counts = sl_tape_take(t, (size_t)batch->count, sizeof *a->counts);
     return sl_tape_run(t, (struct sl_node){.op = &added,
                                            .out = sl_tensor_take(t, batch->count, m->bias->cols),

@@ -10,7 +10,7 @@
 
 struct sl_linear_recipe {
     enum sl_linear_loss loss;
-    int order;      /* words of the longest n-grams */
+    struct sl_ngram_choice ngrams;
     float sparse_c; /* C of n-grams; 0: none */
     float dense_c;  /* C of word vectors; 0: none */
 };

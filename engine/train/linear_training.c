@@ -11,10 +11,12 @@
 #include <string.h>
 
 enum {
-    VOCAB_MAX = 200000, /* words of a vocabulary learnt from the texts */
-    ORDER_MAX = 2,      /* words of the longest n-grams that are tried */
-    SAMPLE_TEXTS = 500, /* to see whether a base knows the language */
-    SAMPLE_TOKENS = 256 /* of each */
+    PIECES_MAX = 30000,    /* of a vocabulary learnt from the texts: pieces of words, */
+    WORDS_MAX = 200000,    /* or words */
+    ORDER_MAX = 2,         /* words of the longest n-grams that are tried */
+    TOKENS_MANY = 5000000, /* of all texts */
+    SAMPLE_TEXTS = 500,    /* to see whether a base knows the language */
+    SAMPLE_TOKENS = 256    /* of each */
 };
 
 static const double final_tolerance = 1e-6;
@@ -48,6 +50,44 @@ static void set_roles(struct sl_bag_of_words *m, const struct sl_tokenizer *toke
 {
     for (int32_t id = 0; id < m->roles->cols; id++)
         m->roles->data[id] = (float)role_of(tokens, id);
+}
+
+static void spell(const struct sl_tokenizer *tokens, int32_t id, float *spelling)
+{
+    const char *prefix = tokens->kind->continuation_prefix;
+    const struct sl_piece *piece = &tokens->pieces[id];
+    size_t at = 0;
+    uint32_t point;
+    if (is_special(tokens, id))
+        return;
+    if (role_of(tokens, id) == SL_TOKEN_CONTINUES)
+        at = strlen(prefix);
+    for (int i = 0; i < SL_SPELLING_CHARACTERS && at < piece->bytes; i++) {
+        if (!sl_utf8_next(piece->text, piece->bytes, &at, &point))
+            return;
+        sl_spelling_set(spelling, i, point);
+    }
+}
+
+/* A tokenizer without pieces of words would not spell unknown words. Character n-grams of very many
+ * tokens would take long. */
+static bool set_spellings(struct sl_linear_training *l, struct sl_err *err)
+{
+    int64_t total = 0;
+    l->parts = *(const struct sl_bag_of_words *)l->base->self;
+    for (int i = 0; i < l->set.count; i++)
+        total += l->set.examples[i].tokens;
+    if (total > TOKENS_MANY || !l->tokens->kind->continuation_prefix)
+        return true;
+    int vocab = sl_tokenizer_size(l->tokens);
+    l->spellings = (struct sl_parameter){.rows = 1, .cols = vocab * SL_SPELLING_FLOATS};
+    l->spellings.data = calloc((size_t)l->spellings.cols, sizeof *l->spellings.data);
+    if (!l->spellings.data)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the spelling of %d tokens", vocab);
+    for (int32_t id = 0; id < vocab; id++)
+        spell(l->tokens, id, l->spellings.data + (size_t)id * SL_SPELLING_FLOATS);
+    l->parts.spellings = &l->spellings;
+    return true;
 }
 
 /* Special tokens do not count; others as the base says, or all the same. */
@@ -119,9 +159,9 @@ static bool open_texts(struct sl_linear_training *l, const struct sl_data_source
 static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sources *s,
                         struct sl_err *err)
 {
-    const struct sl_tokenizer_options how = {.kind = s->tokenizer ? s->tokenizer : "words",
-                                             .size = s->vocabulary_size ? s->vocabulary_size
-                                                                        : VOCAB_MAX,
+    const int most = s->tokenizer ? WORDS_MAX : PIECES_MAX;
+    const struct sl_tokenizer_options how = {.kind = s->tokenizer ? s->tokenizer : "wordpiece",
+                                             .size = s->vocabulary_size ? s->vocabulary_size : most,
                                              .lower = !s->cased};
     if (l->base)
         return true;
@@ -173,7 +213,7 @@ bool sl_linear_training_open(struct sl_linear_training *l,
     const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,
                                                  .truncation = s->truncation,
                                                  .unknown = SL_UNKNOWN_REPLACE};
-    ok = ok && sl_dataset_encode(&l->set, l->tokens, &encoding, err);
+    ok = ok && sl_dataset_encode(&l->set, l->tokens, &encoding, err) && set_spellings(l, err);
     if (!ok)
         sl_linear_training_close(l);
     return ok;
@@ -184,6 +224,7 @@ void sl_linear_training_close(struct sl_linear_training *l)
     sl_linear_search_close(&l->search);
     sl_text_features_close(&l->features);
     sl_dataset_close(&l->set);
+    free(l->spellings.data);
     sl_tokenizer_destroy(l->tokens);
     sl_model_close(l->base);
     sl_model_close(l->model);
@@ -209,7 +250,8 @@ static bool set_config(struct sl_config *config, const struct sl_linear_training
     config->classes = l->set.labels.count;
     config->width = recipe->dense_c > 0.0f ? config->width : 0;
     return set_hyper(config, "ngram_rows", 2.0 * ngrams, err) &&
-           set_hyper(config, "ngram_order", recipe->order, err) &&
+           set_hyper(config, "ngram_order", recipe->ngrams.order, err) &&
+           set_hyper(config, "character_ngrams", recipe->ngrams.characters && ngrams > 0, err) &&
            sl_config_check(l->base->arch, config, err);
 }
 
@@ -263,6 +305,7 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
     const struct sl_bag_of_words *base = l->base->self;
     const float scale = (float)(1.0 / temperature);
     copy(m->roles, base->roles);
+    copy(m->spellings, l->parts.spellings);
     copy(m->vectors, base->vectors);
     copy(m->token_weights, base->token_weights);
     for (int c = 0; c < config.classes; c++)
@@ -277,7 +320,8 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
 
 /* Memory of the final fit. */
 struct fit {
-    float *idf, *value;
+    float *idf;
+    struct sl_text_values values;
     int32_t *rows, *labels;
 };
 
@@ -285,17 +329,16 @@ static bool fit_open(struct fit *fit, const struct sl_text_features *f, struct s
 {
     size_t texts = (size_t)f->texts;
     fit->idf = malloc(((size_t)f->ngrams + 1) * sizeof *fit->idf);
-    fit->value = malloc(((size_t)f->first[f->texts] + 1) * sizeof *fit->value);
     fit->rows = malloc(texts * sizeof *fit->rows);
     fit->labels = malloc(texts * sizeof *fit->labels);
-    return (fit->idf && fit->value && fit->rows && fit->labels) ||
+    return (fit->idf && fit->rows && fit->labels) ||
            sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
 }
 
 static void fit_close(struct fit *fit)
 {
     free(fit->idf);
-    free(fit->value);
+    sl_text_values_close(&fit->values);
     free(fit->rows);
     free(fit->labels);
 }
@@ -308,9 +351,10 @@ static bool fit_all(struct sl_linear_training *l, struct fit *fit, struct sl_err
         fit->rows[i] = i;
         fit->labels[i] = l->set.examples[i].label;
     }
-    sl_text_features_idf(f, fit->rows, f->texts, trial->recipe.order, fit->idf);
-    sl_text_features_weigh(f, fit->idf, fit->value);
-    struct sl_text_matrix x = sl_text_features_matrix(f, fit->value);
+    sl_text_features_idf(f, fit->rows, f->texts, trial->recipe.ngrams, fit->idf);
+    if (!sl_text_values_open(&fit->values, f, fit->idf, err))
+        return false;
+    struct sl_text_matrix x = sl_text_features_matrix(f, &fit->values);
     struct sl_logistic_problem p = {.kernels = l->engine->kernels,
                                     .x = &x,
                                     .labels = fit->labels,
@@ -339,7 +383,7 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                                                      .report = report,
                                                      .context = context};
     struct fit fit = {0};
-    if (!sl_text_features_open(&l->features, l->engine, l->base->self, ORDER_MAX, &l->set, err) ||
+    if (!sl_text_features_open(&l->features, l->engine, &l->parts, ORDER_MAX, &l->set, err) ||
         !sl_linear_search_run(&l->search, &options, err))
         return false;
     bool ok = fit_open(&fit, &l->features, err) && fit_all(l, &fit, err);

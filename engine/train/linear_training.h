@@ -23,7 +23,10 @@ struct sl_linear_training {
     struct sl_engine *engine;
     struct sl_tokenizer *tokens;
     struct sl_dataset set;
-    struct sl_model *base;  /* word vectors and what tokens are; has no classes */
+    struct sl_model *base; /* word vectors and what tokens are; has no classes */
+    /* Its parts, and how tokens are spelt. */
+    struct sl_bag_of_words parts;
+    struct sl_parameter spellings;
     struct sl_model *model; /* the result; NULL before the end of the run */
     struct sl_text_features features;
     struct sl_linear_search search;

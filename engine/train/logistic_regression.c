@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8 };
+enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8, PATIENCE = 3 };
 
 /* A vector of the solver, count x classes, and its product by K. */
 struct vector {
@@ -320,9 +320,11 @@ static void advance(struct solver *s, double step)
     s->pairs += s->curvature[i] > 0.0;
 }
 
+/* The direction of the bias has a far larger curvature than others, so that good and bad iterations
+ * alternate: only several together show that the end is near. */
 static void minimize(struct solver *s)
 {
-    double before = HUGE_VAL;
+    double past[PATIENCE];
     set_gradient(s);
     for (int i = 0; i < ITERATIONS_MAX; i++) {
         double value;
@@ -331,9 +333,9 @@ static void minimize(struct solver *s)
         if (!(step > 0.0))
             return;
         advance(s, step);
-        if (before - value < s->p->tolerance * value)
+        if (i >= PATIENCE && past[i % PATIENCE] - value < s->p->tolerance * value)
             return;
-        before = value;
+        past[i % PATIENCE] = value;
     }
 }
 

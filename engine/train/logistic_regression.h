@@ -37,7 +37,7 @@ struct sl_logistic_problem {
     int count, classes;
     enum sl_linear_loss loss;
     float sparse_c, dense_c; /* C: larger means less regularization; 0: these features are unused */
-    double tolerance;        /* stop when an iteration improves the objective by less, relatively */
+    double tolerance; /* stop when three iterations improve the objective by less, relatively */
 };
 
 /* U^T, W and b: sparse_cols x classes, classes x dense_cols, classes. */

@@ -30,7 +30,8 @@ struct collector {
     const struct sl_dataset *set;
     int order;
     struct table table;
-    uint64_t *hashes; /* of one text */
+    uint64_t *hashes; /* of one text: n-grams of words, then */
+    int word_ngrams;  /* that many; the others are of characters */
     size_t entries;   /* of all texts */
 };
 
@@ -72,17 +73,23 @@ static struct slot *slot_of(struct table *t, uint64_t hash, int order)
 
 /* ---- passes over the texts ------------------------------------------------------------------- */
 
-static int hash_text(const struct collector *c, int text, int *words)
+static int hash_text(struct collector *c, int text, int *words)
 {
     int count;
     const int32_t *ids = sl_dataset_ids(c->set, text, &count);
-    return sl_ngram_hashes(c->parts->roles, c->order, ids, count, c->hashes, words);
+    c->word_ngrams = sl_ngram_hashes(c->parts->roles, c->order, ids, count, c->hashes, words);
+    if (!c->f->has_characters)
+        return c->word_ngrams;
+    return c->word_ngrams + sl_character_hashes(c->parts, ids, count, c->hashes + c->word_ngrams);
 }
 
-/* Hashes are sorted by their order: `words` words, then words - 1 bigrams, and so on. */
-static int order_at(int i, int words)
+/* Hashes are sorted by their order: `words` words, then words - 1 bigrams, and so on; then those of
+ * characters, whose order is 0. */
+static int order_at(const struct collector *c, int i, int words)
 {
     int order = 1;
+    if (i >= c->word_ngrams)
+        return 0;
     for (int count = words; i >= count && count > 0; order++)
         i -= count--;
     return order;
@@ -96,7 +103,7 @@ static bool count_texts(struct collector *c, struct sl_err *err)
             if (!grow(&c->table, err))
                 return false;
         for (int i = 0; i < count; i++) {
-            struct slot *slot = slot_of(&c->table, c->hashes[i], order_at(i, words));
+            struct slot *slot = slot_of(&c->table, c->hashes[i], order_at(c, i, words));
             c->entries += slot->last != text;
             slot->texts += slot->last != text;
             slot->last = text;
@@ -174,7 +181,8 @@ static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words
     for (int i = 0; i < set->count; i++)
         longest = set->examples[i].tokens > longest ? set->examples[i].tokens : longest;
     struct collector c = {.f = f, .parts = parts, .set = set, .order = order};
-    c.hashes = calloc((size_t)longest * (size_t)order + 1, sizeof *c.hashes);
+    size_t per_token = (size_t)order + (f->has_characters ? SL_SPELLING_CHARACTERS : 0);
+    c.hashes = calloc((size_t)longest * per_token + 1, sizeof *c.hashes);
     bool ok = c.hashes ? collect(&c, err) : sl_fail(err, SL_NO_MEMORY, "no memory for a text");
     free(c.table.slots);
     free(c.hashes);
@@ -220,7 +228,7 @@ bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *e
                            const struct sl_bag_of_words *parts, int order,
                            const struct sl_dataset *set, struct sl_err *err)
 {
-    *f = (struct sl_text_features){.texts = set->count};
+    *f = (struct sl_text_features){.texts = set->count, .has_characters = parts->spellings != NULL};
     if (open_ngrams(f, parts, order, set, err) && open_vectors(f, engine, parts, set, err))
         return true;
     sl_text_features_close(f);
@@ -240,39 +248,84 @@ void sl_text_features_close(struct sl_text_features *f)
 
 /* ---- TF-IDF ---------------------------------------------------------------------------------- */
 
+static bool is_chosen(struct sl_ngram_choice choice, int order)
+{
+    return order == 0 ? choice.characters : order <= choice.order;
+}
+
 void sl_text_features_idf(const struct sl_text_features *f, const int32_t *rows, int count,
-                          int order, float *idf)
+                          struct sl_ngram_choice choice, float *idf)
 {
     memset(idf, 0, (size_t)f->ngrams * sizeof *idf);
     for (int r = 0; r < count; r++)
         for (int64_t i = f->first[rows[r]]; i < f->first[rows[r] + 1]; i++)
             idf[f->index[i]] += 1.0f;
     for (int i = 0; i < f->ngrams; i++)
-        idf[i] = idf[i] > 0.0f && f->order[i] <= order
+        idf[i] = idf[i] > 0.0f && is_chosen(choice, f->order[i])
                      ? 1.0f + logf((1.0f + (float)count) / (1.0f + idf[i]))
                      : 0.0f;
 }
 
-void sl_text_features_weigh(const struct sl_text_features *f, const float *idf, float *value)
+static void normalize(float *value, int64_t count)
 {
-    for (int text = 0; text < f->texts; text++) {
-        double squares = 0.0;
-        for (int64_t i = f->first[text]; i < f->first[text + 1]; i++) {
-            value[i] = (1.0f + logf(f->times[i])) * idf[f->index[i]];
-            squares += (double)value[i] * (double)value[i];
-        }
-        const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
-        for (int64_t i = f->first[text]; i < f->first[text + 1]; i++)
-            value[i] *= by;
-    }
+    double squares = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        squares += (double)value[i] * (double)value[i];
+    const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
+    for (int64_t i = 0; i < count; i++)
+        value[i] *= by;
 }
 
-struct sl_text_matrix sl_text_features_matrix(const struct sl_text_features *f, const float *value)
+/* A text's n-grams of words come first. */
+static void weigh_text(struct sl_text_values *v, const struct sl_text_features *f, const float *idf,
+                       int text)
+{
+    int64_t next = v->first[text], words = next;
+    for (int64_t i = f->first[text]; i < f->first[text + 1]; i++) {
+        const int32_t id = f->index[i];
+        if (!(idf[id] > 0.0f))
+            continue;
+        v->index[next] = id;
+        v->value[next++] = (1.0f + logf(f->times[i])) * idf[id];
+        if (f->order[id] > 0)
+            words = next;
+    }
+    normalize(v->value + v->first[text], words - v->first[text]);
+    normalize(v->value + words, next - words);
+    v->first[text + 1] = next;
+}
+
+bool sl_text_values_open(struct sl_text_values *v, const struct sl_text_features *f,
+                         const float *idf, struct sl_err *err)
+{
+    size_t entries = (size_t)f->first[f->texts] + 1;
+    *v = (struct sl_text_values){.first = calloc((size_t)f->texts + 1, sizeof *v->first),
+                                 .index = malloc(entries * sizeof *v->index),
+                                 .value = malloc(entries * sizeof *v->value)};
+    if (!v->first || !v->index || !v->value) {
+        sl_text_values_close(v);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the n-grams of %d texts", f->texts);
+    }
+    for (int text = 0; text < f->texts; text++)
+        weigh_text(v, f, idf, text);
+    return true;
+}
+
+void sl_text_values_close(struct sl_text_values *v)
+{
+    free(v->first);
+    free(v->index);
+    free(v->value);
+    *v = (struct sl_text_values){0};
+}
+
+struct sl_text_matrix sl_text_features_matrix(const struct sl_text_features *f,
+                                              const struct sl_text_values *values)
 {
     return (struct sl_text_matrix){.texts = f->texts,
-                                   .first = f->first,
-                                   .index = f->index,
-                                   .value = value,
+                                   .first = values->first,
+                                   .index = values->index,
+                                   .value = values->value,
                                    .dense = f->dense,
                                    .sparse_cols = f->ngrams,
                                    .dense_cols = f->dense_cols};

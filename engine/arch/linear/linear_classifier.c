@@ -1,8 +1,9 @@
 /* linear_classifier.c - a linear classifier of averaged word vectors and TF-IDF n-grams.
  *
  *     v1 = mean of E[t],  v2 = mean of a / (a + p(t)) E[t]   over the tokens t of the text
- *     u_f = (1 + log tf_f) idf_f                             over its n-grams f
- *     logits = W [v1 / |v1|, v2 / |v2|] + U u / |u| + b
+ *     u_f = (1 + log tf_f) idf_f                             over its n-grams f of words
+ *     c_f = (1 + log tf_f) idf_f                             over its n-grams f of characters
+ *     logits = W [v1 / |v1|, v2 / |v2|] + U [u / |u|, c / |c|] + b
  *
  * E, a / (a + p) and idf are not trained. Joulin et al. 2017, with the weights of Arora et al. 2017
  * (a = 0.001) and with TF-IDF. */
@@ -10,8 +11,9 @@
 #include "layers/bag_of_words.h"
 
 struct linear_config {
-    int ngram_order; /* words of the longest n-grams */
-    int ngram_rows;  /* of the table of n-grams; 0: none */
+    int ngram_order;       /* words of the longest n-grams */
+    int ngram_rows;        /* of the table of n-grams; 0: none */
+    bool character_ngrams; /* whether the table has those of characters, too */
 };
 
 SL_CONFIG_FITS(struct linear_config);
@@ -35,6 +37,9 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
         return;
     m->keys = saved(b, "ngrams.keys", 1, own->ngram_rows, sl_constant(0.0f));
     m->idf = saved(b, "ngrams.idf", 1, own->ngram_rows, sl_constant(1.0f));
+    if (own->character_ngrams)
+        m->spellings =
+            saved(b, "token_spellings", 1, c->vocab * SL_SPELLING_FLOATS, sl_constant(0.0f));
     m->ngram_weights = sl_parameter_add(b, "ngrams.weight", SL_ROLE_TABLE, own->ngram_rows,
                                         c->classes, sl_constant(0.0f));
 }
@@ -85,6 +90,8 @@ static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 2048, "maximum text length T (tokens)"),
     OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "length of the longest n-grams, in words"),
     OWN_ROW(ngram_rows, 0, ROWS_MAX, 65536, "rows of the table of n-grams; 0: none"),
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, character_ngrams, SL_FLAG, 0, 1,
+                    0, "n-grams of 4 characters, too", NULL, SL_CLASSIFIES),
     {0}};
 
 const struct sl_arch sl_arch_linear = {

@@ -38,6 +38,31 @@ Test(linear, ngrams_are_of_words_without_punctuation)
     cr_expect_neq(of_other[2], of_pair[2]);
 }
 
+/* "playing" is one token or two; "play" is spelt with the boundary of its token only at its end. */
+Test(linear, characters_are_of_words_however_they_are_cut)
+{
+    static const char *const spelt[] = {
+        [COMMA] = ",", [GOOD] = "good", [PLAY] = "play", [ING] = "ing", [FILM] = "playing"};
+    static const int32_t cut[] = {PLAY, ING}, whole[] = {FILM}, both[] = {GOOD, COMMA, PLAY, ING},
+                         short_one[] = {PLAY};
+    float data[TOKENS * SL_SPELLING_FLOATS] = {0};
+    struct sl_parameter spellings = {.data = data, .rows = 1, .cols = TOKENS * SL_SPELLING_FLOATS};
+    struct sl_parameter read_only = roles;
+    const struct sl_bag_of_words m = {.roles = &read_only, .spellings = &spellings};
+    uint64_t of_cut[64], of_whole[64], of_both[64], of_short[64];
+    for (int i = 0; i < TOKENS; i++)
+        for (int at = 0; spelt[i][at]; at++)
+            sl_spelling_set(data + i * SL_SPELLING_FLOATS, at, (uint32_t)spelt[i][at]);
+    cr_assert_eq(sl_character_hashes(&m, cut, 2, of_cut), 6, "_pla play layi ayin ying ing_");
+    cr_assert_eq(sl_character_hashes(&m, whole, 1, of_whole), 6);
+    cr_expect_arr_eq(of_cut, of_whole, 6 * sizeof of_cut[0]);
+    cr_assert_eq(sl_character_hashes(&m, both, 4, of_both), 3 + 6);
+    cr_expect_arr_eq(of_both + 3, of_whole, 6 * sizeof of_cut[0]);
+    cr_assert_eq(sl_character_hashes(&m, short_one, 1, of_short), 3, "_pla play lay_");
+    cr_expect_eq(of_short[1], of_whole[1]);
+    cr_expect_neq(of_short[2], of_whole[2]);
+}
+
 Test(linear, ngrams_have_rows_of_their_own_until_none_is_left)
 {
     enum { ROWS = 64 };
@@ -200,6 +225,19 @@ static void write_texts(void)
     cr_assert_eq(fclose(file), 0);
 }
 
+/* No word occurs twice: only their stems tell the labels. */
+static void write_stems(void)
+{
+    static const char *const stems[] = {"wonder", "dread"};
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (uint64_t i = 0; i < 120; i++)
+        cr_assert_gt(fprintf(file, "%s\t%s%llu film\n", i % 2 ? "bad" : "good", stems[i % 2],
+                             (unsigned long long)i),
+                     0);
+    cr_assert_eq(fclose(file), 0);
+}
+
 static void setup(void)
 {
     workspace_create(&dirs, "models/mine/1");
@@ -229,7 +267,7 @@ Test(linear_training, finds_that_bigrams_are_needed)
     struct sl_engine *engine = fixture_engine(NULL, 2);
     train(&l, engine);
     const struct sl_linear_trial *best = &l.search.trials[l.search.best];
-    cr_expect_eq(best->recipe.order, 2);
+    cr_expect_eq(best->recipe.ngrams.order, 2);
     cr_expect_gt(best->accuracy, 0.95);
     cr_expect_lt(l.search.trials[0].accuracy, 0.9, "words alone");
     sl_linear_training_close(&l);
@@ -249,13 +287,15 @@ Test(linear_training, equal_texts_are_in_the_same_fold)
 
 /* The published model, served, gives the probabilities that the fit has: its loss on the texts of
  * the fit is at most that of the predictions without them. */
-Test(linear_training, the_published_model_is_the_fitted_one)
+static void expect_published_as_fitted(bool characters)
 {
     struct sl_err err;
     struct sl_linear_training l;
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_evaluation fitted, served;
     train(&l, engine);
+    cr_expect_eq(l.search.trials[l.search.best].recipe.ngrams.characters, characters);
+    cr_expect_gt(l.search.trials[l.search.best].accuracy, 0.95);
     EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
@@ -268,6 +308,17 @@ Test(linear_training, the_published_model_is_the_fitted_one)
     sl_model_close(m);
     sl_linear_training_close(&l);
     sl_engine_destroy(engine);
+}
+
+Test(linear_training, the_published_model_is_the_fitted_one)
+{
+    expect_published_as_fitted(false);
+}
+
+Test(linear_training, characters_are_published_as_they_were_fitted)
+{
+    write_stems();
+    expect_published_as_fitted(true);
 }
 
 static void published_digest(int threads, char digest[65])
