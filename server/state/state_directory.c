@@ -100,6 +100,19 @@ static void database_path(const struct sv_state *state, const char *suffix,
     (void)snprintf(path, SV_STATE_PATH_MAX + 32, "%s/sluice.db%s", state->directory, suffix);
 }
 
+/* Threads that serve requests read the index, too. They must not wait for a program that locks it,
+ * such as a backup or a shell, so it is ours alone; unless one had it open before. */
+static bool set_locking(struct sv_state *state, struct sl_err *err)
+{
+    static const char use_log[] = "PRAGMA journal_mode = WAL";
+    if (!execute(state, "PRAGMA locking_mode = EXCLUSIVE", err))
+        return false;
+    if (execute(state, use_log, err))
+        return true;
+    return sqlite3_errcode(state->db) == SQLITE_BUSY &&
+           execute(state, "PRAGMA locking_mode = NORMAL", err) && execute(state, use_log, err);
+}
+
 static bool connect(struct sv_state *state, struct sl_err *err)
 {
     char path[SV_STATE_PATH_MAX + 32];
@@ -111,8 +124,7 @@ static bool connect(struct sv_state *state, struct sl_err *err)
     (void)sqlite3_busy_timeout(state->db, BUSY_MS);
     /* NORMAL: a power cut may lose the last changes, never the database. The directories, which
      * are synced, have them. */
-    return execute(state, "PRAGMA journal_mode = WAL", err) &&
-           execute(state, "PRAGMA synchronous = NORMAL", err) &&
+    return set_locking(state, err) && execute(state, "PRAGMA synchronous = NORMAL", err) &&
            execute(state, "PRAGMA foreign_keys = ON", err);
 }
 

@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include <pthread.h>
+#include <sqlite3.h>
 
 static char directory[PATH_MAX];
 
@@ -137,6 +138,42 @@ Test(state, documents_survive_the_daemon_and_are_rebuilt_when_damaged)
     expect_page(state, SV_FILES, (struct sv_page){.limit = 1}, "");
     sv_state_close(state);
     cr_assert_eq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
+}
+
+static sqlite3 *open_beside(void)
+{
+    char path[PATH_MAX];
+    sqlite3 *other = NULL;
+    cr_assert_eq(sqlite3_open(test_path(path, directory, "sluice.db"), &other), SQLITE_OK);
+    return other;
+}
+
+/* Otherwise threads that serve requests would wait for it. */
+Test(state, another_program_cannot_lock_the_index)
+{
+    struct sv_state *state = open_state();
+    put(state, SV_FILES, "a", NULL, "{}");
+    sqlite3 *other = open_beside();
+    cr_assert_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_BUSY);
+    (void)sqlite3_close(other);
+    sv_state_close(state);
+}
+
+Test(state, an_index_that_another_program_has_open_is_used_and_kept)
+{
+    char path[PATH_MAX];
+    struct sv_state *state = open_state();
+    put(state, SV_FILES, "a", NULL, "{}");
+    sv_state_close(state);
+    sqlite3 *other = open_beside();
+    cr_assert_eq(sqlite3_exec(other, "BEGIN; SELECT * FROM files", NULL, NULL, NULL), SQLITE_OK);
+    state = open_state();
+    cr_assert_not(sv_state_is_new(state));
+    cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
+    put(state, SV_FILES, "b", NULL, "{}");
+    expect_page(state, SV_FILES, (struct sv_page){.limit = 2}, "b a ");
+    (void)sqlite3_close(other);
+    sv_state_close(state);
 }
 
 /* As it is left by a start that was killed between creating the file and its tables. */
