@@ -74,14 +74,18 @@ int sv_file_open(struct sv_file_store *store, const char *id, int64_t *bytes,
     return fd;
 }
 
-/* Renamed before its files are removed, so that no crash leaves half of it. */
-static bool remove_directory(struct sv_file_store *store, const char *id, struct sl_err *err)
+/* Renamed before its files are removed, so that no crash leaves half of it. *taken: the rename was
+ * ours; another request may have deleted the file at the same time. */
+static bool remove_directory(struct sv_file_store *store, const char *id, bool *taken,
+                             struct sl_err *err)
 {
     char path[SV_FILE_PATH_MAX], grave[SV_FILE_PATH_MAX];
     sv_file_path(store, id, "", path);
     (void)snprintf(grave, sizeof grave, "%s/tmp/%s.deleted", sv_state_directory(store->state), id);
-    if (rename(path, grave) != 0)
-        return sl_fail(err, SL_IO, "rename '%s': %s", path, strerrordesc_np(errno));
+    *taken = rename(path, grave) == 0;
+    if (!*taken)
+        return errno == ENOENT ||
+               sl_fail(err, SL_IO, "rename '%s': %s", path, strerrordesc_np(errno));
     return sl_directory_remove(grave, err);
 }
 
@@ -97,16 +101,19 @@ bool sv_file_delete(struct sv_file_store *store, const char *id, struct sv_error
 {
     struct sl_err err;
     struct sl_buffer object = {0};
-    bool found = sv_file_describe(store, id, NULL, &object, error);
+    bool found = sv_file_describe(store, id, NULL, &object, error), taken;
     sl_buffer_release(&object);
     if (!found)
         return false;
     int64_t bytes = content_bytes(store, id);
-    if (!remove_directory(store, id, &err) || !sv_state_delete(store->state, SV_FILES, id, &err))
+    bool removed = remove_directory(store, id, &taken, &err);
+    if (taken) {
+        atomic_fetch_sub(&store->bytes, bytes);
+        atomic_fetch_sub(&store->count, 1);
+    }
+    if (!removed || !sv_state_delete(store->state, SV_FILES, id, &err))
         return sv_file_fail_disk(&err, error);
-    atomic_fetch_sub(&store->bytes, bytes);
-    atomic_fetch_sub(&store->count, 1);
-    return true;
+    return taken || fail_unknown(id, NULL, error);
 }
 
 /* ---- a file object read back ----------------------------------------------------------------- */

@@ -221,9 +221,12 @@ static bool publish(struct sv_upload *upload, const char *object, struct sl_err 
     if (!sl_file_replace(path, &slice, 1, err))
         return false;
     sv_file_path(upload->store, upload->id, "", path);
-    upload->published = sl_directory_publish(upload->directory, path, err);
-    return upload->published &&
-           sv_state_put(upload->store->state, SV_FILES, upload->id, NULL, object, err);
+    if (!sl_directory_publish(upload->directory, path, err))
+        return false;
+    bool indexed = sv_state_put(upload->store->state, SV_FILES, upload->id, NULL, object, err);
+    /* A file that no list has could not be deleted. */
+    upload->published = indexed || rename(path, upload->directory) != 0;
+    return indexed;
 }
 
 bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char *purpose,

@@ -7,6 +7,7 @@
 #include "support/test.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -112,6 +113,47 @@ Test(files, an_upload_is_listed_read_and_deleted)
     cr_assert_str_eq(json_string_at(audit, "data/0/target"), id);
     cr_assert_str_eq(json_string_at(audit, "data/1/action"), "file.create");
     json_decref(audit);
+}
+
+/* Makes the index refuse files. */
+static void spoil_index(void)
+{
+    char path[PATH_MAX];
+    sqlite3 *index = NULL;
+    cr_assert_eq(sqlite3_open(test_path(path, state, "sluice.db"), &index), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(index,
+                              "CREATE TRIGGER refuse BEFORE INSERT ON files "
+                              "BEGIN SELECT RAISE(ABORT, 'refused'); END",
+                              NULL, NULL, NULL),
+                 SQLITE_OK);
+    (void)sqlite3_close(index);
+}
+
+/* No list would have it, so it could not be deleted. */
+Test(files, a_file_that_cannot_be_indexed_leaves_nothing)
+{
+    char path[PATH_MAX];
+    kill_daemon();
+    spoil_index();
+    daemon_serve(&d, OPTIONS);
+    EXPECT_REFUSED("a.tsv", "fine-tune", "a\tb\n", 500, NULL, "could not be stored");
+    cr_assert_eq(test_count_entries(test_path(path, state, "files")), 0);
+    cr_assert_eq(test_count_entries(test_path(path, state, "tmp")), 0);
+}
+
+/* Such as one of an index that lost its last changes. */
+Test(files, a_file_whose_directory_is_gone_can_be_deleted)
+{
+    char id[UPLOAD_ID_MAX], path[128], directory[PATH_MAX], gone[PATH_MAX];
+    file_upload_text(&d, "a.tsv", "a\tb\n", id);
+    (void)snprintf(path, sizeof path, "files/%s", id);
+    cr_assert_eq(rename(test_path(directory, state, path), test_path(gone, state, "gone")), 0);
+    (void)snprintf(path, sizeof path, "/v1/files/%s", id);
+    json_decref(get(path, 200));
+    struct http_response response = http_admin(&d, "DELETE", path, NULL);
+    cr_assert_eq(response.status, 404, "%s", response.body.data);
+    http_response_release(&response);
+    json_decref(get(path, 404));
 }
 
 Test(files, lists_have_pages)
