@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "core/log.h"
 #include "jobs/job.h"
+#include "state/append_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,16 +37,16 @@ static void put_event(struct sv_jobs *jobs, const struct sv_job *job, const char
 static void append_line(struct sv_jobs *jobs, const struct sv_job *job, const char *event)
 {
     char path[PATH_MAX];
+    struct sl_err err;
     struct sl_buffer line = {0};
     sl_buffer_printf(&line, "%s%lld%s%s}\n", line_start, (long long)job->run.log_offset,
                      event_start, event);
     sv_job_path(jobs, job, "events.jsonl", path);
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    bool written =
-        fd >= 0 && !line.failed && write(fd, line.data, line.bytes) == (ssize_t)line.bytes;
-    if (!written)
+    bool opened = fd >= 0 || sl_fail(&err, SL_IO, "%s", strerrordesc_np(errno));
+    if (!opened || !sl_buffer_check(&line, &err) || !sv_append_line(fd, &line, &err))
         SV_LOG(SV_LOG_ERROR, "an event could not be written", sv_str("job", job->spec.id),
-               sv_str("reason", strerrordesc_np(errno)));
+               sv_str("reason", err.text));
     if (fd >= 0)
         (void)close(fd);
     sl_buffer_release(&line);

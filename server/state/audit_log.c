@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "core/log.h"
+#include "state/append_line.h"
 #include "state/disk_thread.h"
 
 #include <errno.h>
@@ -19,9 +20,9 @@ enum { ID_MAX = 32, PATH_BYTES = SV_STATE_PATH_MAX + 32 };
 
 struct sv_audit_log {
     struct sv_state *state;
-    int fd; /* appended to: a line is one write */
+    int fd; /* appended to */
 
-    pthread_mutex_t lock; /* guards the rest: failures that may still be recorded, */
+    pthread_mutex_t lock; /* guards appending, and the rest: failures that may still be recorded, */
     int64_t failures_left, refilled_ns;
     int64_t failures_missing; /* and those that were not since the last one */
 };
@@ -151,15 +152,22 @@ static void write_entry(const struct entry *e, const char *id, struct sl_buffer 
     sl_json_end_object(&json);
 }
 
+static bool write_line(struct sv_audit_log *log, const struct sl_buffer *line, struct sl_err *err)
+{
+    (void)pthread_mutex_lock(&log->lock);
+    bool ok = sv_append_line(log->fd, line, err);
+    (void)pthread_mutex_unlock(&log->lock);
+    return ok || sl_wrap(err, "audit.jsonl");
+}
+
 static bool append(struct sv_audit_log *log, const char *id, const struct sl_buffer *line,
                    struct sl_err *err)
 {
     struct sl_buffer whole = {0};
     sl_buffer_append(&whole, line->data, line->bytes);
     sl_buffer_append(&whole, "\n", 1);
-    bool ok = sl_buffer_check(&whole, err) &&
-              ((write(log->fd, whole.data, whole.bytes) == (ssize_t)whole.bytes &&
-                fdatasync(log->fd) == 0) ||
+    bool ok = sl_buffer_check(&whole, err) && write_line(log, &whole, err) &&
+              (fdatasync(log->fd) == 0 ||
                sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno))) &&
               sv_state_put(log->state, SV_AUDIT, id, NULL, line->data, err);
     sl_buffer_release(&whole);

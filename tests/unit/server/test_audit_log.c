@@ -1,0 +1,73 @@
+/* test_audit_log.c - entries of the audit log when the disk is full. */
+#include "core/log.h"
+#include "core/server.h"
+#include "state/audit_log.h"
+#include "support/test.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static char directory[PATH_MAX];
+static struct sv_server server;
+
+static void open_log(void)
+{
+    struct sl_err err;
+    server.state = sv_state_open(directory, &err);
+    cr_assert(server.state, "%s", err.text);
+    server.audit = sv_audit_open(server.state, &err);
+    cr_assert(server.audit, "%s", err.text);
+}
+
+static void close_log(void)
+{
+    sv_audit_close(server.audit);
+    sv_state_close(server.state);
+}
+
+/* The size that a file may have from now on. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void add_target(void *context, const char *id, const char *document)
+{
+    (void)id;
+    const char *target = strstr(document, "\"target\":\"");
+    cr_assert(target, "%s", document);
+    cr_assert_not(strstr(document + 1, "{\"id\":"), "two entries are one: %s", document);
+    sl_buffer_printf(context, "%.1s", target + strlen("\"target\":\""));
+}
+
+Test(audit_log, a_part_of_an_entry_does_not_spoil_the_next)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    struct sl_err err;
+    struct sl_buffer targets = {0};
+    struct sv_page page = {
+        .limit = 9, .oldest_first = true, .each = add_target, .context = &targets};
+    cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+    sv_log_setup("error", "text");
+    test_directory_create(directory);
+    open_log();
+    sv_audit_daemon(&server, "test", "a", NULL);
+    cr_assert_eq(stat(test_path(path, directory, "audit.jsonl"), &status), 0);
+    limit_files((rlim_t)status.st_size + 40);
+    sv_audit_daemon(&server, "test", "b", NULL);
+    limit_files(RLIM_INFINITY);
+    sv_audit_daemon(&server, "test", "c", NULL);
+    close_log();
+    cr_assert_eq(unlink(test_path(path, directory, "sluice.db")), 0);
+    open_log();
+    EXPECT_OK(sv_state_list(server.state, SV_AUDIT, &page, &err), err);
+    cr_assert_str_eq(targets.data, "ac");
+    sl_buffer_release(&targets);
+    close_log();
+    test_directory_remove(directory);
+}
