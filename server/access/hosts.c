@@ -30,13 +30,23 @@ static bool is_address(const char *name, bool has_brackets)
     return inet_pton(has_brackets ? AF_INET6 : AF_INET, name, address) == 1;
 }
 
+static bool is_automatic(const struct sv_server *server)
+{
+    return strcmp(server->options->allowed_hosts, "auto") == 0;
+}
+
 /* Whether names are checked at all. */
 static bool are_checked(const struct sv_server *server)
 {
-    const char *list = server->options->allowed_hosts;
-    if (strcmp(list, "auto") == 0)
+    if (is_automatic(server))
         return !sv_api_keys_are_required(server->keys) && !server->options->insecure;
-    return strcmp(list, "*") != 0;
+    return strcmp(server->options->allowed_hosts, "*") != 0;
+}
+
+static bool is_allowed(const struct sv_server *server, const char *name)
+{
+    return strcasecmp(name, "localhost") == 0 ||
+           (!is_automatic(server) && sv_word_is_listed(server->options->allowed_hosts, name));
 }
 
 bool sv_host_check(const struct sv_request *request, const char *host, struct sv_error *error)
@@ -46,8 +56,7 @@ bool sv_host_check(const struct sv_request *request, const char *host, struct sv
     if (!host || request->caller.is_unix || !are_checked(request->server))
         return true;
     if (read_name(host, name, &has_brackets) &&
-        (is_address(name, has_brackets) || strcasecmp(name, "localhost") == 0 ||
-         sv_word_is_listed(request->server->options->allowed_hosts, name)))
+        (is_address(name, has_brackets) || is_allowed(request->server, name)))
         return true;
     return sv_fail(error, SV_HOST_NOT_ALLOWED, NULL,
                    "Requests for the host \"%.100s\" are not answered; an administrator can add it "

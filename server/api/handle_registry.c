@@ -123,6 +123,15 @@ static bool take_model(struct model_change *m, const char *name, struct sv_error
     return true;
 }
 
+static bool fail_unknown_version(const struct model_change *m, const char *version,
+                                 struct sv_error *error)
+{
+    return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                   "The model '%s' has no version or label '%s'; `sluicectl versions %s` lists "
+                   "both.",
+                   m->change.model, version, m->change.model);
+}
+
 /* A version by its number, which need not be known yet, or by a label; "": none. */
 static bool take_version(const struct sv_request *request, struct model_change *m,
                          const char *version, struct sv_error *error)
@@ -138,21 +147,23 @@ static bool take_version(const struct sv_request *request, struct model_change *
         m->change.version = sl_version_parse(info.version);
         return true;
     }
-    return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
-                   "The model '%s' has no version or label '%s'; `sluicectl versions %s` lists "
-                   "both.",
-                   m->change.model, version, m->change.model);
+    return fail_unknown_version(m, version, error);
 }
 
-/* `model`, `model@version` or `model:label`. */
+/* `model`, `model@version` or `model:label`. A script whose variable is empty sends `model@`: that
+ * is no version, and not all of them. */
 static bool take_id(const struct sv_request *request, struct model_change *m, const char *id,
                     struct sv_error *error)
 {
     char name[SV_PATH_MAX];
     size_t bytes = strcspn(id, "@:");
+    const char *version = id[bytes] ? id + bytes + 1 : "";
     (void)snprintf(name, sizeof name, "%.*s", (int)bytes, id);
-    return take_model(m, name, error) &&
-           take_version(request, m, id[bytes] ? id + bytes + 1 : "", error);
+    if (!take_model(m, name, error))
+        return false;
+    if (id[bytes] && !version[0])
+        return fail_unknown_version(m, version, error);
+    return take_version(request, m, version, error);
 }
 
 static bool take_label(struct model_change *m, const char *label, struct sv_error *error)

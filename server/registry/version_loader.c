@@ -87,6 +87,15 @@ void sv_describe_failure(const struct sv_registry *registry, const struct sl_err
                    inside ? ": " : "", sl_err_reason(err));
 }
 
+/* A version that is served stays so when it cannot be loaded again. */
+static enum sv_version_state state_without_load(const struct sv_version *version,
+                                                enum sv_version_state otherwise)
+{
+    if (version->ref)
+        return SV_VERSION_READY;
+    return version->retired > 0 ? SV_VERSION_DRAINING : otherwise;
+}
+
 /* A version that is not for serving, such as one that was only pretrained, is no failure: it stays
  * in the store for those who train from it. */
 static bool leave_out(struct sv_registry *registry, const struct sv_model *model,
@@ -94,7 +103,7 @@ static bool leave_out(struct sv_registry *registry, const struct sv_model *model
 {
     pthread_mutex_lock(&registry->lock);
     (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
-    version->state = SV_VERSION_UNLOADED;
+    version->state = state_without_load(version, SV_VERSION_UNLOADED);
     sv_record_state(registry, model, version);
     pthread_mutex_unlock(&registry->lock);
     SV_LOG(SV_LOG_INFO, "model not served", sv_str("model", model->name),
@@ -108,9 +117,7 @@ static bool fail_load(struct sv_registry *registry, const struct sv_model *model
 {
     pthread_mutex_lock(&registry->lock);
     (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
-    version->state = version->ref           ? SV_VERSION_READY
-                     : version->retired > 0 ? SV_VERSION_DRAINING
-                                            : SV_VERSION_FAILED;
+    version->state = state_without_load(version, SV_VERSION_FAILED);
     sv_record_state(registry, model, version);
     pthread_mutex_unlock(&registry->lock);
     record_load(registry, model->name, "failed");

@@ -58,6 +58,7 @@ Test(hosts, the_default_depends_on_what_else_keeps_strangers_out)
 {
     DAEMON_START(&d, "--allowed-hosts", "auto");
     expect_status("/v1/models", "evil.example", "421");
+    expect_status("/v1/models", "auto", "421");
     expect_status("/v1/models", "127.0.0.1", "200");
     daemon_stop(&d);
     DAEMON_START(&d, "--allowed-hosts", "auto", "--insecure");

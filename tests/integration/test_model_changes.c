@@ -229,6 +229,8 @@ Test(model_changes, deleting_a_model_unloads_it)
     change("DELETE", "/v1/models/mood@9", NULL, 404, "has no version 9");
     change("DELETE", "/v1/models/mood@4", NULL, 409, "has a label");
     change("DELETE", "/v1/models/none", NULL, 404, "is not in the store");
+    change("DELETE", "/v1/models/mood@", NULL, 404, "has no version or label ''");
+    change("DELETE", "/v1/models/mood:", NULL, 404, "has no version or label ''");
     change("DELETE", "/v1/models/mood", NULL, 200,
            "{\"id\":\"mood\",\"object\":\"model\",\"deleted\":true}");
     struct http_response answer = http_request(&d, "GET", "/v1/models/mood", NULL);

@@ -108,6 +108,21 @@ Test(registry, a_bad_version_changes_nothing, .fini = close_fixture)
     registry_expect_served(&fixture, MOOD, MOOD "@4");
 }
 
+/* Its files were replaced while it was served. */
+Test(registry, a_served_version_stays_ready_when_it_becomes_a_pretrained_one, .fini = close_fixture)
+{
+    char path[PATH_MAX], old[PATH_MAX];
+    registry_fixture_open(&fixture, add_base);
+    (void)test_path(path, fixture.store, "mood/4");
+    cr_assert_eq(rename(path, test_path(old, fixture.store, ".old")), 0);
+    tiny_store_copy(fixture.store, "base/1", "mood/4");
+    const struct sv_change_result result = registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 4);
+    cr_assert_eq(result.error.kind, SV_LOAD_FAILED);
+    cr_assert(strstr(result.error.message, "only pretrained"), "%s", result.error.message);
+    cr_assert_eq(registry_state_of(&fixture, MOOD "@4"), SV_VERSION_READY);
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
+}
+
 Test(registry, a_version_is_loaded_without_being_given_to_requests, .fini = close_fixture)
 {
     registry_fixture_open(&fixture, NULL);
