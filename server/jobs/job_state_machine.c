@@ -7,6 +7,8 @@
 #include "jobs/job.h"
 #include "state/file_store.h"
 
+#include "sluice/model.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -247,6 +249,24 @@ static bool has_answer(struct sv_jobs *jobs, struct sv_job *job,
     return true;
 }
 
+/* The next version of the model. False: the store can hold none, and the job has failed. */
+static bool choose_version(struct sv_jobs *jobs, struct sv_job *job)
+{
+    char name[24];
+    int64_t version = sv_store_highest(jobs->server->options->store, job->spec.name) + 1;
+    (void)snprintf(name, sizeof name, "%lld", (long long)version);
+    if (sl_version_parse(name) == 0) {
+        sv_job_fail(jobs, job, "publishing_failed", NULL,
+                    "the model has the highest possible version already; publish it under another "
+                    "name (suffix)");
+        return false;
+    }
+    /* Saved before anything is written, so that a crash does not publish it twice. */
+    job->spec.version = version;
+    save(jobs, job);
+    return true;
+}
+
 static bool publish(struct sv_jobs *jobs, struct sv_job *job)
 {
     struct sl_err err;
@@ -255,11 +275,8 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
         job->run.pinned = has_answer(jobs, job, sv_job_ask_pin);
         return job->run.pinned;
     }
-    if (job->spec.version == 0) {
-        /* Saved before anything is written, so that a crash does not publish it twice. */
-        job->spec.version = sv_store_highest(jobs->server->options->store, job->spec.name) + 1;
-        save(jobs, job);
-    }
+    if (job->spec.version == 0 && !choose_version(jobs, job))
+        return true;
     pthread_mutex_unlock(&jobs->lock);
     bool ok = sv_job_publish(jobs, &job->spec, &err);
     pthread_mutex_lock(&jobs->lock);

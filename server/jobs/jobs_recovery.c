@@ -51,11 +51,18 @@ struct oldest {
     char id[SV_JOB_ID_MAX];
 };
 
+/* The object's own member comes before those of clients, which may have the same name. */
+static bool has_ended(const char *document)
+{
+    static const char name[] = "\"finished_at\":";
+    const char *member = strstr(document, name);
+    return member && strncmp(member + sizeof name - 1, "null", strlen("null")) != 0;
+}
+
 static void take_ended(void *context, const char *id, const char *document)
 {
     struct oldest *oldest = context;
-    bool ended = !strstr(document, "\"finished_at\":null");
-    if (ended && !oldest->id[0])
+    if (has_ended(document) && !oldest->id[0])
         (void)snprintf(oldest->id, sizeof oldest->id, "%s", id);
 }
 

@@ -15,15 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Digits only, as the registry reads versions. */
-static int64_t version_of(const char *name)
-{
-    enum { DIGITS_MAX = 9 };
-
-    size_t digits = strspn(name, "0123456789");
-    return digits > 0 && digits <= DIGITS_MAX && !name[digits] ? strtoll(name, NULL, 10) : 0;
-}
-
 int64_t sv_store_highest(const char *store, const char *name)
 {
     char path[PATH_MAX];
@@ -34,7 +25,7 @@ int64_t sv_store_highest(const char *store, const char *name)
         return 0;
     /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     for (const struct dirent *entry; (entry = readdir(entries));) {
-        int64_t version = version_of(entry->d_name);
+        int64_t version = sl_version_parse(entry->d_name);
         highest = version > highest ? version : highest;
     }
     (void)closedir(entries);

@@ -1,4 +1,5 @@
 /* test_jobs.c - /v1/fine_tuning/jobs: from files to models that are served, and what is refused. */
+#include "core/limits.h"
 #include "support/daemon.h"
 #include "support/file_upload.h"
 #include "support/job_client.h"
@@ -391,6 +392,45 @@ Test(jobs, the_same_key_makes_one_job)
     json_decref(page);
 }
 
+/* Makes another job of a job's record, with an id that counts. */
+static void copy_job(const char *id, int number)
+{
+    char path[PATH_MAX], directory[PATH_MAX], name[64], text[8192];
+    (void)snprintf(name, sizeof name, "state/jobs/%s/job.json", id);
+    test_read_file(text, sizeof text, test_path(path, d.directory, name));
+    char *at = strstr(text, id);
+    cr_assert(at);
+    (void)snprintf(name, sizeof name, "%0*d", (int)(strlen(id) - strlen("ftjob-")), number);
+    memcpy(at + strlen("ftjob-"), name, strlen(name));
+    (void)snprintf(name, sizeof name, "state/jobs/%.*s", (int)strlen(id), at);
+    cr_assert_eq(mkdir(test_path(directory, d.directory, name), 0700), 0);
+    test_write_file(test_path(path, directory, "job.json"), text);
+}
+
+/* A client's member cannot make a job look as if it had not ended. */
+Test(jobs, of_those_that_ended_the_oldest_are_forgotten)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX];
+    job_upload_reviews(&d, 60, file);
+    job_create(&d, file, "mood", JOB_LONG ",\"finished_at\":null", id);
+    cr_assert_eq(job_act(&d, id, "cancel"), 200);
+    job_daemon_kill(&d);
+    for (int i = 0; i < SV_JOBS_ENDED_MAX; i++)
+        copy_job(id, i);
+    job_daemon_restart(&d, OPTIONS);
+    for (int i = 0;; i++, sleep_ms(10)) {
+        struct http_response response =
+            http_admin(&d, "GET", "/v1/fine_tuning/jobs?limit=1000", NULL);
+        json_t *page = json_from_response(&response);
+        bool has_more = json_is_true(json_at(page, "has_more"));
+        json_decref(page);
+        http_response_release(&response);
+        if (!has_more)
+            break;
+        cr_assert_lt(i, DAEMON_WAIT_MS / 10);
+    }
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
@@ -438,6 +478,17 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     http_response_release(&response);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "3");
+}
+
+Test(jobs, after_the_highest_version_there_is_none)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
+    cr_assert_eq(mkdir(test_path(path, d.store, "mood"), 0700), 0);
+    cr_assert_eq(mkdir(test_path(path, d.store, "mood/999999999"), 0700), 0);
+    job_upload_reviews(&d, 120, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"steps\":1", id);
+    job_wait(&d, id, "failed");
+    cr_assert(job_has_event(&d, id, "the highest possible version"));
 }
 
 Test(jobs, a_canary_gets_its_share)
