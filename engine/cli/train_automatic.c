@@ -20,6 +20,7 @@ struct arguments {
     const char *base, *out, *truncate, *isa, *precision;
     bool overwrite, json;
     int threads;
+    double least_precision;
 };
 
 #define SOURCE(member) offsetof(struct arguments, sources.member)
@@ -34,6 +35,8 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, base), 0, 0},
     {"output", "DIR", "directory to publish to", SL_OPTION_STRING, offsetof(struct arguments, out),
      0, 0},
+    {"least-precision", "X", "print the score from which on this fraction is right", SL_OPTION_REAL,
+     offsetof(struct arguments, least_precision), 0.01, 1},
     {"overwrite", NULL, "replace the model", SL_OPTION_FLAG, offsetof(struct arguments, overwrite),
      0, 0},
     ENGINE_OPTIONS(struct arguments),
@@ -101,7 +104,7 @@ static bool publish(const struct arguments *a, const struct sl_linear_training *
                     struct sl_err *err)
 {
     struct automatic_report report;
-    if (!automatic_report_open(&report, l, err))
+    if (!automatic_report_open(&report, l, a->least_precision, err))
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
     bool ok = provenance && sl_linear_training_publish(l, a->out, provenance, err);

@@ -290,46 +290,54 @@ static bool search_ngrams(struct search *s, struct sl_linear_recipe *best, struc
     return try_all(s, grid, s->options->features->has_characters ? COUNT(grid) : 2, best, err);
 }
 
+/* Of a grid, the first recipes suffice for very many texts: there the others differ little. */
+static int tried(const struct search *s, int all, int few)
+{
+    return s->options->features->texts > TEXTS_VERY_MANY ? few : all;
+}
+
 static bool search_vectors(struct search *s, struct sl_linear_recipe *best, struct sl_err *err)
 {
     static const struct sl_linear_recipe grid[] = {
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 1.0f},
         {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 0.1f},
         {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 0.3f},
-        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 1.0f},
         {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 3.0f},
     };
 
-    return try_all(s, grid, COUNT(grid), best, err);
+    return try_all(s, grid, tried(s, COUNT(grid), 1), best, err);
 }
 
 /* ngrams: which n-grams; replaced by the best recipe. */
 static bool search_both(struct search *s, struct sl_linear_recipe *ngrams, struct sl_err *err)
 {
-    static const float scales[][2] = {{0.3f, 0.3f}, {0.3f, 1.0f}, {1.0f, 0.1f},
-                                      {1.0f, 0.3f}, {1.0f, 1.0f}, {3.0f, 0.3f},
-                                      {3.0f, 1.0f}, {3.0f, 3.0f}, {10.0f, 1.0f}};
+    static const float scales[][2] = {{1.0f, 0.3f}, {3.0f, 1.0f}, {10.0f, 1.0f},
+                                      {0.3f, 0.3f}, {0.3f, 1.0f}, {1.0f, 0.1f},
+                                      {1.0f, 1.0f}, {3.0f, 0.3f}, {3.0f, 3.0f}};
+    const int count = tried(s, COUNT(scales), 3);
     struct sl_linear_recipe grid[GRID_MAX];
-    for (int i = 0; i < COUNT(scales); i++) {
+    for (int i = 0; i < count; i++) {
         grid[i] = *ngrams;
         grid[i].sparse_c = scales[i][0];
         grid[i].dense_c = scales[i][1];
     }
-    return try_all(s, grid, COUNT(scales), ngrams, err);
+    return try_all(s, grid, count, ngrams, err);
 }
 
 /* The best recipe with the logistic loss, which wants less regularization: its logits are not near
  * 1 but grow. */
 static bool search_logistic(struct search *s, struct sl_err *err)
 {
-    static const float scales[] = {3.0f, 10.0f, 30.0f};
+    static const float scales[] = {10.0f, 3.0f, 30.0f};
+    const int count = tried(s, COUNT(scales), 1);
     struct sl_linear_recipe grid[GRID_MAX], best = s->out->trials[s->out->best].recipe;
-    for (int i = 0; i < COUNT(scales); i++) {
+    for (int i = 0; i < count; i++) {
         grid[i] = best;
         grid[i].loss = SL_LOSS_LOGISTIC;
         grid[i].sparse_c *= scales[i];
         grid[i].dense_c *= scales[i];
     }
-    return try_all(s, grid, COUNT(scales), &best, err);
+    return try_all(s, grid, count, &best, err);
 }
 
 static bool search_grid(struct search *s, struct sl_err *err)
