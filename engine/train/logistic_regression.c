@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8, PATIENCE = 3 };
+enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8, PATIENCE = 3, REFRESH = 12 };
 
 /* A vector of the solver, count x classes, and its product by K. */
 struct vector {
@@ -321,7 +321,8 @@ static void advance(struct solver *s, double step)
 }
 
 /* The direction of the bias has a far larger curvature than others, so that good and bad iterations
- * alternate: only several together show that the end is near. */
+ * alternate: only several together show that the end is near. Products that are summed up drift
+ * away from those of the sums, so that they are computed anew from time to time. */
 static void minimize(struct solver *s)
 {
     double past[PATIENCE];
@@ -333,9 +334,13 @@ static void minimize(struct solver *s)
         if (!(step > 0.0))
             return;
         advance(s, step);
-        if (i >= PATIENCE && past[i % PATIENCE] - value < s->p->tolerance * value)
+        if (i % REFRESH >= PATIENCE && past[i % PATIENCE] - value < s->p->tolerance * value)
             return;
         past[i % PATIENCE] = value;
+        if (i % REFRESH == REFRESH - 1) {
+            multiply(s, &s->x);
+            set_gradient(s);
+        }
     }
 }
 
