@@ -123,8 +123,9 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
         return sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 or more",
                        c->vocab);
     if (c->heads > 0 && c->width % c->heads != 0)
-        return sl_fail(err, SL_BAD_INPUT, "invalid heads '%d': expected a divisor of width %d",
-                       c->heads, c->width);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "heads is %d and width %d: width must be a multiple of heads", c->heads,
+                       c->width);
     return !arch->check || arch->check(c, err);
 }
 

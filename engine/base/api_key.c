@@ -209,8 +209,10 @@ bool sl_api_key_read(struct sl_api_key *key, const char *line, struct sl_err *er
     int count = split(line, words);
     *key = (struct sl_api_key){0};
     if (count < 3 || (count == 4 && strncmp(words[3], expires_prefix, strlen(expires_prefix)) != 0))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "invalid line: expected NAME SCOPES sha256:HASH and perhaps expires=DATE");
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "invalid line: expected NAME SCOPES sha256:HASH [expires=DATE], as `sluicectl keys "
+            "create` prints it");
     return sl_api_key_set_name(key, words[0], err) && sl_api_key_set_scopes(key, words[1], err) &&
            set_hash(key, words[2], err) &&
            (count < 4 || sl_api_key_set_expires(key, words[3] + strlen(expires_prefix), err));

@@ -248,8 +248,8 @@ static void set_interval(struct automatic_report *r)
     const double z = 1.959964, n = r->texts, p = r->correct / n;
     double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     double half = z / (1.0 + z * z / n) * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
-    r->low = centre - half;
-    r->high = centre + half;
+    r->low = fmax(centre - half, 0.0);
+    r->high = fmin(centre + half, 1.0);
 }
 
 /* A prediction. */

@@ -174,7 +174,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_bench = {
     .name = "bench",
     .operands = "train",
-    .help = "measure the time of a training step, on generated text",
+    .help = "measure the time of a training step, on synthetic text",
     .run = run,
     .print_help = options,
 };

@@ -24,14 +24,16 @@ struct arguments {
 };
 
 static const struct sl_option rows[] = {
-    {"corpus", "FILE", "text to evaluate a language model on, split as in training",
+    {"corpus", "FILE",
+     "text that a language model was trained on; it is split as in training, and --split chooses "
+     "what to evaluate on",
      SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
     {"data", "FILE",
      "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
     {"labels", "FILE",
      "file that translates labels; each line is a label of --data, a tab and the model's label; "
-     "it has a line for each label of the model",
+     "each label of the model has a line",
      SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.label), 0, 0},

@@ -32,7 +32,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
      "with --base: word vectors to take instead of learning them; give their --width; the corpus "
-     "then counts the words",
+     "then only says how frequent words are",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},

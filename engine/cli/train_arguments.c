@@ -24,8 +24,8 @@ const struct sl_option train_rows[] = {
     {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
-     "file that lists all labels, one per line; LABEL, a tab and NAME: the model calls it NAME "
-     "[the labels in --data]",
+     "file of all labels, one per line; a line may go on with a tab and the name that the model "
+     "gives to the label [the labels in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",
@@ -34,8 +34,8 @@ const struct sl_option train_rows[] = {
      "cut texts that are too long at this end, left or right; the model remembers it [right]",
      SL_OPTION_STRING, offsetof(struct train_arguments, truncate), 0, 0},
     {"init-from", "DIR",
-     "start from this model: its sizes, vocabulary and weights; its last layer starts anew for "
-     "another task or other labels",
+     "start from this model: its sizes, vocabulary and weights; its last layer is "
+     "initialized anew for another task or other labels",
      SL_OPTION_STRING, offsetof(struct train_arguments, training.init_from), 0, 0},
     {"vectors", "FILE",
      "word vectors to use as initial token embeddings; `sluice vectors` makes them [random]",

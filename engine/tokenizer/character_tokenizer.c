@@ -178,16 +178,16 @@ static void add_unknown(struct unknown_characters *s, uint32_t point, long place
     s->count++;
 }
 
-/* "'é' (U+00E9) at character 12"; of control characters, only the number. */
+/* "'é' (U+00E9) at character 12", counted from 1; of control characters, only the number. */
 static void describe_unknown(uint32_t point, long place, char text[UNKNOWN_BYTES])
 {
     char utf8[SL_UTF8_MAX];
     int bytes = (int)sl_utf8_put(point, utf8);
     if (point < 0x20 || (point >= 0x7F && point < 0xA0))
-        (void)snprintf(text, UNKNOWN_BYTES, "U+%04X at character %ld", point, place);
+        (void)snprintf(text, UNKNOWN_BYTES, "U+%04X at character %ld", point, place + 1);
     else
         (void)snprintf(text, UNKNOWN_BYTES, "'%.*s' (U+%04X) at character %ld", bytes, utf8, point,
-                       place);
+                       place + 1);
 }
 
 static bool fail_unknown(const struct unknown_characters *s, struct sl_err *err)

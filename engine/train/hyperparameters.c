@@ -57,7 +57,7 @@ const struct sl_param sl_hyperparameter_rows[] = {
     SL_INTEGER_ROW(sl_hyperparameters, patience, 0, 1000000, 0,
                    "stop after this many evaluations without a better result; 0: never"),
     SL_TASK_ROW(balance_labels, SL_FLAG, 0, 1, 0,
-                "weigh texts so that all labels count the same in the loss", SL_CLASSIFIES),
+                "weight texts so that all labels count the same in the loss", SL_CLASSIFIES),
     SL_TASK_ROW(
         random_crops, SL_INTEGER, 0, 100, 0,
         "in each epoch, train also on this many random pieces of each text (4 to 127 tokens long)",
@@ -70,8 +70,10 @@ const struct sl_param sl_hyperparameter_rows[] = {
     SL_TASK_ROW(replace_fraction, SL_REAL, 0, 0.9, 0,
                 "pretrain: replace this fraction of the tokens; the model detects them",
                 SL_PRETRAINS),
-    SL_TASK_ROW(replace_weight, SL_REAL, 0, 1000, 10,
-                "pretrain: weight of the loss for replaced tokens", SL_PRETRAINS),
+    SL_TASK_ROW(
+        replace_weight, SL_REAL, 0, 1000, 10,
+        "pretrain: weight of the loss of --replace-fraction, beside that of --mask-fraction",
+        SL_PRETRAINS),
     SL_TASK_ROW(passage_length, SL_INTEGER, 0, 8192, 0,
                 "pretrain: tokens per passage; 0: as many as the context length", SL_PRETRAINS),
     SL_INTEGER_ROW(sl_hyperparameters, evaluate_every, 0, 1e8, 250,

@@ -75,6 +75,6 @@ int sv_cgroup_open(int weight)
     else
         SV_LOG(mine ? SV_LOG_WARN : SV_LOG_INFO, "trainers have no control group of their own",
                sv_str("reason", mine ? strerrordesc_np(errno)
-                                     : "systemd delegates none; job_nice alone holds them back"));
+                                     : "systemd delegates none; only job_nice limits them"));
     return fd;
 }

@@ -612,7 +612,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--heads", "3"},
          2,
          "heads",
-         "expected a divisor"},
+         "width must be a multiple of heads"},
         {{"train", "tsa", "--corpus", "/nowhere/c.txt", "--run-dir", dirs.run},
          2,
          "/nowhere/c.txt",

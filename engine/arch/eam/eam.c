@@ -251,7 +251,8 @@ static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 128, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 1, 1, "layers; always 1, as in the paper"),
     SL_INTEGER_ROW(sl_config, heads, 1, 128, 4,
-                   "attention heads; must divide width; 1: without projections, as in the paper"),
+                   "attention heads; must divide width; 1: queries, keys and values are the tokens "
+                   "themselves, as in the paper"),
     SL_INTEGER_ROW(sl_config, ffn_width, 8, 32768, 256, "hidden width of each expert (f)"),
     SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 256,
                    "longest text that the model can take (n, tokens)"),

@@ -275,8 +275,7 @@ static const struct sl_param hypers[] = {
         "pi t/layers"),
     SL_OWN_FLAG_ROW(
         sl_transevolve_config, skip_time_zero, 1,
-        "number the layers from t = 1; false: from t = 0, as published, where the rotations do "
-        "nothing"),
+        "the first layer has t = 1; false: t = 0, as published; at t = 0 the rotations do nothing"),
     {0}};
 
 const struct sl_arch sl_arch_transevolve = {

@@ -89,15 +89,15 @@ static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
     SL_HYPERS_CLASSIFIER,
     SL_HYPERS_TABLES,
-    SL_OWN_REAL_ROW(
-        sl_tsa_config, compute_weight, 0, 100, 0.001,
-        "weight of the loss term for computation, the mean opening of the gates; higher: more "
-        "layers are skipped"),
+    SL_OWN_REAL_ROW(sl_tsa_config, compute_weight, 0, 100, 0.001,
+                    "weight of the loss term for computation, the mean gate value; higher: more "
+                    "layers are skipped"),
     SL_OWN_REAL_ROW(
         sl_tsa_config, gate_binarization_weight, 0, 100, 0,
         "weight of the loss term that pushes gates from 0.5 towards 0 or 1; 0 (off) in the paper"),
-    SL_OWN_REAL_ROW(sl_tsa_config, router_bias, -20, 20, -1.0,
-                    "initial bias of the routers; a lower one opens more gates at the start"),
+    SL_OWN_REAL_ROW(
+        sl_tsa_config, router_bias, -20, 20, -1.0,
+        "initial bias of the logit of skipping; a lower one opens more gates at the start"),
     SL_OWN_INTEGER_ROW(sl_tsa_config, router_width, 0, 8192, 0,
                        "hidden width of the routers; 0: width / 4, at least 16"),
     {0}};

@@ -486,7 +486,7 @@ Test(archs, reject_heads_that_do_not_divide_the_width)
     c.vocab = 65;
     c.heads = 7;
     EXPECT_FAIL(sl_config_check(sl_arch_find("vanilla"), &c, &err), err, SL_BAD_INPUT,
-                "expected a divisor");
+                "width must be a multiple of heads");
 }
 
 /* A hyper-parameter that has no effect on the task is an error, so that no user expects one. */

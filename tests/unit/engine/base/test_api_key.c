@@ -63,7 +63,7 @@ Test(api_key, bad_lines_say_what_is_expected)
     } cases[] = {
         {"", "expected NAME SCOPES sha256:HASH"},
         {"x infer", "expected NAME SCOPES sha256:HASH"},
-        {"x infer " HASH " 2027-01-01", "perhaps expires=DATE"},
+        {"x infer " HASH " 2027-01-01", "[expires=DATE], as `sluicectl keys create`"},
         {"x infer " HASH " expires=2027-01-01 y", "expected NAME"},
         {"x/y infer " HASH, "invalid name 'x/y'"},
         {"\"x\" infer " HASH, "invalid name '\"x\"'"},

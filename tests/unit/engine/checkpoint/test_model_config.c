@@ -200,7 +200,7 @@ static const struct {
      "'dropout' is null: expected a real number"},
     {"\"dropout\":0.1", "\"dropout\":1e999", SL_CORRUPT, "not JSON"},
     {"\"heads\":4", "\"heads\":3", SL_BAD_INPUT,
-     "invalid heads '3': expected a divisor of width 64"},
+     "heads is 3 and width 64: width must be a multiple of heads"},
     {"\"hyperparameters\":{" HYPER "}", "\"hyperparameters\":[]", SL_CORRUPT,
      "'hyperparameters' is an array: expected an object"},
     {"\"characters\"", "\"syllables\"", SL_CORRUPT,

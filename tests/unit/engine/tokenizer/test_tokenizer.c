@@ -179,21 +179,21 @@ Test(tokenizer, only_as_many_ids_as_there_is_room_for)
 static const struct {
     const char *text, *want;
 } unknowns[] = {
-    {"abz", "1 character is not in the vocabulary: 'z' (U+007A) at character 2"},
+    {"abz", "1 character is not in the vocabulary: 'z' (U+007A) at character 3"},
     {"a\xC3\xA9"
      "b\xE6\xBC\xA2\xC3\xA9",
      "2 characters are not in the vocabulary: "
-     "'\xC3\xA9' (U+00E9) at character 1, '\xE6\xBC\xA2' (U+6F22) at character 3"},
-    {"b\ta", "1 character is not in the vocabulary: U+0009 at character 1"},
+     "'\xC3\xA9' (U+00E9) at character 2, '\xE6\xBC\xA2' (U+6F22) at character 4"},
+    {"b\ta", "1 character is not in the vocabulary: U+0009 at character 2"},
     {"12345",
-     "5 characters are not in the vocabulary: '1' (U+0031) at character 0, "
-     "'2' (U+0032) at character 1, '3' (U+0033) at character 2, '4' (U+0034) at character 3, "
-     "'5' (U+0035) at character 4"},
+     "5 characters are not in the vocabulary: '1' (U+0031) at character 1, "
+     "'2' (U+0032) at character 2, '3' (U+0033) at character 3, '4' (U+0034) at character 4, "
+     "'5' (U+0035) at character 5"},
     {"1112345\xF0\x9F\x98\x80"
      "6",
      "more than 5 characters are not in the vocabulary: "
-     "'1' (U+0031) at character 0, '2' (U+0032) at character 3, '3' (U+0033) at character 4, "
-     "'4' (U+0034) at character 5, '5' (U+0035) at character 6, and others"},
+     "'1' (U+0031) at character 1, '2' (U+0032) at character 4, '3' (U+0033) at character 5, "
+     "'4' (U+0034) at character 6, '5' (U+0035) at character 7, and others"},
 };
 
 Test(tokenizer, unknown_characters_are_named_with_their_positions)
