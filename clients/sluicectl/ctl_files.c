@@ -86,9 +86,9 @@ const struct ctl_command ctl_files = {
     .help = "upload, list and delete files to train on",
     .example = "upload reviews.jsonl",
     .notes = "Actions:\n"
-             "  list           list the files (without an action, too)\n"
+             "  list           list the files (the default action)\n"
              "  upload FILE    send a file: .jsonl, .tsv, .csv or .txt, also .gz or .xz\n"
-             "  show ID        print one\n"
+             "  show ID        print what the daemon knows of one\n"
              "  download ID    write its bytes to standard output\n"
              "  delete ID      delete it\n",
     .takes_many = true,

@@ -10,7 +10,7 @@
 
 static const struct sl_option no_rows[] = {{0}};
 
-static const char notes[] = "A change that the daemon rejects changes nothing.\n";
+static const char notes[] = "If the daemon rejects a change, all stays as it was.\n";
 
 /* Sends a change to the admin listener and prints what came of it. */
 static bool send_change(const struct ctl_options *ctl, const struct client_request *request,
@@ -116,7 +116,8 @@ struct label_arguments {
 
 static const struct sl_option label_rows[] = {
     {"weight", "PERCENT",
-     "percentage of requests that the canary gets, of those that name no version [unchanged]",
+     "with the label canary: percentage of the requests that name no version for it to serve "
+     "[unchanged]",
      SL_OPTION_GIVEN_INT, offsetof(struct label_arguments, weight), 0, 100},
     {"remove", NULL, "remove the label", SL_OPTION_FLAG, offsetof(struct label_arguments, remove),
      0, 0},
@@ -131,8 +132,11 @@ static bool set_label(const struct ctl_options *ctl, const struct label_argument
     const char *version = ctl->operand_count > 2 ? ctl->operands[2] : NULL;
     long number = version ? strtol(version, &end, 10) : 0;
     if (version && (*end || number < 1 || number > 999999999))
-        return client_error_set(failure, EXIT_BAD_INPUT,
-                                "invalid version '%s': a whole number from 1", version);
+        return client_error_set(
+            failure, EXIT_BAD_INPUT,
+            "invalid version '%s': expected a whole number from 1; usage: sluicectl "
+            "label MODEL LABEL [VERSION]",
+            version);
     sl_json_begin_object(&json);
     if (version)
         sl_json_add_int(sl_json_key(&json, "version"), number);
@@ -173,10 +177,13 @@ const struct ctl_command ctl_label = {
     .example = "mood canary 7 --weight 10",
     .takes_many = true,
     .notes =
-        "The version is loaded if it is not. Without VERSION the label stays where it is:\n"
-        "`MODEL canary --weight N` only changes the weight, and `MODEL stable` keeps `stable` on\n"
-        "its version, also when a higher one is loaded.\n"
-        "A change that the daemon rejects changes nothing.\n",
+        "`stable` is the version that serves requests without a version; `canary` serves a\n"
+        "percentage of them; other labels are names for requests to use, as in mood:LABEL. A\n"
+        "version that is not loaded is loaded first. Without VERSION:\n"
+        "  label MODEL canary --weight N   changes only the percentage\n"
+        "  label MODEL stable              pins `stable` to its present version, so that loading\n"
+        "                                  a higher version does not move it\n"
+        "If the daemon rejects a change, all stays as it was.\n",
     .rows = label_rows,
     .values_bytes = sizeof(struct label_arguments),
     .run = run_label};

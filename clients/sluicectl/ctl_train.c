@@ -78,8 +78,10 @@ static bool check(const struct ctl_options *ctl, const struct train_arguments *a
         return client_error_set(failure, EXIT_BAD_INPUT,
                                 "missing FILE: labelled texts, or a text, to train on");
     if (!a->model)
-        return client_error_set(failure, EXIT_BAD_INPUT,
-                                "missing --model: an architecture, or a served model");
+        return client_error_set(
+            failure, EXIT_BAD_INPUT,
+            "missing --model: a served model, or an architecture (`sluice train --help` lists "
+            "them)");
     if (!check_name(a->name, failure) || (!is_remote(file) && !ctl_check_file(file, failure)) ||
         (a->validation && !is_remote(a->validation) && !ctl_check_file(a->validation, failure)))
         return false;
@@ -212,8 +214,9 @@ const struct ctl_command ctl_train = {
         "in the daemon's data_directory. Words after it, NAME=VALUE, say how to train:\n"
         "  label, text, format  how to read FILE, as in `sluice train`: label=1 text=2\n"
         "  n_epochs             passes over FILE\n"
-        "  promotion            never, if_better or canary: when requests get the new model\n"
-        "  promotion_margin     with if_better: by how much; accuracy from 0 to 1, or loss\n"
+        "  promotion            whether the new model serves: never, if_better, or canary\n"
+        "  promotion_margin     with if_better: how much better, in accuracy (0 to 1);\n"
+        "                       for language models, in loss\n"
         "  promotion_weight     with canary: percentage of the requests\n"
         "  width, learning_rate and all other hyper-parameters of `sluice train MODEL --help`\n"
         "On a terminal the loss is plotted; elsewhere each event is a line of JSON.\n"

@@ -108,8 +108,9 @@ static bool fail_unknown(const char *name, struct client_error *failure)
                                 list);
     const char *meant = sl_option_suggest(name, names);
     if (meant)
-        return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; did you mean %s?",
-                                name, meant);
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "unknown command '%s'; did you mean %s? Commands: %s", name, meant,
+                                list);
     return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; choose one of: %s",
                             name, list);
 }

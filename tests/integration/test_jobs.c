@@ -395,8 +395,8 @@ Test(jobs, the_same_key_makes_one_job)
 /* Makes another job of a job's record, with an id that counts. */
 static void copy_job(const char *id, int number)
 {
-    char path[PATH_MAX], directory[PATH_MAX], name[64], text[8192];
-    (void)snprintf(name, sizeof name, "state/jobs/%s/job.json", id);
+    char path[PATH_MAX], directory[PATH_MAX], name[96], text[8192];
+    (void)snprintf(name, sizeof name, "state/jobs/%.63s/job.json", id);
     test_read_file(text, sizeof text, test_path(path, d.directory, name));
     char *at = strstr(text, id);
     cr_assert(at);
