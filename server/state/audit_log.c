@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "state/append_line.h"
 #include "state/disk_thread.h"
+#include "json/json_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,9 @@ struct sv_audit_log {
     struct sv_state *state;
     int fd; /* appended to */
 
-    pthread_mutex_t lock; /* guards appending, and the rest: failures that may still be recorded, */
+    pthread_mutex_t lock; /* guards appending, and the rest: */
+    bool is_behind;       /* the index lacks entries that the file has */
+    /* Failures that may still be recorded, */
     int64_t failures_left, refilled_ns;
     int64_t failures_missing; /* and those that were not since the last one */
 };
@@ -30,11 +33,14 @@ struct sv_audit_log {
 /* Every line begins so, with the id after it. */
 static const char line_start[] = "{\"id\":\"";
 
-/* The id of a line, or false if it is no entry: a line cut short by a power cut. */
+/* The id of a line, or false if it is no entry: a line cut short by a power cut, perhaps after the
+ * end of an object in it. */
 static bool id_of(const char *line, size_t bytes, char id[static ID_MAX])
 {
+    struct sv_error error;
     size_t start = sizeof line_start - 1;
-    if (bytes < start + ID_MAX || memcmp(line, line_start, start) != 0 || line[bytes - 1] != '}')
+    if (bytes < start + ID_MAX || memcmp(line, line_start, start) != 0 ||
+        !sv_json_lines_check(line, bytes, &error))
         return false;
     size_t length = strcspn(line + start, "\"");
     if (length == 0 || length >= ID_MAX)
@@ -57,17 +63,26 @@ static bool put_line(struct sv_state *state, const char *line, size_t bytes, str
     return ok;
 }
 
-/* Whether the index has the last entry: then it has all of them. */
+/* The id of the last entry; lines that are none may follow it. */
+static bool last_id(const char *text, size_t bytes, char id[static ID_MAX])
+{
+    for (size_t end = bytes, start; end > 0; end = start > 0 ? start - 1 : 0) {
+        for (start = end; start > 0 && text[start - 1] != '\n';)
+            start--;
+        if (id_of(text + start, end - start, id))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the index has the last entry. Then it has all of them: an entry gets into it only after
+ * those before it. */
 static bool has_last(struct sv_state *state, const char *text, size_t bytes)
 {
     struct sl_err err;
     struct sl_buffer entry = {0};
     char id[ID_MAX];
-    size_t end = bytes > 0 && text[bytes - 1] == '\n' ? bytes - 1 : bytes, start = end;
-    while (start > 0 && text[start - 1] != '\n')
-        start--;
-    bool found =
-        id_of(text + start, end - start, id) && sv_state_get(state, SV_AUDIT, id, &entry, &err);
+    bool found = last_id(text, bytes, id) && sv_state_get(state, SV_AUDIT, id, &entry, &err);
     sl_buffer_release(&entry);
     return found;
 }
@@ -77,8 +92,6 @@ static bool index_lines(struct sv_state *state, const struct sl_map *map, struct
     const char *end = map->data + map->size;
     if (map->size == 0 || has_last(state, map->data, map->size))
         return true;
-    if (!sv_state_begin(state, err))
-        return false;
     for (const char *line = map->data; line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         size_t bytes = (size_t)((stop ? stop : end) - line);
@@ -86,7 +99,19 @@ static bool index_lines(struct sv_state *state, const struct sl_map *map, struct
             return false;
         line += bytes + 1;
     }
-    return sv_state_commit(state, err);
+    return true;
+}
+
+/* All at once, which is faster. */
+static bool index_at_start(struct sv_state *state, const struct sl_map *map, struct sl_err *err)
+{
+    return sv_state_begin(state, err) && index_lines(state, map, err) &&
+           sv_state_commit(state, err);
+}
+
+static void audit_path(const struct sv_state *state, char path[static PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/audit.jsonl", sv_state_directory(state));
 }
 
 struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
@@ -103,13 +128,13 @@ struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
     log->failures_left = SV_AUDIT_FAILURES_MAX;
     log->refilled_ns = sl_now_ns();
     (void)pthread_mutex_init(&log->lock, NULL);
-    (void)snprintf(path, sizeof path, "%s/audit.jsonl", sv_state_directory(state));
+    audit_path(state, path);
     log->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     bool ok = log->fd >= 0 || sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
     if (ok && (ok = sl_map_open(&map, path, err))) {
         /* A line cut short must not run into the next. */
         bool is_cut = map.size > 0 && map.data[map.size - 1] != '\n';
-        ok = index_lines(state, &map, err) && (!is_cut || write(log->fd, "\n", 1) == 1);
+        ok = index_at_start(state, &map, err) && (!is_cut || write(log->fd, "\n", 1) == 1);
         sl_map_close(&map);
     }
     if (ok)
@@ -154,10 +179,22 @@ static void write_entry(const struct entry *e, const char *id, struct sl_buffer 
 
 static bool write_line(struct sv_audit_log *log, const struct sl_buffer *line, struct sl_err *err)
 {
-    (void)pthread_mutex_lock(&log->lock);
-    bool ok = sv_append_line(log->fd, line, err);
-    (void)pthread_mutex_unlock(&log->lock);
-    return ok || sl_wrap(err, "audit.jsonl");
+    return (sv_append_line(log->fd, line, err) || sl_wrap(err, "audit.jsonl")) &&
+           (fdatasync(log->fd) == 0 ||
+            sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno)));
+}
+
+/* Once the index could not be written, it gets what it lacks from the file, in order. */
+static bool catch_up(struct sv_audit_log *log, struct sl_err *err)
+{
+    char path[PATH_BYTES];
+    struct sl_map map;
+    audit_path(log->state, path);
+    if (!sl_map_open(&map, path, err))
+        return false;
+    bool ok = index_lines(log->state, &map, err);
+    sl_map_close(&map);
+    return ok;
 }
 
 static bool append(struct sv_audit_log *log, const char *id, const struct sl_buffer *line,
@@ -166,10 +203,14 @@ static bool append(struct sv_audit_log *log, const char *id, const struct sl_buf
     struct sl_buffer whole = {0};
     sl_buffer_append(&whole, line->data, line->bytes);
     sl_buffer_append(&whole, "\n", 1);
-    bool ok = sl_buffer_check(&whole, err) && write_line(log, &whole, err) &&
-              (fdatasync(log->fd) == 0 ||
-               sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno))) &&
-              sv_state_put(log->state, SV_AUDIT, id, NULL, line->data, err);
+    (void)pthread_mutex_lock(&log->lock);
+    bool ok = sl_buffer_check(&whole, err) && write_line(log, &whole, err);
+    if (ok) {
+        ok = log->is_behind ? catch_up(log, err)
+                            : sv_state_put(log->state, SV_AUDIT, id, NULL, line->data, err);
+        log->is_behind = !ok;
+    }
+    (void)pthread_mutex_unlock(&log->lock);
     sl_buffer_release(&whole);
     return ok;
 }

@@ -161,26 +161,20 @@ static void disconnect(struct sv_state *state)
 }
 
 /* A damaged database is kept under another name, to find out later what happened. */
-static void set_aside(struct sv_state *state)
+static bool set_aside(struct sv_state *state, struct sl_err *err)
 {
     char path[SV_STATE_PATH_MAX + 32], broken[SV_STATE_PATH_MAX + 32];
     disconnect(state);
     database_path(state, "", path);
     database_path(state, ".broken", broken);
-    if (rename(path, broken) == 0)
-        SV_LOG(SV_LOG_WARN, "the index of the state directory is rebuilt", sv_str("old", broken));
+    if (rename(path, broken) != 0)
+        return sl_fail(err, SL_IO, "rename '%s': %s", path, strerrordesc_np(errno));
+    SV_LOG(SV_LOG_WARN, "the index of the state directory is rebuilt", sv_str("old", broken));
     database_path(state, "-wal", path);
     (void)unlink(path);
     database_path(state, "-shm", path);
     (void)unlink(path);
-}
-
-static bool is_usable(struct sv_state *state)
-{
-    char version[16];
-    (void)snprintf(version, sizeof version, "%d", SCHEMA);
-    return is_text(state, "PRAGMA user_version", version) &&
-           is_text(state, "PRAGMA integrity_check", "ok");
+    return true;
 }
 
 static bool prepare(struct sv_state *state, struct sl_err *err)
@@ -197,6 +191,41 @@ static bool prepare(struct sv_state *state, struct sl_err *err)
     return true;
 }
 
+/* Whether a result is about the file itself: not about a full disk, missing permissions or memory,
+ * which pass. SQLITE_ERROR: a statement does not fit the tables. */
+static bool is_damage(int result)
+{
+    int kind = result & 0xff;
+    return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_ERROR;
+}
+
+/* What the query's result says about the database. */
+static bool expect_text(struct sv_state *state, const char *query, const char *expected,
+                        bool *damaged, struct sl_err *err)
+{
+    char *text = query_text(state, query);
+    bool same = text && strcmp(text, expected) == 0;
+    *damaged = !same && (text || is_damage(sqlite3_errcode(state->db)));
+    if (!same)
+        (void)fail(state, query, err);
+    free(text);
+    return same;
+}
+
+/* False: see err, and whether a new database would help. */
+static bool check(struct sv_state *state, bool *damaged, struct sl_err *err)
+{
+    char version[16];
+    (void)snprintf(version, sizeof version, "%d", SCHEMA);
+    if (!expect_text(state, "PRAGMA user_version", version, damaged, err) ||
+        !expect_text(state, "PRAGMA integrity_check", "ok", damaged, err))
+        return false;
+    if (prepare(state, err))
+        return true;
+    *damaged = is_damage(sqlite3_errcode(state->db));
+    return false;
+}
+
 /* Connecting has just created it, or a start was killed before it made the tables. */
 static bool is_empty(struct sv_state *state)
 {
@@ -206,14 +235,16 @@ static bool is_empty(struct sv_state *state)
 
 static bool open_database(struct sv_state *state, struct sl_err *err)
 {
-    struct sl_err ignored;
-    bool connected = connect(state, &ignored);
+    bool connected = connect(state, err), damaged = false;
     state->is_new = connected && is_empty(state);
     if (state->is_new)
         return create_tables(state, err) && prepare(state, err);
-    if (connected && is_usable(state) && prepare(state, &ignored))
+    if (!connected)
+        damaged = state->db && is_damage(sqlite3_errcode(state->db));
+    else if (check(state, &damaged, err))
         return true;
-    set_aside(state);
+    if (!damaged || !set_aside(state, err))
+        return false;
     state->is_new = true;
     return connect(state, err) && create_tables(state, err) && prepare(state, err);
 }

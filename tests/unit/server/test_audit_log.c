@@ -44,18 +44,38 @@ static void add_target(void *context, const char *id, const char *document)
     sl_buffer_printf(context, "%.1s", target + strlen("\"target\":\""));
 }
 
-Test(audit_log, a_part_of_an_entry_does_not_spoil_the_next)
+/* The first letters of the targets that the index has, in its order. */
+static void expect_targets(const char *expected)
 {
-    char path[PATH_MAX];
-    struct stat status;
     struct sl_err err;
     struct sl_buffer targets = {0};
     struct sv_page page = {
         .limit = 9, .oldest_first = true, .each = add_target, .context = &targets};
+    EXPECT_OK(sv_state_list(server.state, SV_AUDIT, &page, &err), err);
+    cr_assert_str_eq(targets.data, expected);
+    sl_buffer_release(&targets);
+}
+
+static void start(void)
+{
     cr_assert_neq(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
     sv_log_setup("error", "text");
     test_directory_create(directory);
     open_log();
+}
+
+static void stop(void)
+{
+    close_log();
+    test_directory_remove(directory);
+}
+
+TestSuite(audit_log, .init = start, .fini = stop);
+
+Test(audit_log, a_part_of_an_entry_does_not_spoil_the_next)
+{
+    char path[PATH_MAX];
+    struct stat status;
     sv_audit_daemon(&server, "test", "a", NULL);
     cr_assert_eq(stat(test_path(path, directory, "audit.jsonl"), &status), 0);
     limit_files((rlim_t)status.st_size + 40);
@@ -65,9 +85,44 @@ Test(audit_log, a_part_of_an_entry_does_not_spoil_the_next)
     close_log();
     cr_assert_eq(unlink(test_path(path, directory, "sluice.db")), 0);
     open_log();
-    EXPECT_OK(sv_state_list(server.state, SV_AUDIT, &page, &err), err);
-    cr_assert_str_eq(targets.data, "ac");
-    sl_buffer_release(&targets);
+    expect_targets("ac");
+}
+
+/* The write-ahead log of the index is longer than the audit log. */
+Test(audit_log, an_entry_that_the_index_missed_is_added_before_the_next)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    sv_audit_daemon(&server, "test", "a", NULL);
+    cr_assert_eq(stat(test_path(path, directory, "sluice.db-wal"), &status), 0);
+    limit_files((rlim_t)status.st_size);
+    sv_audit_daemon(&server, "test", "b", NULL);
+    limit_files(RLIM_INFINITY);
+    expect_targets("a");
+    sv_audit_daemon(&server, "test", "c", NULL);
+    expect_targets("abc");
+}
+
+static void append(const char *text)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(test_path(path, directory, "audit.jsonl"), "ae");
+    cr_assert(file);
+    (void)fputs(text, file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* It ends with the brace of its detail, not with its own. */
+Test(audit_log, a_line_cut_short_is_no_entry)
+{
+    sv_audit_daemon(&server, "test", "a", NULL);
     close_log();
-    test_directory_remove(directory);
+    append("{\"id\":\"audit-00000000000000ff\",\"object\":\"audit.event\",\"target\":\"x\","
+           "\"detail\":{\"weight\":1}");
+    open_log();
+    expect_targets("a");
+    sv_audit_daemon(&server, "test", "b", NULL);
+    close_log();
+    open_log();
+    expect_targets("ab");
 }

@@ -188,6 +188,36 @@ Test(state, an_empty_index_is_filled)
     cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
 }
 
+/* Its write-ahead log cannot be opened, as on a disk that is full or may only be read. */
+Test(state, an_index_that_cannot_be_opened_now_is_kept)
+{
+    char log[PATH_MAX], path[PATH_MAX];
+    struct sl_err err;
+    struct sv_state *state = open_state();
+    put(state, SV_FILES, "a", NULL, "{}");
+    sv_state_close(state);
+    cr_assert_eq(mkdir(test_path(log, directory, "sluice.db-wal"), 0700), 0);
+    EXPECT_FAIL(sv_state_open(directory, &err) != NULL, err, SL_IO, "sluice.db");
+    cr_assert_neq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
+    cr_assert_eq(rmdir(log), 0);
+    state = open_state();
+    cr_assert_not(sv_state_is_new(state));
+    expect_page(state, SV_FILES, (struct sv_page){.limit = 2}, "a ");
+    sv_state_close(state);
+}
+
+Test(state, a_file_that_is_no_database_is_replaced)
+{
+    char path[PATH_MAX];
+    test_write_file(test_path(path, directory, "sluice.db"),
+                    "This is not a database but a text of some length, which says nothing.\n"
+                    "This is not a database but a text of some length, which says nothing.\n");
+    struct sv_state *state = open_state();
+    cr_assert(sv_state_is_new(state));
+    cr_assert_eq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
+    sv_state_close(state);
+}
+
 Test(state, two_daemons_do_not_share_a_directory)
 {
     struct sl_err err;
