@@ -163,6 +163,10 @@ static bool take_id(const struct sv_request *request, struct model_change *m, co
         return false;
     if (id[bytes] && !version[0])
         return fail_unknown_version(m, version, error);
+    if (id[bytes] == ':' && sl_version_parse(version) > 0)
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                       "':' is followed by a label; version %s of '%s' is '%s@%s'.", version, name,
+                       name, version);
     return take_version(request, m, version, error);
 }
 

@@ -112,15 +112,6 @@ void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int
             (size_t)(model->count - index) * sizeof model->versions[index]);
 }
 
-void sv_forget_highest(struct sv_registry *registry, const char *name)
-{
-    pthread_mutex_lock(&registry->lock);
-    struct sv_model *model = sv_find_model(registry, name);
-    if (model && model->count > 0)
-        sv_forget_version(registry, model, model->count - 1);
-    pthread_mutex_unlock(&registry->lock);
-}
-
 /* Makes room for a version among the lower ones that are not in use; the lowest goes. */
 static bool make_room(struct sv_registry *registry, struct sv_model *model, long number)
 {

@@ -72,7 +72,8 @@ bool sv_registry_check_model(const char *store, const char *id, struct sl_err *e
  * cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_CHECK;
 /* Looks for new versions in the store soon. A complete one that is higher than all known before is
- * loaded and becomes stable, unless `stable` is pinned. */
+ * loaded and becomes stable, or if it is bad the next lower one, unless `stable` is pinned. A model
+ * that is neither in the store nor in use is forgotten. */
 void sv_registry_rescan(struct sv_registry *registry);
 /* There is a model, and every model has a version that is served. */
 bool sv_registry_is_complete(struct sv_registry *registry);
@@ -179,7 +180,9 @@ struct sv_change {
     bool is_candidate; /* of a load: it is unloaded when the next candidate of the model is loaded,
                         * unless it has a label, was left by `stable` last, or was loaded again */
     char label[SV_LABEL_BYTES_MAX + 1]; /* of the two changes of labels */
-    int weight; /* of `canary`, in percent; or SV_WEIGHT_KEPT, which is 0 for a new one */
+    bool is_found; /* of a load without a version: the store was looked at, and any version that is
+                    * complete and higher than `stable` is better than none */
+    int weight;    /* of `canary`, in percent; or SV_WEIGHT_KEPT, which is 0 for a new one */
 };
 
 struct sv_change_result {

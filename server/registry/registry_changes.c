@@ -171,7 +171,7 @@ static bool load(struct sv_registry *registry, const struct sv_change *change,
     result->before = model->labels.stable;
     if (change->version > 0)
         return load_one(registry, model, change, result);
-    if (!sv_load_highest(registry, model, &result->version, &result->error))
+    if (!sv_load_highest(registry, model, change->is_found, &result->version, &result->error))
         return false;
     struct sv_labels labels = model->labels;
     /* It may have become stable when it was loaded, because nothing was. */

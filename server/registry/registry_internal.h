@@ -31,6 +31,7 @@ struct sv_version {
     struct sv_model_ref *ref; /* the reference that requests share, or NULL */
     bool is_candidate;        /* see struct sv_change */
     int retired;              /* earlier ones that are still in use */
+    bool is_known;            /* it was complete when the store was looked at */
     char reason[SV_REASON_MAX];
     char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */
 };
@@ -91,7 +92,6 @@ struct sv_model *sv_add_model(struct sv_registry *registry, const char *name);
 struct sv_version *sv_add_version(struct sv_registry *registry, struct sv_model *model,
                                   long number);
 void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int index);
-void sv_forget_highest(struct sv_registry *registry, const char *name);
 
 /* ---- one version loaded (model_version.c)
  * ---------------------------------------------------------- */
@@ -110,9 +110,9 @@ void sv_version_close(struct sv_model_ref *ref);
 bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
                      struct sv_version *version, struct sv_error *error);
 /* Loads the highest version, or if the model has none that is ready the highest one that is good.
- * `loaded`: which. */
-bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long *loaded,
-                     struct sv_error *error);
+ * is_found: as in struct sv_change. `loaded`: which. */
+bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, bool is_found,
+                     long *loaded, struct sv_error *error);
 /* Publishes new labels, and unloads what they no longer name. */
 void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
                    const struct sv_labels *labels);
@@ -127,6 +127,7 @@ void sv_record_unloaded(const struct sv_registry *registry, const struct sv_mode
                         const struct sv_version *version);
 void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
                          const struct sv_version *version);
+void sv_record_model_forgotten(const struct sv_registry *registry, const struct sv_model *model);
 
 /* ---- changes (registry_changes.c)
  * --------------------------------------------------------------------- */
@@ -158,6 +159,15 @@ bool sv_labels_write(const struct sv_registry *registry, const char *model,
 /* Adds the versions that a model's directory has, and forgets those that are gone; the number of
  * them. */
 int sv_scan_model(struct sv_registry *registry, const char *name);
+/* Whether a version is whole: its manifest is there. */
+bool sv_version_is_complete(const struct sv_registry *registry, const struct sv_model *model,
+                            const struct sv_version *version);
+/* Remembers which versions are complete. The highest of those that were not before; 0: there is
+ * none that is higher than all that were. */
+long sv_note_complete(const struct sv_registry *registry, struct sv_model *model);
+/* Forgets the models whose directories are gone and of which nothing is in use: others need their
+ * places. On the thread that makes changes. */
+void sv_forget_models(struct sv_registry *registry);
 /* Why a text cannot be a model's name, or NULL. Names are used in URLs, labels and paths. */
 const char *sv_check_model_name(const char *name, char reason[static SV_REASON_MAX]);
 

@@ -65,6 +65,40 @@ bool sv_registry_check_model(const char *store, const char *id, struct sl_err *e
                    store, id, models);
 }
 
+/* The manifest is what sluice writes last. A copy may have it before the rest, so copies are to be
+ * renamed when they are whole. */
+bool sv_version_is_complete(const struct sv_registry *registry, const struct sv_model *model,
+                            const struct sv_version *version)
+{
+    char path[DIRECTORY_MAX];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "%s/%s/%s/manifest.json", registry->options.store,
+                   model->name, version->directory);
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+long sv_note_complete(const struct sv_registry *registry, struct sv_model *model)
+{
+    long known = 0, found = 0;
+    for (int i = 0; i < model->count; i++) {
+        struct sv_version *version = &model->versions[i];
+        if (version->is_known)
+            known = version->number;
+        else if (sv_version_is_complete(registry, model, version))
+            found = version->number;
+        version->is_known = version->is_known || found == version->number;
+    }
+    return found > known ? found : 0;
+}
+
+static bool has_directory(const struct sv_registry *registry, const struct sv_model *model)
+{
+    char path[DIRECTORY_MAX];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, model->name);
+    return lstat(path, &status) == 0 || errno != ENOENT;
+}
+
 /* Files in the store are ignored; a directory was probably meant to be a model. */
 static void warn_no_version(const char *directory)
 {
@@ -111,12 +145,33 @@ static void forget_gone(struct sv_registry *registry, const char *name)
     }
 }
 
+void sv_forget_models(struct sv_registry *registry)
+{
+    for (int i = registry->count - 1; i >= 0; i--) {
+        struct sv_model *model = &registry->models[i];
+        if (has_directory(registry, model))
+            continue;
+        forget_gone(registry, model->name);
+        if (model->count > 0)
+            continue;
+        SV_LOG(SV_LOG_INFO, "model forgotten", sv_str("model", model->name));
+        pthread_mutex_lock(&registry->lock);
+        sv_record_model_forgotten(registry, model);
+        free(model->versions);
+        registry->count--;
+        memmove(model, model + 1, (size_t)(registry->count - i) * sizeof *model);
+        pthread_mutex_unlock(&registry->lock);
+    }
+}
+
 int sv_scan_model(struct sv_registry *registry, const char *name)
 {
     char path[DIRECTORY_MAX];
     int found = 0;
     (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
     forget_gone(registry, name);
+    if (registry->count == SV_MODELS_MAX && !sv_find_model(registry, name))
+        sv_forget_models(registry);
     DIR *entries = opendir(path);
     if (!entries)
         return 0;

@@ -9,45 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { PATH_BYTES = 4096 };
 
 /* ---- new versions ---------------------------------------------------------------------------- */
-
-static long highest_of(struct sv_registry *registry, const char *name)
-{
-    const struct sv_model *model = sv_find_model(registry, name);
-    return model && model->count > 0 ? model->versions[model->count - 1].number : 0;
-}
-
-/* The manifest is what sluice writes last. A copy may have it before the rest, so copies are to be
- * renamed when they are whole. */
-static bool is_complete(const struct sv_registry *registry, const struct sv_model *model)
-{
-    char path[PATH_BYTES];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "%s/%s/%s/manifest.json", registry->options.store,
-                   model->name, model->versions[model->count - 1].directory);
-    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
 
 /* A higher version than any known before is loaded, unless `stable` is pinned. */
 static void look_at(struct sv_registry *registry, const char *name)
 {
-    long known = highest_of(registry, name);
-    if (sv_scan_model(registry, name) == 0 || highest_of(registry, name) <= known)
+    struct sv_model *model =
+        sv_scan_model(registry, name) > 0 ? sv_find_model(registry, name) : NULL;
+    long found = model ? sv_note_complete(registry, model) : 0;
+    if (found == 0 || found <= model->labels.stable)
         return;
-    const struct sv_model *model = sv_find_model(registry, name);
-    if (!is_complete(registry, model)) {
-        sv_forget_highest(registry, name); /* to be found again when it is complete */
-        return;
-    }
     SV_LOG(SV_LOG_INFO, "new version in the store", sv_str("model", name),
-           sv_int("version", highest_of(registry, name)));
+           sv_int("version", found));
     if (model->labels.pinned)
         return;
-    struct sv_change change = {.kind = SV_CHANGE_LOAD};
+    struct sv_change change = {.kind = SV_CHANGE_LOAD, .is_found = true};
     struct sv_change_result result = {0};
     (void)snprintf(change.model, sizeof change.model, "%.*s", SV_MODEL_NAME_BYTES_MAX, name);
     sv_make_change(registry, &change, &result);
@@ -59,6 +36,7 @@ static void scan(struct sv_registry *registry)
 {
     char reason[SV_REASON_MAX];
     struct dirent **entries;
+    sv_forget_models(registry);
     int count = scandir(registry->options.store, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         if (!sv_check_model_name(entries[i]->d_name, reason))

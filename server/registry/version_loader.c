@@ -46,6 +46,14 @@ void sv_record_forgotten(const struct sv_registry *registry, const struct sv_mod
     sv_metrics_drop_version(registry->options.metrics, model->name, number);
 }
 
+void sv_record_model_forgotten(const struct sv_registry *registry, const struct sv_model *model)
+{
+    static const char *const results[] = {"ok", "failed"};
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        sv_metrics_drop(registry->options.metrics, SV_METRIC_MODEL_LOADS,
+                        (const char *const[]){model->name, results[i]});
+}
+
 static void set_state(struct sv_registry *registry, const struct sv_model *model,
                       struct sv_version *version, enum sv_version_state state)
 {
@@ -242,21 +250,31 @@ void sv_set_labels(struct sv_registry *registry, struct sv_model *model,
 
 /* ---- the highest version --------------------------------------------------------------------- */
 
-bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, long *loaded,
-                     struct sv_error *error)
+/* Whether a version that was found in the store is worth a try. */
+static bool is_better(const struct sv_registry *registry, const struct sv_model *model,
+                      const struct sv_version *version)
+{
+    return version->number > model->labels.stable &&
+           sv_version_is_complete(registry, model, version);
+}
+
+bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, bool is_found,
+                     long *loaded, struct sv_error *error)
 {
     struct sv_error later;
-    bool falls_back = !has_ready(model);
+    struct sv_error *why = error; /* the answer says why the highest was not loaded */
+    bool falls_back = is_found || !has_ready(model);
     for (int i = model->count - 1; i >= 0; i--) {
         struct sv_version *version = &model->versions[i];
-        /* The answer says why the highest was not loaded. */
-        struct sv_error *why = i == model->count - 1 ? error : &later;
+        if (is_found && !is_better(registry, model, version))
+            continue;
         if (sv_load_version(registry, model, version, why)) {
             *loaded = version->number;
             return true;
         }
         if (!falls_back)
             break;
+        why = &later;
     }
     return false;
 }
@@ -302,7 +320,7 @@ static bool load_model(struct sv_registry *registry, struct sv_model *model)
                sv_str("reason", err.text));
     sv_set_labels(registry, model, &labels);
     bool served = (labels.pinned && load_pinned(registry, model)) ||
-                  sv_load_highest(registry, model, &loaded, &error);
+                  sv_load_highest(registry, model, false, &loaded, &error);
     load_labelled(registry, model);
     return served;
 }
@@ -319,6 +337,8 @@ bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
         struct sv_model *model = NULL;
         if (name[0] != '.' && sv_scan_model(registry, name) > 0)
             model = sv_find_model(registry, name);
+        if (model)
+            (void)sv_note_complete(registry, model);
         if (model && load_model(registry, model))
             models++;
         free(entries[i]);

@@ -117,6 +117,7 @@ Test(model_changes, every_api_reaches_a_version_by_number_and_by_label)
     change("PUT", "/v1/models/mood/labels/blue", "{\"version\":5}", 200,
            "{\"object\":\"model.label\",\"model\":\"mood\",\"label\":\"blue\",\"version\":5,"
            "\"previous_version\":null}");
+    change("PUT", "/v1/models/mood/labels/5", "{\"version\":5}", 400, "begins with a letter");
     static const char *const names[] = {"mood@5", "mood:blue"};
     char path[128], body[512];
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -161,6 +162,15 @@ Test(model_changes, every_api_reaches_a_version_by_number_and_by_label)
     struct http_response answer = http_request(&d, "POST", "/models/mood:blue/predict", TEXT);
     cr_assert_eq(answer.status, 404, "%s", answer.body.data);
     http_response_release(&answer);
+}
+
+Test(model_changes, a_number_after_a_colon_is_no_version)
+{
+    struct http_response answer = http_request(&d, "POST", "/models/mood:4/predict", TEXT);
+    cr_assert_eq(answer.status, 404, "%s", answer.body.data);
+    EXPECT_SAID(answer.body.data, "':' is followed by a label; version 4 of 'mood' is 'mood@4'");
+    http_response_release(&answer);
+    change("DELETE", "/v1/models/mood:4", NULL, 404, "'mood@4'");
 }
 
 Test(model_changes, a_canary_gets_its_share_and_is_promoted_and_rolled_back)

@@ -3,6 +3,9 @@
 #include "support/test.h"
 #include "support/tiny_store.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 static struct scheduler_fixture fixture;
 
 static void close_fixture(void)
@@ -190,4 +193,103 @@ Test(registry, a_candidate_is_unloaded_by_the_next_unless_it_is_kept, .fini = cl
     registry_expect_served(&fixture, MOOD "@8", MOOD "@8");
     registry_expect_served(&fixture, MOOD "@9", MOOD "@9");
     cr_assert_eq(registry_change(&fixture, SV_CHANGE_ROLL_BACK, MOOD, 0).version, 8);
+}
+
+/* ---- what appears in the store --------------------------------------------------------------- */
+
+/* Without its manifest, as while it is copied. */
+static void copy_half(const char *version)
+{
+    char path[PATH_MAX], name[64];
+    (void)snprintf(name, sizeof name, "mood/%s", version);
+    tiny_store_copy(fixture.store, "mood/4", name);
+    (void)snprintf(name, sizeof name, "mood/%s/manifest.json", version);
+    cr_assert_eq(unlink(test_path(path, fixture.store, name)), 0);
+}
+
+/* The rest of it. */
+static void complete(const char *version)
+{
+    char from[PATH_MAX], to[PATH_MAX], name[64];
+    (void)snprintf(name, sizeof name, "mood/%s/manifest.json", version);
+    (void)test_path(from, fixture.store, "mood/4/manifest.json");
+    cr_assert_eq(link(from, test_path(to, fixture.store, name)), 0);
+}
+
+static void rescan_until(const char *id)
+{
+    sv_registry_rescan(fixture.registry);
+    for (int i = 0; i < 1000; i++) {
+        struct sv_model_ref *ref = sv_registry_acquire(fixture.registry, MOOD, SV_SHARE_MAX);
+        bool served = ref && strcmp(sv_model_ref_id(ref), id) == 0;
+        sv_model_ref_release(ref);
+        if (served)
+            return;
+        (void)usleep(5000);
+    }
+    cr_assert(false, "%s is not served", id);
+}
+
+Test(registry, below_a_version_that_is_being_copied_the_highest_whole_one_is_served,
+     .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, NULL);
+    tiny_store_copy(fixture.store, "mood/4", "mood/5");
+    copy_half("6");
+    rescan_until(MOOD "@5");
+    complete("6");
+    rescan_until(MOOD "@6");
+}
+
+Test(registry, below_a_bad_version_the_next_good_one_is_served, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, NULL);
+    tiny_store_copy(fixture.store, "mood/4", "mood/7");
+    tiny_store_copy(fixture.store, "mood/4", "mood/8");
+    spoil("mood/8/model.safetensors");
+    rescan_until(MOOD "@7");
+    cr_assert_eq(registry_state_of(&fixture, MOOD "@8"), SV_VERSION_FAILED);
+}
+
+static void add_half(void)
+{
+    copy_half("9");
+}
+
+Test(registry, a_version_that_was_being_copied_at_the_start_is_found_later, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, add_half);
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
+    complete("9");
+    rescan_until(MOOD "@9");
+}
+
+Test(registry, models_that_are_gone_give_their_places_to_others, .fini = close_fixture)
+{
+    char path[PATH_MAX], version[PATH_MAX], name[16];
+    registry_fixture_open(&fixture, NULL);
+    for (int i = 0; i < SV_MODELS_MAX + 2; i++) {
+        (void)snprintf(name, sizeof name, "m%03d", i);
+        cr_assert_eq(mkdir(test_path(path, fixture.store, name), 0700), 0);
+        cr_assert_eq(mkdir(test_path(version, path, "1"), 0700), 0);
+        cr_assert_neq(registry_change(&fixture, SV_CHANGE_LOAD, name, 1).error.kind, SV_OK);
+        cr_assert_eq(rmdir(version), 0);
+        cr_assert_eq(rmdir(path), 0);
+    }
+    tiny_store_copy(fixture.store, "mood/4", "new/1");
+    const struct sv_change_result result = registry_change(&fixture, SV_CHANGE_LOAD, "new", 0);
+    cr_assert_eq(result.error.kind, SV_OK, "%s", result.error.message);
+    registry_expect_served(&fixture, "new", "new@1");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_UNLOAD, "new", 0).error.kind, SV_OK);
+    registry_wait_for_state(&fixture, "new@1", SV_VERSION_UNLOADED);
+    test_directory_remove(test_path(path, fixture.store, "new"));
+    struct sv_version_info info;
+    sv_registry_rescan(fixture.registry);
+    for (int i = 0; sv_registry_find(fixture.registry, "new", &info) != SV_NO_MODEL; i++) {
+        cr_assert_lt(i, 1000, "it is still there");
+        (void)usleep(5000);
+    }
+    tiny_store_copy(fixture.store, "mood/4", "new/1");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_LOAD, "new", 0).error.kind, SV_OK);
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
 }
