@@ -25,6 +25,20 @@ bool sv_has_state(const struct sv_request *request, struct sv_error *error)
                    "--state DIRECTORY.");
 }
 
+/* Hands work to the disk thread, which releases the request. */
+static enum sv_progress submit(struct sv_request *request, void (*run)(void *context),
+                               void *context)
+{
+    struct sv_error error = {0};
+    (void)sv_request_acquire(request);
+    if (sv_disk_thread_submit(request->server->disk_thread, run, context))
+        return SV_PENDING;
+    sv_request_release(request);
+    (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many requests wait for the disk; retry later.");
+    error.retry_ms = 1000;
+    return sv_request_fail(request, &error);
+}
+
 /* ---- POST /v1/files -------------------------------------------------------------------------- */
 
 enum { PURPOSE_MAX = 32 };
@@ -180,13 +194,7 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
         end_file(u);
         return sv_request_fail(request, &error);
     }
-    (void)sv_request_acquire(request); /* the disk thread's */
-    if (sv_disk_thread_submit(request->server->disk_thread, finish_upload, u))
-        return SV_PENDING;
-    sv_request_release(request);
-    (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many files are being stored; retry later.");
-    error.retry_ms = 1000;
-    return sv_request_fail(request, &error);
+    return submit(request, finish_upload, u);
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -220,20 +228,65 @@ enum sv_progress sv_handle_file(struct sv_request *request)
     return sv_request_respond(request, 200, "application/json");
 }
 
-enum sv_progress sv_handle_file_delete(struct sv_request *request)
+/* ---- DELETE /v1/files/{id} ------------------------------------------------------------------- */
+
+/* One that the disk thread makes: a large file takes its time. */
+struct deletion {
+    struct sv_request *request;
+    struct sv_error error;
+    atomic_bool finished;
+};
+
+static enum sv_progress deletion_proceed(struct sv_request *request)
 {
-    struct sv_error error = {0};
-    const char *id = request->path_params[0];
-    if (!sv_has_state(request, &error) || !sv_file_delete(request->server->files, id, &error))
-        return sv_request_fail(request, &error);
-    sv_audit(request, id, NULL);
+    struct deletion *d = request->state;
+    if (!atomic_load(&d->finished))
+        return SV_PENDING;
+    if (d->error.kind != SV_OK)
+        return sv_request_fail(request, &d->error);
     struct sl_json_writer json = {.out = &request->response.body};
     sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "id"), id);
+    sl_json_add_string(sl_json_key(&json, "id"), request->path_params[0]);
     sl_json_add_string(sl_json_key(&json, "object"), "file");
     sl_json_add_bool(sl_json_key(&json, "deleted"), true);
     sl_json_end_object(&json);
     return sv_request_respond(request, 200, "application/json");
+}
+
+static const struct sv_async deletion_async = {.proceed = deletion_proceed,
+                                               .pull = sv_pull_nothing,
+                                               .cancel = sv_cancel_nothing,
+                                               .tick = sv_tick_nothing,
+                                               .outcome = sv_outcome_sent,
+                                               .destroy = free};
+
+/* On the disk thread. */
+static void run_deletion(void *context)
+{
+    struct deletion *d = context;
+    struct sv_request *request = d->request;
+    const char *id = request->path_params[0];
+    if (sv_file_delete(request->server->files, id, &d->error))
+        sv_audit(request, id, NULL);
+    atomic_store(&d->finished, true);
+    sv_request_wake(request);
+    sv_request_release(request);
+}
+
+enum sv_progress sv_handle_file_delete(struct sv_request *request)
+{
+    struct sv_error error = {0};
+    if (!sv_has_state(request, &error))
+        return sv_request_fail(request, &error);
+    struct deletion *d = calloc(1, sizeof *d);
+    if (!d) {
+        (void)sv_fail_no_memory(&error);
+        return sv_request_fail(request, &error);
+    }
+    d->request = request;
+    request->async = &deletion_async;
+    request->state = d;
+    return submit(request, run_deletion, d);
 }
 
 /* ---- GET /v1/files/{id}/content -------------------------------------------------------------- */

@@ -39,6 +39,17 @@ static int open_output(const char *path, struct sl_err *err)
     return fd;
 }
 
+/* If memory runs out, the kernel takes this process before any that serves requests. */
+static void volunteer(void)
+{
+    static const char highest[] = "1000";
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, highest, sizeof highest - 1);
+    (void)close(fd);
+}
+
 /* Between fork and exec only calls that are safe after a fork of one thread among many. */
 __attribute__((noreturn)) static void become(const struct sv_command_line *line,
                                              const struct sv_child_process_options *options,
@@ -56,6 +67,7 @@ __attribute__((noreturn)) static void become(const struct sv_command_line *line,
         _exit(EXIT_NOT_STARTED);
     (void)setpriority(PRIO_PROCESS, 0, options->nice);
     (void)sched_setscheduler(0, SCHED_BATCH, &param);
+    volunteer();
     if (options->cgroup_fd >= 0)
         (void)!write(options->cgroup_fd, "0", 1);
     for (int i = 0; i < 3; i++)

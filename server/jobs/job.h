@@ -84,11 +84,15 @@ struct sv_job {
     struct sv_job *next; /* in the order of creation */
     struct sv_job_spec spec;
     enum sv_job_phase phase;
+    atomic_bool has_ended; /* and that is on the disk, as are all events */
     enum sv_job_desired_state desired;
     int64_t finished_at;
     struct sv_job_error error;
     bool has_results; /* step_metrics.csv is among the files */
-    int events;       /* written */
+    int saves_failed; /* in a row; it is saved again at, and not forgotten before */
+    int64_t save_again_ns;
+    int events;            /* numbered so far */
+    int messages, metrics; /* written: those without metrics, and with */
     int64_t indexed_ns;
     struct sv_job_progress progress;
     struct sv_job_run run;
@@ -108,7 +112,10 @@ struct sv_jobs {
     pthread_cond_t changed;
     bool stopping;
     struct sv_job *first; /* all that have not ended, or whose trainer still runs */
-    int ended;            /* directories of jobs that have */
+    /* The lock above is held while files are written. Who must not wait for that takes this one to
+     * read the list, and of a job `has_ended` and the id. Changes of the list need both locks. */
+    pthread_mutex_t list_lock;
+    int ended;                                           /* directories of jobs that have */
     struct sv_idempotency keys[SV_IDEMPOTENCY_KEYS_MAX]; /* a ring */
     unsigned next_key;
     int cgroup_fd;          /* cgroup.procs of the trainers; -1: none. Constant */
@@ -125,7 +132,10 @@ void sv_job_data_path(const struct sv_jobs *jobs, const struct sv_job *job, cons
 
 /* ---- job_json.c ------------------------------------------------------------------------------ */
 
-/* Writes job.json, synced, and the object in the index. */
+/* Writes job.json, synced, and the object in the index; or has the jobs' thread try again until it
+ * is done: the disk may be full for a while. */
+void sv_job_keep(struct sv_jobs *jobs, struct sv_job *job);
+/* The same once, for a job that there is only if it can be saved. */
 bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *err) SL_MUST_CHECK;
 /* The object in the index alone, for changes that are not worth a sync. */
 void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job);

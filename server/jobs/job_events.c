@@ -70,6 +70,17 @@ static void write_event(const char *id, const char *level, const char *message, 
     sl_json_end_object(json);
 }
 
+/* Clients who pause and resume a job again and again do not use up the room of its metrics. The
+ * last events of a job say how it ended. */
+static bool take_room(struct sv_job *job, bool is_metrics)
+{
+    int *count = is_metrics ? &job->metrics : &job->messages;
+    if (*count >= SV_JOB_EVENTS_MAX / 2 && !sv_job_phase_has_ended(job->phase))
+        return false;
+    ++*count;
+    return true;
+}
+
 void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, const char *data,
                   const char *format, ...)
 {
@@ -79,8 +90,7 @@ void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, c
     va_start(list, format);
     (void)vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    /* The last events of a job say how it ended. */
-    if (job->events >= SV_JOB_EVENTS_MAX && !sv_job_phase_has_ended(job->phase))
+    if (!take_room(job, data != NULL))
         return;
     (void)snprintf(id, sizeof id, "ftevent-%s-%06d", job->spec.id + strlen("ftjob-"),
                    ++job->events);
@@ -93,6 +103,15 @@ void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, c
 }
 
 /* ---- after a restart ------------------------------------------------------------------------- */
+
+/* The next event gets a higher number, even if some could not be written. */
+static void note_number(struct sv_job *job, const char *id)
+{
+    const char *dash = strrchr(id, '-');
+    long number = dash ? strtol(dash + 1, NULL, 10) : 0;
+    if (number > job->events && number < INT_MAX)
+        job->events = (int)number;
+}
 
 /* One line; false if it was cut short. */
 static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line, size_t bytes)
@@ -113,9 +132,11 @@ static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line
     sl_buffer_append(&text, event, (size_t)(line + bytes - 1 - event));
     if (!text.failed)
         put_event(jobs, job, id, text.data);
+    bool is_metrics = !text.failed && strstr(text.data, "\"type\":\"metrics\"");
     sl_buffer_release(&text);
     job->run.event_offset = offset;
-    job->events++;
+    note_number(job, id);
+    ++*(is_metrics ? &job->metrics : &job->messages);
     return true;
 }
 

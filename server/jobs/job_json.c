@@ -171,6 +171,17 @@ static void write_record(const struct sv_job *job, struct sl_buffer *out)
     sl_json_end_object(json);
 }
 
+static bool put_object(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *err)
+{
+    struct sl_buffer object = {0};
+    sv_job_write(job, &object);
+    bool ok = sl_buffer_check(&object, err) &&
+              sv_state_put(jobs->server->state, SV_JOBS, job->spec.id, NULL, object.data, err);
+    sl_buffer_release(&object);
+    atomic_fetch_add(&jobs->revision, 1);
+    return ok;
+}
+
 bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *err)
 {
     char path[PATH_MAX];
@@ -181,22 +192,41 @@ bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *
     const struct sl_slice slice = {text.data, text.bytes};
     bool ok = sl_buffer_check(&text, err) && sl_file_replace(path, &slice, 1, err);
     sl_buffer_release(&text);
-    if (ok)
-        sv_job_index(jobs, job);
-    return ok;
+    return ok && put_object(jobs, job, err);
+}
+
+/* Waits longer after each failure. */
+static int64_t wait_ns(int failures)
+{
+    enum { SHORTEST_MS = 100, DOUBLINGS = 8, MS = 1000000 };
+
+    int doublings = failures < DOUBLINGS ? failures : DOUBLINGS;
+    return ((int64_t)SHORTEST_MS * MS) << doublings;
+}
+
+void sv_job_keep(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sl_err err;
+    if (sv_job_save(jobs, job, &err)) {
+        if (job->saves_failed > 0)
+            SV_LOG(SV_LOG_INFO, "a job is saved after all", sv_str("job", job->spec.id));
+        job->saves_failed = 0;
+        atomic_store(&job->has_ended, sv_job_phase_has_ended(job->phase));
+        atomic_fetch_add(&jobs->revision, 1);
+        return;
+    }
+    if (job->saves_failed == 0)
+        SV_LOG(SV_LOG_ERROR, "a job could not be saved; it is tried again until it can",
+               sv_str("job", job->spec.id), sv_str("reason", err.text));
+    job->save_again_ns = sl_now_ns() + wait_ns(job->saves_failed++);
 }
 
 void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job)
 {
     struct sl_err err;
-    struct sl_buffer object = {0};
-    sv_job_write(job, &object);
-    if (!sl_buffer_check(&object, &err) ||
-        !sv_state_put(jobs->server->state, SV_JOBS, job->spec.id, NULL, object.data, &err))
+    if (!put_object(jobs, job, &err))
         SV_LOG(SV_LOG_ERROR, "a job could not be indexed", sv_str("job", job->spec.id),
                sv_str("reason", err.text));
-    sl_buffer_release(&object);
-    atomic_fetch_add(&jobs->revision, 1);
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */

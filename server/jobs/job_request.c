@@ -168,6 +168,16 @@ static bool check_one(struct sv_job_spec *spec, const struct sv_setting *setting
     return check_setting(spec, setting->name, setting, error);
 }
 
+/* One name for each: `sluice train` accepts learning-rate, too. */
+static bool check_spelling(const struct sv_settings *settings, struct sv_error *error)
+{
+    for (int i = 0; i < settings->count; i++)
+        if (strchr(settings->items[i].name, '-'))
+            return fail_setting(error, SV_INVALID_VALUE, settings->items[i].name,
+                                "names of hyperparameters are written with '_', not '-'.");
+    return true;
+}
+
 bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
 {
     enum { CANARY_WEIGHT = 10 };
@@ -276,5 +286,5 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);
-    return sv_job_spec_settings(spec, error);
+    return check_spelling(&spec->hyperparameters, error) && sv_job_spec_settings(spec, error);
 }

@@ -19,18 +19,10 @@
 
 enum { MS = 1000000 };
 
-static void save(struct sv_jobs *jobs, const struct sv_job *job)
-{
-    struct sl_err err;
-    if (!sv_job_save(jobs, job, &err))
-        SV_LOG(SV_LOG_ERROR, "a job could not be saved", sv_str("job", job->spec.id),
-               sv_str("reason", err.text));
-}
-
 static void enter(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
 {
     job->phase = phase;
-    save(jobs, job);
+    sv_job_keep(jobs, job);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -62,15 +54,15 @@ void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job)
         remove_file(jobs, job, spec->validation);
 }
 
-static void end(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
+/* Its phase is that of its end already, so that the last events find room. */
+static void end(struct sv_jobs *jobs, struct sv_job *job)
 {
-    job->phase = phase;
     job->finished_at = sl_wall_ns() / 1000000000;
-    save(jobs, job);
+    sv_job_keep(jobs, job);
     sv_job_drop_metrics(jobs, job);
-    sv_job_count_end(jobs, phase);
+    sv_job_count_end(jobs, job->phase);
     SV_LOG(SV_LOG_INFO, "job ended", sv_str("job", job->spec.id),
-           sv_str("status", sv_job_status(phase, SV_DESIRED_RUNNING)),
+           sv_str("status", sv_job_status(job->phase, SV_DESIRED_RUNNING)),
            sv_str("model", job->spec.name), sv_int("version", job->spec.version));
 }
 
@@ -80,8 +72,9 @@ void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, con
     (void)snprintf(job->error.code, sizeof job->error.code, "%s", code);
     (void)snprintf(job->error.param, sizeof job->error.param, "%s", param ? param : "");
     (void)snprintf(job->error.message, sizeof job->error.message, "%s", message);
+    job->phase = SV_JOB_FAILED;
     sv_job_event(jobs, job, "error", NULL, "The job failed: %s", message);
-    end(jobs, job, SV_JOB_FAILED);
+    end(jobs, job);
 }
 
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
@@ -94,10 +87,11 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
         sv_job_write_csv(jobs, job, &csv) &&
         sv_file_put(jobs->server->files, id, "step_metrics.csv", "fine-tune-results", &csv, &error);
     sl_buffer_release(&csv);
+    job->phase = SV_JOB_SUCCEEDED;
     if (!job->has_results)
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
     sv_job_event(jobs, job, "info", NULL, "The job has successfully completed");
-    end(jobs, job, SV_JOB_SUCCEEDED);
+    end(jobs, job);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -263,7 +257,7 @@ static bool choose_version(struct sv_jobs *jobs, struct sv_job *job)
     }
     /* Saved before anything is written, so that a crash does not publish it twice. */
     job->spec.version = version;
-    save(jobs, job);
+    sv_job_keep(jobs, job);
     return true;
 }
 
@@ -277,6 +271,8 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
     }
     if (job->spec.version == 0 && !choose_version(jobs, job))
         return true;
+    if (job->saves_failed > 0) /* the version must be on the disk first */
+        return false;
     pthread_mutex_unlock(&jobs->lock);
     bool ok = sv_job_publish(jobs, &job->spec, &err);
     pthread_mutex_lock(&jobs->lock);
@@ -394,6 +390,8 @@ static bool promote(struct sv_jobs *jobs, struct sv_job *job)
 bool sv_job_step(struct sv_jobs *jobs, struct sv_job *job)
 {
     int status;
+    if (job->saves_failed > 0 && sl_now_ns() >= job->save_again_ns)
+        sv_job_keep(jobs, job);
     switch (job->phase) {
     case SV_JOB_PREPARING: return prepare(jobs, job);
     case SV_JOB_WAITING: return false;

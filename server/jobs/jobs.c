@@ -22,7 +22,9 @@ void sv_jobs_append(struct sv_jobs *jobs, struct sv_job *job)
     struct sv_job **place = &jobs->first;
     while (*place)
         place = &(*place)->next;
+    pthread_mutex_lock(&jobs->list_lock);
     *place = job;
+    pthread_mutex_unlock(&jobs->list_lock);
 }
 
 static struct sv_job *find(struct sv_jobs *jobs, const char *id)
@@ -67,11 +69,11 @@ void sv_job_count_end(struct sv_jobs *jobs, enum sv_job_phase phase)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Nothing of it runs or will call back. */
+/* Nothing of it runs or will call back, and its end is on the disk. */
 static bool is_done(const struct sv_job *job)
 {
-    return sv_job_phase_has_ended(job->phase) && job->run.process.pid == 0 &&
-           (!job->run.asked || atomic_load(&job->run.answered));
+    return sv_job_phase_has_ended(job->phase) && job->saves_failed == 0 &&
+           job->run.process.pid == 0 && (!job->run.asked || atomic_load(&job->run.answered));
 }
 
 static void remove_done(struct sv_jobs *jobs)
@@ -82,7 +84,9 @@ static void remove_done(struct sv_jobs *jobs)
             place = &job->next;
             continue;
         }
+        pthread_mutex_lock(&jobs->list_lock);
         *place = job->next;
+        pthread_mutex_unlock(&jobs->list_lock);
         sv_job_clean_up(jobs, job);
         sv_job_free(job);
         jobs->ended++;
@@ -112,7 +116,8 @@ static void step_all(struct sv_jobs *jobs)
 static bool is_idle(const struct sv_jobs *jobs)
 {
     for (const struct sv_job *job = jobs->first; job; job = job->next)
-        if (job->phase != SV_JOB_WAITING || job->desired == SV_DESIRED_RUNNING)
+        if (job->phase != SV_JOB_WAITING || job->desired == SV_DESIRED_RUNNING ||
+            job->saves_failed > 0)
             return false;
     return true;
 }
@@ -141,6 +146,14 @@ static void kill_all(struct sv_jobs *jobs)
         sv_child_process_signal(&job->run.process, SIGKILL);
 }
 
+/* A last try before the daemon ends. */
+static void save_last(struct sv_jobs *jobs)
+{
+    for (struct sv_job *job = jobs->first; job; job = job->next)
+        if (job->saves_failed > 0)
+            sv_job_keep(jobs, job);
+}
+
 static void *run(void *context)
 {
     struct sv_jobs *jobs = context;
@@ -159,6 +172,7 @@ static void *run(void *context)
         if (!jobs->stopping || !may_end(jobs))
             wait_for_news(jobs);
     }
+    save_last(jobs);
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
 }
@@ -298,7 +312,6 @@ static const char *const past[] =
 static bool act(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_action action,
                 struct sv_error *error)
 {
-    struct sl_err err;
     if (!sv_job_phase_act(&job->phase, &job->desired, action, error))
         return false;
     if (action == SV_JOB_CANCEL) {
@@ -308,7 +321,8 @@ static bool act(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_action act
         sv_job_count_end(jobs, job->phase);
     }
     sv_job_event(jobs, job, "info", NULL, "%s the job", past[action]);
-    return sv_job_save(jobs, job, &err) || fail_disk(&err, error);
+    sv_job_keep(jobs, job);
+    return true;
 }
 
 bool sv_jobs_describe(struct sv_jobs *jobs, const char *id, struct sl_buffer *object,
@@ -348,9 +362,9 @@ uint64_t sv_jobs_revision(const struct sv_jobs *jobs)
 
 bool sv_job_has_ended(struct sv_jobs *jobs, const char *id)
 {
-    pthread_mutex_lock(&jobs->lock);
+    pthread_mutex_lock(&jobs->list_lock);
     const struct sv_job *job = find(jobs, id);
-    bool ended = !job || sv_job_phase_has_ended(job->phase);
-    pthread_mutex_unlock(&jobs->lock);
+    bool ended = !job || atomic_load(&job->has_ended);
+    pthread_mutex_unlock(&jobs->list_lock);
     return ended;
 }

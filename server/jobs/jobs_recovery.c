@@ -198,6 +198,7 @@ static bool take_up(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err
 {
     bool ended = sv_job_phase_has_ended(job->phase), is_new = sv_state_is_new(jobs->server->state);
     sv_jobs_remember(jobs, &job->spec);
+    atomic_store(&job->has_ended, ended);
     sv_job_index(jobs, job);
     if (ended && !is_new)
         return true;
@@ -212,15 +213,22 @@ static bool take_up(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err
     if (job->phase == SV_JOB_TRAINING)
         sv_job_event(jobs, job, "info", NULL, "The daemon has started again");
     job->phase = sv_job_phase_restart(job->phase);
-    return sv_job_save(jobs, job, err);
+    sv_job_keep(jobs, job);
+    return true;
 }
 
-static bool take_up_all(struct sv_jobs *jobs, struct sl_err *err)
+/* The others and the models are served, whatever is wrong with one job. */
+static void take_up_all(struct sv_jobs *jobs)
 {
-    for (struct sv_job *job = jobs->first; job; job = job->next)
-        if (!take_up(jobs, job, err))
-            return false;
-    return true;
+    struct sl_err err;
+    for (struct sv_job *job = jobs->first; job; job = job->next) {
+        if (take_up(jobs, job, &err))
+            continue;
+        SV_LOG(SV_LOG_ERROR, "a job could not be taken up", sv_str("job", job->spec.id),
+               sv_str("reason", err.text));
+        if (!sv_job_phase_has_ended(job->phase))
+            sv_job_fail(jobs, job, "recovery_failed", NULL, err.text);
+    }
 }
 
 static void find_program(struct sv_jobs *jobs)
@@ -249,10 +257,12 @@ struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err)
     }
     jobs->server = server;
     pthread_mutex_init(&jobs->lock, NULL);
+    pthread_mutex_init(&jobs->list_lock, NULL);
     sl_monotonic_cond_init(&jobs->changed);
     jobs->cgroup_fd = -1;
     find_program(jobs);
-    if (for_each_job(jobs, err) && take_up_all(jobs, err)) {
+    if (for_each_job(jobs, err)) {
+        take_up_all(jobs);
         jobs->cgroup_fd = sv_cgroup_open((int)server->options->job_cpu_weight);
         return jobs;
     }
@@ -273,6 +283,7 @@ void sv_jobs_close(struct sv_jobs *jobs)
     if (jobs->cgroup_fd >= 0)
         (void)close(jobs->cgroup_fd);
     pthread_cond_destroy(&jobs->changed);
+    pthread_mutex_destroy(&jobs->list_lock);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs);
 }

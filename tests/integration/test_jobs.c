@@ -199,6 +199,7 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_setting(file, "\"output\":\"/tmp/x\"", "output", "unknown");
     expect_refused_setting(file, "\"tokenizer\":\"magic\"", "tokenizer", "wordpiece");
     expect_refused_setting(file, "\"steps\":5,\"n_epochs\":5", "steps", "not both");
+    expect_refused_setting(file, "\"learning-rate\":0.1", "learning-rate", "'_'");
     expect_refused_setting(file, "\"promotion\":\"always\"", "promotion", "never");
     expect_refused_setting(file, "\"promotion\":\"if_better\"", "promotion", "validation file");
     json_t *page = job_get(&d, "", "");
