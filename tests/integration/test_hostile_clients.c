@@ -244,7 +244,11 @@ Test(hostile_clients, four_hundred_connections_of_trouble_leave_nothing_behind)
     for (int i = 0; i < ROUNDS; i++)
         after = abuse(CLIENTS);
     cr_assert_eq(metric_completions(&d, "499", "cancelled"), STREAMS);
-    cr_assert_leq(metric_value(&d, "process_open_fds"), fds + FDS_SLACK);
+    /* Connections that their clients closed early may be accepted, and counted, only later. */
+    double open = metric_value(&d, "process_open_fds");
+    for (int i = 0; i < 600 && open > fds + FDS_SLACK; i++, sleep_ms(50))
+        open = metric_value(&d, "process_open_fds");
+    cr_assert_leq(open, fds + FDS_SLACK, "%.0f descriptors are open, %.0f before", open, fds);
     for (int i = 0; i < 100 && after > before + SLACK; i++, sleep_ms(50))
         after = metric_value(&d, "process_resident_memory_bytes");
     cr_assert_leq(after, before + SLACK, "resident memory went from %.0f to %.0f", before, after);
@@ -367,17 +371,33 @@ Test(hostile_clients, a_client_may_ask_for_less_time)
 
 /* ---- signals -------------------------------------------------------------------------------- */
 
-Test(hostile_clients, sigterm_finishes_or_fails_running_requests)
+Test(hostile_clients, sigterm_fails_requests_that_last_too_long)
 {
-    struct sl_buffer short_one = {0}, long_one = {0};
-    DAEMON_START(&d, "--drain-timeout", "4"); /* ample for the short one, even under a sanitizer */
+    struct sl_buffer got = {0};
+    DAEMON_START(&d, "--drain-timeout", "1");
+    int lasting = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
+    raw_expect(lasting, "data: ");
+    cr_assert_eq(kill(d.pid, SIGTERM), 0);
+    cr_assert(raw_read_until(lasting, &got, "data: [DONE]\n\n"));
+    cr_assert(strstr(got.data, "\"code\":\"draining\""), "how it ended");
+    cr_assert_not(strstr(got.data, "\"finish_reason\":\"length\""));
+    cr_assert_eq(program_wait(d.pid), 0);
+    sl_buffer_release(&got);
+    (void)close(lasting);
+    test_directory_remove(d.directory);
+}
+
+Test(hostile_clients, sigterm_lets_running_requests_finish)
+{
+    struct sl_buffer short_one = {0};
+    DAEMON_START(&d, "--drain-timeout", "3000");
     int lasting = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":1000000}");
     raw_expect(lasting, "data: ");
     int ending = raw_complete(&d, "{\"stream\":true," TINY "\"max_tokens\":200}");
     raw_expect(ending, "data: ");
     cr_assert_eq(kill(d.pid, SIGTERM), 0);
     struct http_response answer = {0};
-    for (int i = 0; i < 100 && answer.status != 503; i++, sleep_ms(10)) {
+    for (int i = 0; i < DAEMON_WAIT_MS / 10 && answer.status != 503; i++, sleep_ms(10)) {
         http_response_release(&answer);
         answer = http_request(&d, "GET", "/v2/health/ready", NULL);
     }
@@ -404,13 +424,9 @@ Test(hostile_clients, sigterm_finishes_or_fails_running_requests)
     http_response_release(&answer);
     cr_assert(raw_read_until(ending, &short_one, "data: [DONE]\n\n"));
     cr_assert(strstr(short_one.data, "\"finish_reason\":\"length\""));
-    cr_assert(raw_read_until(lasting, &long_one, "data: [DONE]\n\n"));
-    cr_assert(strstr(long_one.data, "\"code\":\"draining\""), "how it ended");
-    cr_assert_not(strstr(long_one.data, "\"finish_reason\":\"length\""));
+    (void)close(lasting); /* nobody waits for it any more */
     cr_assert_eq(program_wait(d.pid), 0);
     sl_buffer_release(&short_one);
-    sl_buffer_release(&long_one);
-    (void)close(lasting);
     (void)close(ending);
     test_directory_remove(d.directory);
 }

@@ -4,8 +4,12 @@
 #include "state/state_directory.h"
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char directory[PATH_MAX];
 
@@ -216,6 +220,25 @@ Test(state, a_file_that_is_no_database_is_replaced)
     cr_assert(sv_state_is_new(state));
     cr_assert_eq(access(test_path(path, directory, "sluice.db.broken"), F_OK), 0);
     sv_state_close(state);
+}
+
+static void *unlock_later(void *context)
+{
+    (void)usleep(200000);
+    (void)close(*(int *)context);
+    return NULL;
+}
+
+/* As a child of the last daemon has it, which was killed while it started the child. */
+Test(state, a_lock_that_is_about_to_go_is_waited_for)
+{
+    pthread_t thread;
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(flock(fd, LOCK_EX), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, unlock_later, &fd), 0);
+    sv_state_close(open_state());
+    (void)pthread_join(thread, NULL);
 }
 
 Test(state, two_daemons_do_not_share_a_directory)
