@@ -198,7 +198,7 @@ bool sv_job_save(struct sv_jobs *jobs, const struct sv_job *job, struct sl_err *
 /* Waits longer after each failure. */
 static int64_t wait_ns(int failures)
 {
-    enum { SHORTEST_MS = 100, DOUBLINGS = 8, MS = 1000000 };
+    enum { SHORTEST_MS = 100, DOUBLINGS = 6, MS = 1000000 };
 
     int doublings = failures < DOUBLINGS ? failures : DOUBLINGS;
     return ((int64_t)SHORTEST_MS * MS) << doublings;
