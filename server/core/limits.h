@@ -90,7 +90,7 @@ enum {
     SV_STREAM_TOKENS = 64,       /* and, with log probabilities, this many tokens */
 
     SV_STATE_PATH_MAX = 512,  /* of the state directory, with its NUL */
-    SV_STATE_LOCK_MS = 3000,  /* waited for the end of a daemon that was killed */
+    SV_LEFTOVER_MS = 1000,    /* waited for children of a daemon that was killed */
     SV_WORKER_TASKS_MAX = 64, /* waiting for the disk thread */
     SV_FILES_MAX = 10000,
     SV_UPLOADS_MAX = 16,              /* at the same time */

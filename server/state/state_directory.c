@@ -270,7 +270,7 @@ static bool wait_for_lock(int fd)
     for (int ms = 0;; ms += STEP_MS) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
             return true;
-        if (ms >= SV_STATE_LOCK_MS)
+        if (ms >= SV_LEFTOVER_MS)
             return false;
         (void)usleep(STEP_MS * 1000);
     }

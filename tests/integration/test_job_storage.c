@@ -8,7 +8,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static struct daemon d;
 
@@ -239,4 +242,30 @@ Test(job_storage, what_waits_for_the_disk_holds_up_nobody_else)
     cr_assert_eq(job_act(&d, stuck, "cancel"), 200);
     job_wait(&d, stuck, "cancelled");
     (void)close(reader);
+}
+
+static void *close_later(void *context)
+{
+    sleep_ms(200);
+    (void)close(*(int *)context);
+    return NULL;
+}
+
+/* As a child has it that the last daemon was starting when it was killed. */
+Test(job_storage, an_admin_socket_that_is_about_to_go_is_waited_for)
+{
+    char path[PATH_MAX];
+    pthread_t thread;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    job_daemon_kill(&d);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%.100s",
+                   daemon_admin_socket(&d, path));
+    (void)unlink(address.sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(fd, (const void *)&address, sizeof address), 0);
+    cr_assert_eq(listen(fd, 8), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, close_later, &fd), 0);
+    job_daemon_restart(&d, NULL);
+    (void)pthread_join(thread, NULL);
+    json_decref(job_get(&d, "", ""));
 }
