@@ -1,12 +1,12 @@
 /* handle_files.c - /v1/files: uploads, lists, contents, in OpenAI's format. */
 #include "api/async_defaults.h"
+#include "api/disk_call.h"
 #include "api/handlers.h"
 #include "api/pagination.h"
 #include "base/json_writer.h"
 #include "core/multipart.h"
 #include "core/options.h"
 #include "state/audit_log.h"
-#include "state/disk_thread.h"
 #include "state/file_store.h"
 
 #include <errno.h>
@@ -25,20 +25,6 @@ bool sv_has_state(const struct sv_request *request, struct sv_error *error)
                    "--state DIRECTORY.");
 }
 
-/* Hands work to the disk thread, which releases the request. */
-static enum sv_progress submit(struct sv_request *request, void (*run)(void *context),
-                               void *context)
-{
-    struct sv_error error = {0};
-    (void)sv_request_acquire(request);
-    if (sv_disk_thread_submit(request->server->disk_thread, run, context))
-        return SV_PENDING;
-    sv_request_release(request);
-    (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many requests wait for the disk; retry later.");
-    error.retry_ms = 1000;
-    return sv_request_fail(request, &error);
-}
-
 /* ---- POST /v1/files -------------------------------------------------------------------------- */
 
 enum { PURPOSE_MAX = 32 };
@@ -46,42 +32,34 @@ enum { PURPOSE_MAX = 32 };
 /* An upload: first its connection's thread reads the form, then the disk thread finishes the
  * file. */
 struct upload {
+    struct sv_disk_call call;
     struct sv_form form;
     struct sv_upload *file; /* NULL until the part begins */
     char part[SV_PART_NAME_MAX];
     char filename[SV_FILE_NAME_MAX], purpose[PURPOSE_MAX];
     size_t purpose_bytes;
-    struct sl_buffer object;
-    struct sv_error error;
-    struct sv_request *request;
-    atomic_bool finished;
 };
 
-static void upload_destroy(void *state)
+/* Before the answer is sent: who reads it may count on the room, and upload again at once. */
+static void end_file(struct upload *u)
 {
-    struct upload *u = state;
     sv_upload_destroy(u->file);
-    sl_buffer_release(&u->object);
-    free(u);
+    u->file = NULL;
 }
 
-static enum sv_progress upload_proceed(struct sv_request *request)
+static void release_upload(struct sv_disk_call *call)
 {
-    struct upload *u = request->state;
-    if (!atomic_load(&u->finished))
-        return SV_PENDING;
-    if (u->error.kind != SV_OK)
-        return sv_request_fail(request, &u->error);
-    sl_buffer_append(&request->response.body, u->object.data, u->object.bytes);
-    return sv_request_respond(request, 200, "application/json");
+    end_file((struct upload *)call);
 }
 
-static const struct sv_async upload_async = {.proceed = upload_proceed,
-                                             .pull = sv_pull_nothing,
-                                             .cancel = sv_cancel_nothing,
-                                             .tick = sv_tick_nothing,
-                                             .outcome = sv_outcome_sent,
-                                             .destroy = upload_destroy};
+/* On the disk thread. */
+static void finish_upload(struct sv_disk_call *call)
+{
+    struct upload *u = (struct upload *)call;
+    if (sv_upload_finish(u->file, u->filename, u->purpose, &call->object, &call->error))
+        sv_audit(call->request, u->filename, call->object.data);
+    end_file(u);
+}
 
 static bool on_part(void *context, const char *name, const char *filename, struct sv_error *error)
 {
@@ -98,7 +76,7 @@ static bool on_part(void *context, const char *name, const char *filename, struc
         return sv_fail(error, SV_INVALID_VALUE, "file",
                        u->file ? "The form has two files." : "'file' must be a file with a name.");
     (void)snprintf(u->filename, sizeof u->filename, "%s", filename);
-    u->file = sv_upload_begin(u->request->server->files, error);
+    u->file = sv_upload_begin(u->call.request->server->files, error);
     return u->file;
 }
 
@@ -120,21 +98,11 @@ static bool begin_upload(struct sv_request *request, const char *content_type,
 {
     if (!sv_has_state(request, error))
         return false;
-    struct upload *u = calloc(1, sizeof *u);
+    struct upload *u = sv_disk_call_begin(request, sizeof *u, finish_upload, release_upload, error);
     const struct sv_form_reader reader = {.context = u, .begin = on_part, .data = on_part_data};
     if (!u)
-        return sv_fail_no_memory(error);
-    u->request = request;
-    request->async = &upload_async;
-    request->state = u;
+        return false;
     return sv_form_begin(&u->form, content_type, &reader, error);
-}
-
-/* Before the answer is sent: who reads it may count on the room, and upload again at once. */
-static void end_file(struct upload *u)
-{
-    sv_upload_destroy(u->file);
-    u->file = NULL;
 }
 
 static bool receive_upload(struct sv_request *request, const char *bytes, size_t count,
@@ -173,19 +141,6 @@ static bool check_form(const struct upload *u, struct sv_error *error)
                    "'purpose' must be \"fine-tune\", not \"%.32s\".", u->purpose);
 }
 
-/* On the disk thread. */
-static void finish_upload(void *context)
-{
-    struct upload *u = context;
-    struct sv_request *request = u->request;
-    if (sv_upload_finish(u->file, u->filename, u->purpose, &u->object, &u->error))
-        sv_audit(request, u->filename, u->object.data);
-    end_file(u);
-    atomic_store(&u->finished, true);
-    sv_request_wake(request);
-    sv_request_release(request);
-}
-
 enum sv_progress sv_handle_file_upload(struct sv_request *request)
 {
     struct sv_error error = {0};
@@ -194,7 +149,7 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
         end_file(u);
         return sv_request_fail(request, &error);
     }
-    return submit(request, finish_upload, u);
+    return sv_disk_call_submit(&u->call);
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -230,63 +185,28 @@ enum sv_progress sv_handle_file(struct sv_request *request)
 
 /* ---- DELETE /v1/files/{id} ------------------------------------------------------------------- */
 
-/* One that the disk thread makes: a large file takes its time. */
-struct deletion {
-    struct sv_request *request;
-    struct sv_error error;
-    atomic_bool finished;
-};
-
-static enum sv_progress deletion_proceed(struct sv_request *request)
+/* On the disk thread: a large file takes its time. */
+static void delete_file(struct sv_disk_call *call)
 {
-    struct deletion *d = request->state;
-    if (!atomic_load(&d->finished))
-        return SV_PENDING;
-    if (d->error.kind != SV_OK)
-        return sv_request_fail(request, &d->error);
-    struct sl_json_writer json = {.out = &request->response.body};
+    const char *id = call->request->path_params[0];
+    if (!sv_file_delete(call->request->server->files, id, &call->error))
+        return;
+    sv_audit(call->request, id, NULL);
+    struct sl_json_writer json = {.out = &call->object};
     sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "id"), request->path_params[0]);
+    sl_json_add_string(sl_json_key(&json, "id"), id);
     sl_json_add_string(sl_json_key(&json, "object"), "file");
     sl_json_add_bool(sl_json_key(&json, "deleted"), true);
     sl_json_end_object(&json);
-    return sv_request_respond(request, 200, "application/json");
-}
-
-static const struct sv_async deletion_async = {.proceed = deletion_proceed,
-                                               .pull = sv_pull_nothing,
-                                               .cancel = sv_cancel_nothing,
-                                               .tick = sv_tick_nothing,
-                                               .outcome = sv_outcome_sent,
-                                               .destroy = free};
-
-/* On the disk thread. */
-static void run_deletion(void *context)
-{
-    struct deletion *d = context;
-    struct sv_request *request = d->request;
-    const char *id = request->path_params[0];
-    if (sv_file_delete(request->server->files, id, &d->error))
-        sv_audit(request, id, NULL);
-    atomic_store(&d->finished, true);
-    sv_request_wake(request);
-    sv_request_release(request);
 }
 
 enum sv_progress sv_handle_file_delete(struct sv_request *request)
 {
     struct sv_error error = {0};
-    if (!sv_has_state(request, &error))
-        return sv_request_fail(request, &error);
-    struct deletion *d = calloc(1, sizeof *d);
-    if (!d) {
-        (void)sv_fail_no_memory(&error);
-        return sv_request_fail(request, &error);
-    }
-    d->request = request;
-    request->async = &deletion_async;
-    request->state = d;
-    return submit(request, run_deletion, d);
+    struct sv_disk_call *call = NULL;
+    if (sv_has_state(request, &error))
+        call = sv_disk_call_begin(request, sizeof *call, delete_file, NULL, &error);
+    return call ? sv_disk_call_submit(call) : sv_request_fail(request, &error);
 }
 
 /* ---- GET /v1/files/{id}/content -------------------------------------------------------------- */

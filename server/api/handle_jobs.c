@@ -2,14 +2,13 @@
  *
  * What changes a job waits for the disk: the disk thread does it, and the connection is
  * suspended. */
-#include "api/async_defaults.h"
+#include "api/disk_call.h"
 #include "api/handlers.h"
 #include "api/job_event_stream.h"
 #include "api/pagination.h"
 #include "base/sha256.h"
 #include "jobs/jobs.h"
 #include "state/audit_log.h"
-#include "state/disk_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,45 +16,21 @@
 
 enum { SHA256_HEX_MAX = 65 };
 
-/* One request that the disk thread answers. */
+/* One request that changes a job. */
 struct job_call {
-    struct sv_request *request;
-    bool (*run)(struct job_call *call);
+    struct sv_disk_call call;
+    bool (*run)(struct job_call *job);
     struct sv_job_params params;
     struct sv_json_document *document;    /* owns the params */
     char key[SV_IDEMPOTENCY_KEY_MAX + 1]; /* "": none */
     char body[SHA256_HEX_MAX];            /* the digest of the request's body */
     bool changes;                         /* whether it is worth an entry of the audit log */
-    struct sl_buffer object;
-    struct sv_error error;
-    atomic_bool finished;
 };
 
-static void call_destroy(void *state)
+static void release_job_call(struct sv_disk_call *call)
 {
-    struct job_call *call = state;
-    sv_json_document_release(call->document);
-    sl_buffer_release(&call->object);
-    free(call);
+    sv_json_document_release(((struct job_call *)call)->document);
 }
-
-static enum sv_progress call_proceed(struct sv_request *request)
-{
-    struct job_call *call = request->state;
-    if (!atomic_load(&call->finished))
-        return SV_PENDING;
-    if (call->error.kind != SV_OK)
-        return sv_request_fail(request, &call->error);
-    sl_buffer_append(&request->response.body, call->object.data, call->object.bytes);
-    return sv_request_respond(request, 200, "application/json");
-}
-
-static const struct sv_async call_async = {.proceed = call_proceed,
-                                           .pull = sv_pull_nothing,
-                                           .cancel = sv_cancel_nothing,
-                                           .tick = sv_tick_nothing,
-                                           .outcome = sv_outcome_sent,
-                                           .destroy = call_destroy};
 
 /* The id of a job object, which begins with it. */
 static void copy_id(const struct sl_buffer *object, char id[static SV_CALLER_NAME_MAX])
@@ -66,68 +41,44 @@ static void copy_id(const struct sl_buffer *object, char id[static SV_CALLER_NAM
 }
 
 /* On the disk thread. */
-static void run_call(void *context)
+static void run_job_call(struct sv_disk_call *call)
 {
-    struct job_call *call = context;
-    struct sv_request *request = call->request;
+    struct job_call *job = (struct job_call *)call;
     char id[SV_CALLER_NAME_MAX];
-    if (call->run(call) && call->object.failed)
-        (void)sv_fail_no_memory(&call->error);
-    if (call->error.kind == SV_OK && call->changes) {
-        copy_id(&call->object, id);
-        sv_audit(request, id, NULL);
-    }
-    atomic_store(&call->finished, true);
-    sv_request_wake(request);
-    sv_request_release(request);
-}
-
-static enum sv_progress submit(struct job_call *call)
-{
-    struct sv_error error = {0};
-    struct sv_request *request = call->request;
-    (void)sv_request_acquire(request); /* the disk thread's */
-    if (sv_disk_thread_submit(request->server->disk_thread, run_call, call))
-        return SV_PENDING;
-    sv_request_release(request);
-    (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many requests wait for the disk; retry later.");
-    error.retry_ms = 1000;
-    return sv_request_fail(request, &error);
+    if (!job->run(job) || call->object.failed || !job->changes)
+        return;
+    copy_id(&call->object, id);
+    sv_audit(call->request, id, NULL);
 }
 
 /* From here on the request owns the call. */
-static struct job_call *begin(struct sv_request *request, bool (*run)(struct job_call *call),
+static struct job_call *begin(struct sv_request *request, bool (*run)(struct job_call *job),
                               struct sv_error *error)
 {
-    if (!sv_has_state(request, error))
+    struct job_call *job = NULL;
+    if (sv_has_state(request, error))
+        job = sv_disk_call_begin(request, sizeof *job, run_job_call, release_job_call, error);
+    if (!job)
         return NULL;
-    struct job_call *call = calloc(1, sizeof *call);
-    if (!call) {
-        (void)sv_fail_no_memory(error);
-        return NULL;
-    }
-    call->request = request;
-    call->run = run;
-    call->changes = true;
-    request->async = &call_async;
-    request->state = call;
-    return call;
+    job->run = run;
+    job->changes = true;
+    return job;
 }
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-static bool run_create(struct job_call *call)
+static bool run_create(struct job_call *job)
 {
-    const struct sv_job_origin origin = {.caller = call->request->caller.name,
-                                         .idempotency_key = call->key[0] ? call->key : NULL,
-                                         .body = call->body};
-    return sv_jobs_create(call->request->server->jobs, &call->params, &origin, &call->object,
-                          &call->changes, &call->error);
+    const struct sv_job_origin origin = {.caller = job->call.request->caller.name,
+                                         .idempotency_key = job->key[0] ? job->key : NULL,
+                                         .body = job->body};
+    return sv_jobs_create(job->call.request->server->jobs, &job->params, &origin, &job->call.object,
+                          &job->changes, &job->call.error);
 }
 
-static bool read_key(struct job_call *call, struct sv_error *error)
+static bool read_key(struct job_call *job, struct sv_error *error)
 {
-    struct sv_request *request = call->request;
+    struct sv_request *request = job->call.request;
     const char *key = request->transport->header(request->connection, "Idempotency-Key");
     if (!key)
         return true;
@@ -136,49 +87,49 @@ static bool read_key(struct job_call *call, struct sv_error *error)
         return sv_fail(error, SV_INVALID_VALUE, NULL,
                        "Idempotency-Key has %zu bytes; 1 to %d are accepted.", bytes,
                        SV_IDEMPOTENCY_KEY_MAX);
-    memcpy(call->key, key, bytes + 1);
+    memcpy(job->key, key, bytes + 1);
     return true;
 }
 
 enum sv_progress sv_handle_job_create(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct job_call *call = begin(request, run_create, &error);
-    if (!call || !read_key(call, &error))
+    struct job_call *job = begin(request, run_create, &error);
+    if (!job || !read_key(job, &error))
         return sv_request_fail(request, &error);
-    sl_sha256_hex(request->body.data, request->body.bytes, call->body);
-    call->document = sv_job_params_read(&request->body, &call->params, &error);
-    return call->document ? submit(call) : sv_request_fail(request, &error);
+    sl_sha256_hex(request->body.data, request->body.bytes, job->body);
+    job->document = sv_job_params_read(&request->body, &job->params, &error);
+    return job->document ? sv_disk_call_submit(&job->call) : sv_request_fail(request, &error);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-static bool run_action(struct job_call *call, enum sv_job_action action)
+static bool run_action(struct job_call *job, enum sv_job_action action)
 {
-    return sv_jobs_act(call->request->server->jobs, call->request->path_params[0], action,
-                       &call->object, &call->error);
+    return sv_jobs_act(job->call.request->server->jobs, job->call.request->path_params[0], action,
+                       &job->call.object, &job->call.error);
 }
 
-static bool run_cancel(struct job_call *call)
+static bool run_cancel(struct job_call *job)
 {
-    return run_action(call, SV_JOB_CANCEL);
+    return run_action(job, SV_JOB_CANCEL);
 }
 
-static bool run_pause(struct job_call *call)
+static bool run_pause(struct job_call *job)
 {
-    return run_action(call, SV_JOB_PAUSE);
+    return run_action(job, SV_JOB_PAUSE);
 }
 
-static bool run_resume(struct job_call *call)
+static bool run_resume(struct job_call *job)
 {
-    return run_action(call, SV_JOB_RESUME);
+    return run_action(job, SV_JOB_RESUME);
 }
 
-static enum sv_progress act(struct sv_request *request, bool (*run)(struct job_call *call))
+static enum sv_progress act(struct sv_request *request, bool (*run)(struct job_call *job))
 {
     struct sv_error error = {0};
-    struct job_call *call = begin(request, run, &error);
-    return call ? submit(call) : sv_request_fail(request, &error);
+    struct job_call *job = begin(request, run, &error);
+    return job ? sv_disk_call_submit(&job->call) : sv_request_fail(request, &error);
 }
 
 enum sv_progress sv_handle_job_cancel(struct sv_request *request)
