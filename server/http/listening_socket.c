@@ -1,6 +1,8 @@
 /* listening_socket.c - a socket that clients connect to, opened before anything is promised. */
 #include "http/listening_socket.h"
 
+#include "core/leftover.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -168,27 +170,14 @@ static bool read_path(const struct sv_address *address, struct sockaddr_un *to, 
     return true;
 }
 
-static bool is_stale(const struct sockaddr_un *to)
+static bool is_stale(const void *thing)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool refused =
-        fd >= 0 && connect(fd, (const void *)to, sizeof *to) != 0 && errno == ECONNREFUSED;
+        fd >= 0 && connect(fd, thing, sizeof(struct sockaddr_un)) != 0 && errno == ECONNREFUSED;
     if (fd >= 0)
         (void)close(fd);
     return refused;
-}
-
-/* When a daemon was killed while it started a trainer, the child has the socket for a moment. */
-static bool becomes_stale(const struct sockaddr_un *to)
-{
-    enum { STEP_MS = 20 };
-
-    for (int ms = 0; !is_stale(to); ms += STEP_MS) {
-        if (ms >= SV_LEFTOVER_MS)
-            return false;
-        (void)usleep(STEP_MS * 1000);
-    }
-    return true;
 }
 
 /* Removes the socket of a daemon that was killed. Anything else at the path stays. */
@@ -203,7 +192,7 @@ static bool remove_stale(const struct sv_address *address, const struct sockaddr
         return sl_fail(err, SL_BAD_INPUT,
                        "%s: '%s' exists and is not a socket; remove it or set another path",
                        address->option, to->sun_path);
-    if (!becomes_stale(to))
+    if (!sv_leftover_wait(is_stale, to))
         return sl_fail(err, SL_BUSY, "%s: another process serves '%s'; set another path",
                        address->option, to->sun_path);
     return unlink(to->sun_path) == 0 || errno == ENOENT ||

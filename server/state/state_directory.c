@@ -1,6 +1,7 @@
 /* state_directory.c - the state directory, and an index of its documents in SQLite. */
 #include "state/state_directory.h"
 #include "base/file.h"
+#include "core/leftover.h"
 #include "core/limits.h"
 #include "core/log.h"
 
@@ -262,18 +263,10 @@ static bool make_directories(const struct sv_state *state, struct sl_err *err)
     return true;
 }
 
-/* When a daemon was killed while it started a trainer, the child has the lock until it notices. */
-static bool wait_for_lock(int fd)
+/* False: another process has it. */
+static bool try_lock(const void *fd)
 {
-    enum { STEP_MS = 20 };
-
-    for (int ms = 0;; ms += STEP_MS) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-            return true;
-        if (ms >= SV_LEFTOVER_MS)
-            return false;
-        (void)usleep(STEP_MS * 1000);
-    }
+    return flock(*(const int *)fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 static bool lock_directory(struct sv_state *state, struct sl_err *err)
@@ -281,7 +274,7 @@ static bool lock_directory(struct sv_state *state, struct sl_err *err)
     state->lock_fd = open(state->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (state->lock_fd < 0)
         return sl_fail(err, SL_IO, "open '%s': %s", state->directory, strerrordesc_np(errno));
-    return wait_for_lock(state->lock_fd) ||
+    return sv_leftover_wait(try_lock, &state->lock_fd) ||
            sl_fail(err, SL_BUSY, "another daemon uses the state directory '%s'", state->directory);
 }
 
