@@ -41,15 +41,16 @@ static void fail_unknown(struct sv_registry *registry, enum sv_found found,
                          struct sv_error *error)
 {
     char list[512];
+    const char *label = found == SV_NO_LABEL ? strchr(name, ':') + 1 : "";
     if (found == SV_NO_VERSION && info->state == SV_VERSION_READY)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "The model '%s' does not exist; version %s of '%s' is loaded.", name,
                       info->version, info->name);
-    else if (found == SV_NO_LABEL && sl_version_parse(strchr(name, ':') + 1) > 0)
+    else if (sl_version_parse(label) > 0)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "The model '%s' does not exist: ':' is followed by a label; version %s of "
                       "'%s' is '%s@%s'.",
-                      name, strchr(name, ':') + 1, info->name, info->name, strchr(name, ':') + 1);
+                      name, label, info->name, info->name, label);
     else if (found == SV_NO_LABEL)
         (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                       "The model '%s' does not exist: '%s' has no such label.", name, info->name);

@@ -23,11 +23,11 @@ struct sv_audit_log {
     struct sv_state *state;
     int fd; /* appended to */
 
-    pthread_mutex_t lock; /* guards appending, and the rest: */
+    pthread_mutex_t lock; /* held while the disk is waited for; guards appending, and: */
     bool is_behind;       /* the index lacks entries that the file has */
-    /* Failures that may still be recorded, */
+    /* Failures that may still be recorded: the disk thread's. */
     int64_t failures_left, refilled_ns;
-    int64_t failures_missing; /* and those that were not since the last one */
+    atomic_llong failures_missing; /* those that were not since the last one */
 };
 
 /* Every line begins so, with the id after it. */
@@ -257,24 +257,13 @@ static void refill(struct sv_audit_log *log)
 /* How many were not recorded since the last one; -1: nor is this one. */
 static int64_t take_failure(struct sv_audit_log *log)
 {
-    int64_t missing = -1;
-    (void)pthread_mutex_lock(&log->lock);
     refill(log);
-    if (log->failures_left > 0) {
-        missing = log->failures_missing;
-        log->failures_missing = 0;
-        log->failures_left--;
-    } else
-        log->failures_missing++;
-    (void)pthread_mutex_unlock(&log->lock);
-    return missing;
-}
-
-static void count_missing(struct sv_audit_log *log)
-{
-    (void)pthread_mutex_lock(&log->lock);
-    log->failures_missing++;
-    (void)pthread_mutex_unlock(&log->lock);
+    if (log->failures_left == 0) {
+        atomic_fetch_add(&log->failures_missing, 1);
+        return -1;
+    }
+    log->failures_left--;
+    return atomic_exchange(&log->failures_missing, 0);
 }
 
 /* On the disk thread. */
@@ -304,7 +293,7 @@ void sv_audit_failure(struct sv_request *request)
     (void)sv_request_acquire(request); /* the disk thread's */
     if (sv_disk_thread_submit(server->disk_thread, write_failure, request))
         return;
-    count_missing(server->audit);
+    atomic_fetch_add(&server->audit->failures_missing, 1);
     sv_request_release(request);
 }
 
