@@ -85,6 +85,28 @@ static int open_tcp(const struct addrinfo *info)
     return -1;
 }
 
+struct tcp_attempt {
+    const struct addrinfo *info;
+    int *fd, *error; /* -1 and why, if it could not listen */
+};
+
+static bool is_settled(const void *thing)
+{
+    const struct tcp_attempt *attempt = thing;
+    *attempt->fd = open_tcp(attempt->info);
+    *attempt->error = *attempt->fd < 0 ? errno : 0;
+    return *attempt->error != EADDRINUSE;
+}
+
+/* Returns 0 or an error number. A killed daemon's port is free soon. */
+static int open_free_tcp(const struct addrinfo *info, int *fd)
+{
+    int error;
+    const struct tcp_attempt attempt = {.info = info, .fd = fd, .error = &error};
+    (void)sv_leftover_wait(is_settled, &attempt);
+    return error;
+}
+
 static bool is_listen(const struct sv_address *address)
 {
     return strcmp(address->option, "listen") == 0;
@@ -136,10 +158,10 @@ static bool listen_tcp(const struct sv_address *address, struct sv_socket *out, 
     struct addrinfo *info = resolve(address, err);
     if (!info)
         return false;
-    out->fd = open_tcp(info);
-    if (out->fd < 0)
+    int error = open_free_tcp(info, &out->fd);
+    if (error)
         (void)sl_fail(err, SL_IO, "%s: '%s': %s; set another with %s", address->option,
-                      address->text, strerrordesc_np(errno),
+                      address->text, strerrordesc_np(error),
                       is_listen(address) ? "--listen or SLUICE_LISTEN"
                                          : "--admin-listen or SLUICE_ADMIN_LISTEN");
     else

@@ -5,6 +5,7 @@
 #include "support/program.h"
 #include "support/test.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -268,4 +269,33 @@ Test(job_storage, an_admin_socket_that_is_about_to_go_is_waited_for)
     job_daemon_restart(&d, NULL);
     (void)pthread_join(thread, NULL);
     json_decref(job_get(&d, "", ""));
+}
+
+/* An address that is taken until *fd is closed. */
+static void take_port(int *fd, char address[static 32])
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof in;
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(*fd, (const void *)&in, sizeof in), 0);
+    cr_assert_eq(listen(*fd, 8), 0);
+    cr_assert_eq(getsockname(*fd, (void *)&in, &size), 0);
+    (void)snprintf(address, 32, "127.0.0.1:%d", ntohs(in.sin_port));
+}
+
+Test(job_storage, ports_that_are_about_to_be_free_are_waited_for)
+{
+    char address[2][32];
+    pthread_t threads[2];
+    int fds[2];
+    job_daemon_kill(&d);
+    for (int i = 0; i < 2; i++) {
+        take_port(&fds[i], address[i]);
+        cr_assert_eq(pthread_create(&threads[i], NULL, close_later, &fds[i]), 0);
+    }
+    job_daemon_restart(&d, ARGS("--listen", address[0], "--admin-listen", address[1]));
+    for (int i = 0; i < 2; i++)
+        (void)pthread_join(threads[i], NULL);
+    cr_assert_eq(d.port, strtol(strchr(address[0], ':') + 1, NULL, 10));
+    cr_assert_eq(d.admin_port, strtol(strchr(address[1], ':') + 1, NULL, 10));
 }
