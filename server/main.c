@@ -58,8 +58,8 @@ static void prepare_process(void)
 {
     sigset_t set = awaited_signals();
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     /* One heap for all threads, so that memory freed by one connection serves the next. Large
      * blocks are mapped and return to the system at once. */
     /* NOLINTBEGIN(concurrency-mt-unsafe): there are no threads yet */

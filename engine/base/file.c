@@ -13,13 +13,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum sl_code sl_file_error_code(int number)
+{
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR: return SL_NOT_FOUND;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return SL_NO_SPACE;
+    default: return SL_IO;
+    }
+}
+
 /* An error about a path, from errno. */
 static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 {
     int number = errno;
     const char *why = strerrordesc_np(number);
-    bool absent = number == ENOENT || number == ENOTDIR;
-    sl_fail(err, absent ? SL_NOT_FOUND : SL_IO, "%s", why ? why : "unknown error");
+    sl_fail(err, sl_file_error_code(number), "%s", why ? why : "unknown error");
     sl_err_set_path(err, path);
     return sl_wrap(err, "cannot %s '%s'", step, path);
 }

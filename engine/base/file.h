@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/* What the error of a system call on a file means for a caller. */
+enum sl_code sl_file_error_code(int number);
+
 struct sl_map {
     const char *data; /* read-only; NULL when the file is empty */
     size_t size;

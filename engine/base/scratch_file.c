@@ -1,6 +1,8 @@
 /* scratch_file.c - an unlinked file, mapped and grown by doubling. */
 #include "base/scratch_file.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ static bool fail(const char *step, size_t bytes, struct sl_err *err)
 {
     const char *why = strerrordesc_np(errno);
     return sl_fail(
-        err, errno == ENOMEM ? SL_NO_MEMORY : SL_IO,
+        err, errno == ENOMEM ? SL_NO_MEMORY : sl_file_error_code(errno),
         "cannot %s a temporary file of %zu bytes in '%s': %s; TMPDIR names the directory", step,
         bytes, directory(), why ? why : "unknown error");
 }

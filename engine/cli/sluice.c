@@ -91,8 +91,8 @@ static void help(void)
     for (int i = 0; i < COMMANDS; i++)
         printf("  sluice %-9s %s\n", commands[i]->name, commands[i]->help);
     printf("\n`sluice COMMAND --help` lists the options of a command.\n"
-           "Exit codes: 0 done; 1 the system failed, such as a full disk; 2 invalid command line,\n"
-           "data or model.\n");
+           "Exit codes: 0 done; 1 the system failed; 2 invalid command line, data or model;\n"
+           "3 the disk is full.\n");
 }
 
 static bool has_word(int count, char **words, const char *word)
@@ -123,9 +123,12 @@ static int print_version(void)
     return 0;
 }
 
-/* 2: to try again is pointless before the command, the data or the model has changed. */
+/* 2: to try again is pointless before the command, the data or the model has changed.
+ * 3: before there is room; the daemon pauses a job then. */
 static int exit_code(enum sl_code code)
 {
+    if (code == SL_NO_SPACE)
+        return 3;
     return code == SL_BAD_INPUT || code == SL_NOT_FOUND || code == SL_CORRUPT ? 2 : 1;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/training_log.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/int_math.h"
 #include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
@@ -211,7 +212,8 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
     r->last = *sl_trainer_progress(trainer);
     r->log = fopen(path, "a+e");
     if (!r->log) {
-        sl_fail(err, SL_IO, "cannot append to '%s': %s", path, strerrordesc_np(errno));
+        sl_fail(err, sl_file_error_code(errno), "cannot append to '%s': %s", path,
+                strerrordesc_np(errno));
         free(r);
         return NULL;
     }

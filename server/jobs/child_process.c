@@ -1,6 +1,8 @@
 /* child_process.c - a child process in the background. */
 #include "jobs/child_process.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -35,7 +37,8 @@ static int open_output(const char *path, struct sl_err *err)
     const char *name = path ? path : "/dev/null";
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd < 0)
-        (void)sl_fail(err, SL_IO, "open '%s': %s", name, strerrordesc_np(errno));
+        (void)sl_fail(err, sl_file_error_code(errno), "open '%s': %s", name,
+                      strerrordesc_np(errno));
     return fd;
 }
 

@@ -19,6 +19,8 @@
 
 enum { MS = 1000000 };
 
+enum { EXIT_BAD_INPUT = 2, EXIT_NO_SPACE = 3 }; /* of sluice */
+
 static void enter(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
 {
     job->phase = phase;
@@ -112,6 +114,19 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
     return true;
 }
 
+/* ---- a full disk ----------------------------------------------------------------------------- */
+
+/* To try again and again is of no use before somebody has made room; nothing of the job is lost. */
+static void pause_for_space(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+{
+    job->run.failures = (struct sv_job_failures){0};
+    job->desired = SV_DESIRED_PAUSED;
+    sv_job_event(jobs, job, "warn", NULL,
+                 "Job paused at step %lld: %s; free disk space, then resume the job",
+                 (long long)job->progress.step, reason);
+    enter(jobs, job, SV_JOB_WAITING);
+}
+
 /* ---- training -------------------------------------------------------------------------------- */
 
 void sv_job_begin(struct sv_jobs *jobs, struct sv_job *job)
@@ -131,6 +146,8 @@ static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, i
     sv_trainer_last_error(jobs, job, text);
     if (!text[0] && job->progress.reason[0])
         (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", job->progress.reason);
+    else if (!text[0] && WEXITSTATUS(status) == EXIT_NO_SPACE)
+        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", strerrordesc_np(ENOSPC));
     else if (!text[0])
         (void)snprintf(text, SV_TRAINER_REASON_MAX,
                        "the trainer ended without a model, with exit code %d", WEXITSTATUS(status));
@@ -138,9 +155,14 @@ static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, i
 }
 
 /* Tries again from the saved state, later each time; or gives up. */
-static void on_failure(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+static void on_failure(struct sv_jobs *jobs, struct sv_job *job, bool disk_is_full,
+                       const char *reason)
 {
     int64_t wait_ms = sv_job_failed_at(&job->run.failures, job->progress.step);
+    if (wait_ms < 0 && disk_is_full) {
+        pause_for_space(jobs, job, reason);
+        return;
+    }
     if (wait_ms < 0) {
         sv_job_fail(jobs, job, "training_failed", NULL, reason);
         return;
@@ -166,8 +188,6 @@ static void on_stopped(struct sv_jobs *jobs, struct sv_job *job)
 
 static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int status)
 {
-    enum { EXIT_BAD_INPUT = 2 };
-
     char reason[SV_TRAINER_REASON_MAX];
     bool was_asked = job->run.is_stopping;
     job->run.is_stopping = false;
@@ -183,10 +203,11 @@ static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int sta
         return;
     }
     describe_end(jobs, job, status, reason);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_BAD_INPUT)
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == EXIT_BAD_INPUT)
         sv_job_fail(jobs, job, "invalid_training_file", "training_file", reason);
     else
-        on_failure(jobs, job, reason);
+        on_failure(jobs, job, code == EXIT_NO_SPACE, reason);
 }
 
 static bool start_trainer(struct sv_jobs *jobs, struct sv_job *job)
@@ -208,7 +229,7 @@ static bool start_trainer(struct sv_jobs *jobs, struct sv_job *job)
         SV_LOG(SV_LOG_INFO, "training", sv_str("job", job->spec.id),
                sv_int("pid", job->run.process.pid), sv_int("step", job->progress.saved_step));
     else
-        on_failure(jobs, job, err.text);
+        on_failure(jobs, job, err.code == SL_NO_SPACE, err.text);
     return false;
 }
 
@@ -282,6 +303,8 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
         enter(jobs, job, SV_JOB_LOADING);
     } else if (err.code == SL_BUSY)
         job->spec.version = 0;
+    else if (err.code == SL_NO_SPACE)
+        pause_for_space(jobs, job, err.text);
     else
         sv_job_fail(jobs, job, "publishing_failed", NULL, err.text);
     return true;

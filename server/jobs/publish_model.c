@@ -94,9 +94,7 @@ bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct
         return false;
     if (is_same_model(model, path))
         return sl_directory_remove(tmp, err);
-    if (!copy_directory(model, tmp, err))
-        return false;
-    if (sl_directory_publish_new(tmp, path, err))
+    if (copy_directory(model, tmp, err) && sl_directory_publish_new(tmp, path, err))
         return true;
     (void)!sl_directory_remove(tmp, &ignored);
     return false;

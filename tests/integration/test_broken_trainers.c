@@ -67,7 +67,7 @@ Test(broken_trainers, the_kernel_kills_it_for_its_memory)
 
 Test(broken_trainers, an_exit_code_without_a_reason)
 {
-    expect_failure("exit 3", "the trainer ended without a model, with exit code 3");
+    expect_failure("exit 4", "the trainer ended without a model, with exit code 4");
 }
 
 Test(broken_trainers, success_without_a_model)
@@ -90,8 +90,8 @@ Test(broken_trainers, nonsense_as_errors)
 Test(broken_trainers, nonsense_in_its_log)
 {
     expect_failure("for job in \"$(dirname \"$0\")\"/state/jobs/*/; do mkdir -p \"$job/run\"; "
-                   "head -c 5000 /dev/urandom >>\"$job/run/log.jsonl\"; done; exit 3",
-                   "with exit code 3");
+                   "head -c 5000 /dev/urandom >>\"$job/run/log.jsonl\"; done; exit 4",
+                   "with exit code 4");
 }
 
 Test(broken_trainers, it_cannot_be_started)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -176,6 +177,79 @@ Test(job_storage, a_trainer_is_killed_before_the_daemon)
     (void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)job_trainer(&d));
     test_read_file(text, sizeof text, path);
     cr_assert_str_eq(text, "1000\n");
+}
+
+/* ---- a full disk ----------------------------------------------------------------------------- */
+
+/* The real trainer, behind lines of a shell script. */
+static void start_with_trainer(const char *lines)
+{
+    char path[PATH_MAX], text[PATH_MAX + 512], sluice[PATH_MAX];
+    daemon_make_store(&d);
+    (void)snprintf(text, sizeof text, "#!/bin/sh\n%s\nexec '%s' \"$@\"\n", lines,
+                   program_path(sluice, "sluice"));
+    test_write_file(test_path(path, d.directory, "trainer"), text);
+    cr_assert_eq(chmod(path, 0700), 0);
+    job_daemon_restart(&d, ARGS("--trainer", path));
+}
+
+static void expect_paused_for_space(const char *id)
+{
+    job_wait_event(&d, id, "free disk space, then resume the job");
+    job_wait(&d, id, "queued");
+    expect_saved(id, "waiting");
+}
+
+/* A limit of the size of files is a full disk for one process. */
+static void start_with_limited_trainer(void)
+{
+    start_with_trainer("test -e \"$0.free\" || ulimit -f 4");
+}
+
+Test(job_storage, a_job_whose_trainer_finds_the_disk_full_is_paused,
+     .init = start_with_limited_trainer)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"steps\":40", id);
+    expect_paused_for_space(id);
+    cr_assert(job_has_event(&d, id, "Training was interrupted at step 0"), "it was tried again");
+    test_write_file(test_path(path, d.directory, "trainer.free"), "");
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    job_wait(&d, id, "succeeded");
+}
+
+static void start_with_waiting_trainer(void)
+{
+    start_with_trainer("while ! test -e \"$0.go\"; do sleep 0.05; done");
+}
+
+/* Of the daemon alone: its trainer runs already. */
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+    cr_assert_eq(prlimit(d.pid, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+Test(job_storage, a_job_whose_model_has_no_room_in_the_store_is_paused,
+     .init = start_with_waiting_trainer)
+{
+    enum { INDEX_BYTES = 5 << 20 }; /* more than those, less than the model */
+
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood",
+               "\"width\":256,\"ffn_width\":2048,\"depth\":2,\"heads\":2,\"context_length\":16,"
+               "\"batch_size\":8,\"steps\":2",
+               id);
+    (void)job_wait_trainer(&d);
+    limit_files(INDEX_BYTES);
+    test_write_file(test_path(path, d.directory, "trainer.go"), "");
+    expect_paused_for_space(id);
+    cr_assert_eq(test_count_entries(test_path(path, d.store, "mood")), 0, "a part is left");
+    limit_files(RLIM_INFINITY);
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    job_wait(&d, id, "succeeded");
 }
 
 /* ---- a disk that hangs ----------------------------------------------------------------------- */

@@ -473,7 +473,7 @@ Test(file, a_full_disk_leaves_the_old_file)
     limit.rlim_cur = limit.rlim_max;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     cr_assert_not(ok);
-    cr_assert_eq(err.code, SL_IO);
+    cr_assert_eq(err.code, SL_NO_SPACE);
     cr_assert(strstr(err.text, "write '"), "%s", err.text);
     cr_assert(strstr(err.text, "File too large"), "%s", err.text);
     check_content(path, "old");

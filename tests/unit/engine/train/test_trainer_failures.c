@@ -267,7 +267,7 @@ Test(trainer_failures, a_full_disk_leaves_the_last_state)
     (void)signal(SIGXFSZ, SIG_IGN);
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct sl_trainer *trainer = trainer_begin(engine, &training);
-    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_IO, "save step 6");
+    EXPECT_FAIL(trainer_follow(trainer, &f, &err), err, SL_NO_SPACE, "save step 6");
     limit_files(RLIM_INFINITY);
     cr_expect(strstr(err.text, "File too large"), "%s", err.text);
     cr_expect_eq(test_count_entries(dirs.run), 1, "something is left beside the state");
@@ -283,7 +283,7 @@ Test(trainer_failures, a_full_disk_at_the_start_is_reported)
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)signal(SIGXFSZ, SIG_IGN);
     limit_files(4096);
-    expect_refused(&training, SL_IO, "File too large");
+    expect_refused(&training, SL_NO_SPACE, "File too large");
     limit_files(RLIM_INFINITY);
     (void)train_until(&dirs, &training, 0, 1);
 }
