@@ -116,22 +116,28 @@ static const struct sv_async event_async = {.proceed = event_proceed,
                                             .outcome = sv_outcome_sent,
                                             .destroy = event_destroy};
 
+static void skip(void *context, const char *id, const char *document)
+{
+    (void)context;
+    (void)id;
+    (void)document;
+}
+
 /* An id that is not one of the job's events would end the stream at once. */
 static bool read_after(const struct sv_request *request, struct event_stream *stream,
                        struct sv_error *error)
 {
     struct sl_err err;
-    struct sl_buffer document = {0};
     const char *after = request->transport->query(request->connection, "after");
     if (!after)
         after = request->transport->header(request->connection, "Last-Event-ID");
     if (!after || !after[0])
         return true;
     (void)snprintf(stream->last, sizeof stream->last, "%s", after);
-    bool known = sv_state_get(request->server->state, SV_EVENTS, stream->last, &document, &err);
-    sl_buffer_release(&document);
-    return known || sv_fail(error, SV_INVALID_VALUE, "after",
-                            "'after' is not the id of an event: \"%.64s\".", after);
+    struct sv_page page = {.parent = stream->job, .after = stream->last, .limit = 1, .each = skip};
+    return sv_state_list(request->server->state, SV_EVENTS, &page, &err) ||
+           sv_fail(error, SV_INVALID_VALUE, "after",
+                   "'after' is not the id of an event of this job: \"%.64s\".", after);
 }
 
 enum sv_progress sv_job_event_stream(struct sv_request *request)

@@ -118,9 +118,9 @@ struct sv_jobs {
     int ended;                                           /* directories of jobs that have */
     struct sv_idempotency keys[SV_IDEMPOTENCY_KEYS_MAX]; /* a ring */
     unsigned next_key;
-    int cgroup_fd;          /* cgroup.procs of the trainers; -1: none. Constant */
-    char program[PATH_MAX]; /* sluice. Constant */
-    atomic_uint_fast64_t revision;
+    int cgroup_fd;                 /* cgroup.procs of the trainers; -1: none. Constant */
+    char program[PATH_MAX];        /* sluice. Constant */
+    atomic_uint_fast64_t revision; /* changes with every event, and when a job has ended */
 };
 
 /* The job's directory, or a file in it unless the name is "". */

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "jobs/job.h"
 #include "state/append_line.h"
+#include "json/json_peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,7 @@
 
 enum { MESSAGE_MAX = 1024, EVENT_ID_MAX = 64 };
 
-static const char line_start[] = "{\"offset\":", event_start[] = ",\"event\":",
-                  id_start[] = "{\"id\":\"";
+static const char line_start[] = "{\"offset\":", event_start[] = ",\"event\":";
 
 static void put_event(struct sv_jobs *jobs, const struct sv_job *job, const char *id,
                       const char *event)
@@ -116,7 +116,8 @@ static void note_number(struct sv_job *job, const char *id)
 /* One line; false if it was cut short. */
 static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line, size_t bytes)
 {
-    char id[EVENT_ID_MAX], *rest;
+    char id[EVENT_ID_MAX], type[16], *rest;
+    struct sl_buffer text = {0};
     size_t start = sizeof line_start - 1;
     if (bytes < start || memcmp(line, line_start, start) != 0 || line[bytes - 1] != '}')
         return false;
@@ -124,20 +125,17 @@ static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line
     if (strncmp(rest, event_start, sizeof event_start - 1) != 0)
         return false;
     const char *event = rest + sizeof event_start - 1;
-    if (strncmp(event, id_start, sizeof id_start - 1) != 0)
-        return false;
-    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(event + sizeof id_start - 1, "\""),
-                   event + sizeof id_start - 1);
-    struct sl_buffer text = {0};
     sl_buffer_append(&text, event, (size_t)(line + bytes - 1 - event));
-    if (!text.failed)
+    bool is_event = !text.failed && sv_json_peek_string(&text, "id", id, sizeof id) &&
+                    sv_json_peek_string(&text, "type", type, sizeof type);
+    if (is_event) {
         put_event(jobs, job, id, text.data);
-    bool is_metrics = !text.failed && strstr(text.data, "\"type\":\"metrics\"");
+        job->run.event_offset = offset;
+        note_number(job, id);
+        ++*(strcmp(type, "metrics") == 0 ? &job->metrics : &job->messages);
+    }
     sl_buffer_release(&text);
-    job->run.event_offset = offset;
-    note_number(job, id);
-    ++*(is_metrics ? &job->metrics : &job->messages);
-    return true;
+    return is_event;
 }
 
 /* A line cut short by a crash is cut off. */

@@ -178,7 +178,6 @@ static bool put_object(struct sv_jobs *jobs, const struct sv_job *job, struct sl
     bool ok = sl_buffer_check(&object, err) &&
               sv_state_put(jobs->server->state, SV_JOBS, job->spec.id, NULL, object.data, err);
     sl_buffer_release(&object);
-    atomic_fetch_add(&jobs->revision, 1);
     return ok;
 }
 

@@ -186,19 +186,13 @@ bool sv_jobs_start(struct sv_jobs *jobs, struct sl_err *err)
     return jobs->started || sl_fail(err, SL_NO_MEMORY, "cannot start the thread of the jobs");
 }
 
-static void wake(struct sv_jobs *jobs)
-{
-    atomic_fetch_add(&jobs->revision, 1);
-    pthread_cond_signal(&jobs->changed);
-}
-
 void sv_jobs_stop(struct sv_jobs *jobs)
 {
     if (!jobs)
         return;
     pthread_mutex_lock(&jobs->lock);
     jobs->stopping = true;
-    wake(jobs);
+    pthread_cond_signal(&jobs->changed);
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -276,7 +270,7 @@ static bool add(struct sv_jobs *jobs, struct sv_job *job, struct sl_buffer *obje
     sv_job_event(jobs, job, "info", NULL, "Created fine-tuning job: %s", job->spec.id);
     sv_job_event(jobs, job, "info", NULL, "Validating training file: %s", job->spec.training_file);
     sv_job_write(job, object);
-    wake(jobs);
+    pthread_cond_signal(&jobs->changed);
     return true;
 }
 
@@ -350,7 +344,7 @@ bool sv_jobs_act(struct sv_jobs *jobs, const char *id, enum sv_job_action action
         sv_job_write(job, object);
     else
         error->permanent = error->kind == SV_CONFLICT;
-    wake(jobs);
+    pthread_cond_signal(&jobs->changed);
     pthread_mutex_unlock(&jobs->lock);
     return ok;
 }

@@ -52,7 +52,7 @@ bool sv_jobs_act(struct sv_jobs *jobs, const char *id, enum sv_job_action action
 bool sv_jobs_describe(struct sv_jobs *jobs, const char *id, struct sl_buffer *object,
                       struct sv_error *error) SL_MUST_CHECK;
 
-/* Changes with every event of every job. */
+/* Changes with every event of every job, and when no more will follow. */
 uint64_t sv_jobs_revision(const struct sv_jobs *jobs);
 /* No more events will follow. */
 bool sv_job_has_ended(struct sv_jobs *jobs, const char *id);

@@ -184,7 +184,8 @@ static bool write_line(struct sv_audit_log *log, const struct sl_buffer *line, s
             sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno)));
 }
 
-/* Once the index could not be written, it gets what it lacks from the file, in order. */
+/* Once the index could not be written, it gets what it lacks from the file, in order. Not as one
+ * transaction: changes of other threads would be part of it, and would fail with it. */
 static bool catch_up(struct sv_audit_log *log, struct sl_err *err)
 {
     char path[PATH_BYTES];

@@ -87,14 +87,6 @@ static char *query_text(struct sv_state *state, const char *text)
     return result;
 }
 
-static bool is_text(struct sv_state *state, const char *query, const char *expected)
-{
-    char *text = query_text(state, query);
-    bool same = text && strcmp(text, expected) == 0;
-    free(text);
-    return same;
-}
-
 static void database_path(const struct sv_state *state, const char *suffix,
                           char path[static SV_STATE_PATH_MAX + 32])
 {
@@ -200,15 +192,12 @@ static bool is_damage(int result)
     return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_ERROR;
 }
 
-/* What the query's result says about the database. */
-static bool expect_text(struct sv_state *state, const char *query, const char *expected,
-                        bool *damaged, struct sl_err *err)
+/* *damaged: that it is not says that the database is. */
+static bool is_text(struct sv_state *state, const char *query, const char *expected, bool *damaged)
 {
     char *text = query_text(state, query);
     bool same = text && strcmp(text, expected) == 0;
     *damaged = !same && (text || is_damage(sqlite3_errcode(state->db)));
-    if (!same)
-        (void)fail(state, query, err);
     free(text);
     return same;
 }
@@ -218,9 +207,9 @@ static bool check(struct sv_state *state, bool *damaged, struct sl_err *err)
 {
     char version[16];
     (void)snprintf(version, sizeof version, "%d", SCHEMA);
-    if (!expect_text(state, "PRAGMA user_version", version, damaged, err) ||
-        !expect_text(state, "PRAGMA integrity_check", "ok", damaged, err))
-        return false;
+    if (!is_text(state, "PRAGMA user_version", version, damaged) ||
+        !is_text(state, "PRAGMA integrity_check", "ok", damaged))
+        return fail(state, "check", err);
     if (prepare(state, err))
         return true;
     *damaged = is_damage(sqlite3_errcode(state->db));
@@ -230,8 +219,9 @@ static bool check(struct sv_state *state, bool *damaged, struct sl_err *err)
 /* Connecting has just created it, or a start was killed before it made the tables. */
 static bool is_empty(struct sv_state *state)
 {
-    return is_text(state, "PRAGMA user_version", "0") &&
-           is_text(state, "SELECT count(*) FROM sqlite_schema", "0");
+    bool damaged;
+    return is_text(state, "PRAGMA user_version", "0", &damaged) &&
+           is_text(state, "SELECT count(*) FROM sqlite_schema", "0", &damaged);
 }
 
 static bool open_database(struct sv_state *state, struct sl_err *err)

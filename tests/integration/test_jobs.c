@@ -139,6 +139,22 @@ Test(jobs, a_stream_follows_a_job_to_its_end)
     http_response_release(&stream);
 }
 
+Test(jobs, a_stream_cannot_follow_an_event_of_another_job)
+{
+    char file[JOB_ID_MAX], one[JOB_ID_MAX], other[JOB_ID_MAX], path[256];
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", one);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", other);
+    json_t *page = job_get(&d, one, "events?order=asc");
+    (void)snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/events?stream=true&after=%s", other,
+                   json_string_at(page, "data/0/id"));
+    json_decref(page);
+    struct http_response stream = http_admin(&d, "GET", path, NULL);
+    cr_assert_eq(stream.status, 400, "%ld: %s", stream.status, stream.body.data);
+    EXPECT_SAID(stream.body.data, "is not the id of an event of this job");
+    http_response_release(&stream);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void expect_refused(const char *body, long status, const char *param, const char *part)
