@@ -259,10 +259,10 @@ static void audit_change(void *context, const struct sv_change *change,
 {
     struct daemon *daemon = context;
     char detail[64];
-    bool loaded = result->error.kind == SV_OK;
+    const char *error = result->error.kind == SV_OK ? NULL : sv_error_code(result->error.kind);
     (void)snprintf(detail, sizeof detail, "{\"version\":%ld,\"loaded\":%s}", result->version,
-                   loaded ? "true" : "false");
-    sv_audit_daemon(&daemon->server, "model.load", change->model, detail);
+                   error ? "false" : "true");
+    sv_audit_daemon(&daemon->server, "model.load", change->model, detail, error);
 }
 
 static bool load_models(struct daemon *daemon, struct sl_err *err)

@@ -116,8 +116,8 @@ struct label_arguments {
 
 static const struct sl_option label_rows[] = {
     {"weight", "PERCENT",
-     "with the label canary: percentage of the requests that name no version for it to serve "
-     "[unchanged]",
+     "only with the label canary: the percentage that it serves of the requests that name no "
+     "version [unchanged]",
      SL_OPTION_GIVEN_INT, offsetof(struct label_arguments, weight), 0, 100},
     {"remove", NULL, "remove the label", SL_OPTION_FLAG, offsetof(struct label_arguments, remove),
      0, 0},
@@ -162,8 +162,11 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
                                            .path = "/v1/models/{}/labels/{}",
                                            .argument = operand,
                                            .second = ctl->operands[1]};
-    if (!ctl_check_operands(ctl, 2, a->remove ? 2 : 3, "label MODEL LABEL [VERSION]", failure))
+    if (!ctl_check_operands(ctl, 2, 3, "label MODEL LABEL [VERSION]", failure))
         return false;
+    if (a->remove && ctl->operand_count > 2)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "--remove takes no version: a label is on one version only");
     if (a->remove && a->weight.given)
         return client_error_set(failure, EXIT_BAD_INPUT, "--weight has no effect with --remove");
     return a->remove ? send_change(ctl, &removal, print_deleted, failure)

@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* rows x cols values; rows are tokens (or sequences), cols are features. Never owns its memory:
  * activations live in the tape's arena, parameters in the model's. A tensor of type SL_BF16 is an
@@ -53,6 +54,20 @@ static inline float *sl_row(const struct sl_tensor *x, int row)
 static inline void *sl_row_any(const struct sl_tensor *x, int row)
 {
     return (char *)x->data + (size_t)row * x->stride * sl_type_bytes(x->type);
+}
+
+/* The element of a row, of either type, at a column. */
+static inline void *sl_columns(const struct sl_tensor *x, int row, int column)
+{
+    return (char *)sl_row_any(x, row) + (size_t)column * sl_type_bytes(x->type);
+}
+
+/* Zeroes the padding of operand rows that are written in parts, as heads write their columns. */
+static inline void sl_clear_padding(const struct sl_tensor *x)
+{
+    size_t padding = (x->stride - (size_t)x->cols) * sl_type_bytes(x->type);
+    for (int r = 0; padding && r < x->rows; r++)
+        memset(sl_columns(x, r, x->cols), 0, padding);
 }
 
 static inline float *sl_grad_row(const struct sl_tensor *x, int row)

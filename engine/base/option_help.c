@@ -9,13 +9,22 @@ static bool is_blank(const char *line, size_t length)
     return strspn(line, " ") >= length;
 }
 
+enum { TEXT_COLUMN = 29 }; /* argp's default */
+
+/* Where a line with an option begins. After some texts argp indents it as if it were one itself. */
+static const char *option_start(const char *line)
+{
+    static const char option[] = "      --";
+    if (strspn(line, " ") == TEXT_COLUMN + strlen("      "))
+        line += TEXT_COLUMN;
+    return strncmp(line, option, strlen(option)) == 0 ? line : NULL;
+}
+
 /* Prints a line of argp's help. argp puts the text of an option with a long name right after it,
  * out of the column of the others. Here it goes to the next line, as argp does for still longer
  * names. */
 static void print_line(const char *line, size_t length, FILE *out)
 {
-    enum { TEXT_COLUMN = 29 }; /* argp's default */
-
     const char *gap = length > TEXT_COLUMN && strncmp(line, "      --", 8) == 0
                           ? memmem(line + 8, length - 8, "   ", 3)
                           : NULL;
@@ -33,14 +42,14 @@ static void print_line(const char *line, size_t length, FILE *out)
  * stay. */
 void sl_option_help_print(const char *text, FILE *out)
 {
-    static const char option[] = "      --";
     bool any = false;
     for (size_t length; *text; text += length + 1) {
         length = strcspn(text, "\n");
         const char *next = text[length] ? text + length + 1 : "";
         bool blank = is_blank(text, length);
-        if (!blank || !any || strncmp(next, option, sizeof option - 1) != 0)
-            print_line(text, blank ? 0 : length, out);
+        const char *option = option_start(text), *start = option ? option : text;
+        if (!blank || !any || !option_start(next))
+            print_line(start, blank ? 0 : length - (size_t)(start - text), out);
         any |= blank;
         if (!text[length])
             break;

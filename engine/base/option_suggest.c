@@ -4,19 +4,23 @@
 
 #include <string.h>
 
-/* The Levenshtein distance of two names. */
+/* The optimal string alignment distance: how many characters to insert, delete, replace or swap
+ * with their neighbour. */
 static int distance(const char *a, const char *b)
 {
-    int above[SL_OPTION_NAME_BYTES], row[SL_OPTION_NAME_BYTES];
+    int two_above[SL_OPTION_NAME_BYTES], above[SL_OPTION_NAME_BYTES], row[SL_OPTION_NAME_BYTES];
     int columns = sl_min((int)strlen(b), SL_OPTION_NAME_BYTES - 1);
     for (int j = 0; j <= columns; j++)
-        row[j] = j;
+        above[j] = row[j] = j;
     for (int i = 1; a[i - 1]; i++) {
+        memcpy(two_above, above, sizeof above);
         memcpy(above, row, sizeof above);
         row[0] = i;
         for (int j = 1; j <= columns; j++) {
             int either = sl_min(above[j], row[j - 1]) + 1;
             row[j] = sl_min(either, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = sl_min(row[j], two_above[j - 2] + 1);
         }
     }
     return row[columns];

@@ -152,7 +152,8 @@ static bool run(int count, char **words, struct sl_err *err)
 
 const struct command command_vectors = {
     .name = "vectors",
-    .operands = "--corpus FILE --vocab-file FILE --output FILE",
+    .operands = "--corpus FILE --vocab-file FILE --output FILE [--base DIR]\n"
+                "--corpus FILE --vocab-file FILE --vectors FILE --base DIR",
     .help = "learn word vectors from a text, for `sluice train --vectors`",
     .run = run,
     .print_help = options,

@@ -153,6 +153,9 @@ void train_help(const char *name)
     char heading[HEADING_BYTES];
     struct sl_option_parser parser = parser_of(train_rows, name);
     parser.tables[2].heading = heading_of(name, heading);
+    if (!name)
+        parser.tables[3] = (struct sl_option_table){.heading = "Only without an architecture",
+                                                    .rows = train_automatic_rows};
     command_help(&command_train, &parser);
     if (!name) {
         print_architectures("train", SL_COMPLETES | SL_CLASSIFIES);
@@ -251,11 +254,26 @@ static bool read_options(struct train_arguments *a, const struct sl_option *rows
            (parser.unknown[0] && fail_foreign(parser.unknown, sl_arch_find(words[0]), err));
 }
 
+/* The first word must be an architecture; if it is an unknown option, that is the mistake. */
+static bool check_first_word(const struct sl_option *rows, int count, char **words,
+                             struct sl_err *err)
+{
+    char owners[SL_ARCH_LIST];
+    struct train_arguments unused = {0};
+    struct sl_option_parser parser = parser_of(rows, NULL);
+    parser.tables[0].values = &unused;
+    parser.tables[1].values = &unused.training.hyperparameters;
+    if (count > 0 && words[0][0] == '-' && !sl_options_parse(&parser, count, words, err) &&
+        parser.unknown[0] && !owners_of(parser.unknown, owners)[0])
+        return false;
+    return train_check_architecture(count > 0 ? words[0] : NULL, err);
+}
+
 bool train_arguments_read(struct train_arguments *a, const struct sl_option *rows, int count,
                           char **words, struct sl_err *err)
 {
     struct train_arguments first = {0};
-    if (!train_check_architecture(count > 0 ? words[0] : NULL, err) ||
+    if (!check_first_word(rows, count, words, err) ||
         !read_options(&first, rows, count, words, err))
         return false;
     sl_train_options_init(&a->training, sl_arch_find(words[0]));

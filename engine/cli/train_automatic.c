@@ -20,11 +20,19 @@ struct arguments {
     const char *base, *out, *truncate, *isa, *precision;
     bool overwrite, json;
     int threads;
-    double least_precision;
+    double min_precision;
 };
 
 #define SOURCE(member) offsetof(struct arguments, sources.member)
 
+const struct sl_option train_automatic_rows[] = {
+    {"min-precision", "X",
+     "print the lowest score at which at least this fraction of the labels is right, and how many "
+     "texts have one",
+     SL_OPTION_REAL, offsetof(struct arguments, min_precision), 0.01, 1},
+    {0}};
+
+/* Options that training of an architecture has, too. */
 static const struct sl_option rows[] = {
     {"data", "FILE", "labelled texts", SL_OPTION_STRING, SOURCE(data), 0, 0},
     {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
@@ -35,8 +43,6 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, base), 0, 0},
     {"output", "DIR", "directory to publish to", SL_OPTION_STRING, offsetof(struct arguments, out),
      0, 0},
-    {"least-precision", "X", "print the score from which on this fraction is right", SL_OPTION_REAL,
-     offsetof(struct arguments, least_precision), 0.01, 1},
     {"overwrite", NULL, "replace the model", SL_OPTION_FLAG, offsetof(struct arguments, overwrite),
      0, 0},
     ENGINE_OPTIONS(struct arguments),
@@ -55,6 +61,8 @@ void train_automatic_help(void)
     printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
            "recipe. Then only these options may be given:\n ");
     for (const struct sl_option *row = rows; row->name; row++)
+        printf(" --%s", row->name);
+    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
         printf(" --%s", row->name);
     printf("\n");
 }
@@ -104,7 +112,7 @@ static bool publish(const struct arguments *a, const struct sl_linear_training *
                     struct sl_err *err)
 {
     struct automatic_report report;
-    if (!automatic_report_open(&report, l, a->least_precision, err))
+    if (!automatic_report_open(&report, l, a->min_precision, err))
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
     bool ok = provenance && sl_linear_training_publish(l, a->out, provenance, err);
@@ -149,7 +157,8 @@ static bool fail_needs_architecture(const char *option, struct sl_err *err)
 bool train_automatic(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}}};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}, {.rows = train_automatic_rows, .values = &a}}};
     if (!sl_options_parse(&parser, count, words, err))
         return parser.unknown[0] && train_has_option(parser.unknown)
                    ? fail_needs_architecture(parser.unknown, err)

@@ -2,7 +2,11 @@
  * the recipes of the linear model, publishes the best. */
 #pragma once
 
+#include "base/option_parser.h"
 #include "sluice/err.h"
+
+/* The options that only this has. */
+extern const struct sl_option train_automatic_rows[];
 
 /* Whether a command line has labelled texts and no architecture. */
 bool train_is_automatic(int count, char **words);

@@ -26,8 +26,8 @@ static bool fail_label(const struct sl_dataset *set, const struct sl_record *rec
         sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
     sl_fail(
         err, SL_BAD_INPUT,
-        "unknown label '%.*s': expected one of: %s; to translate labels give --labels FILE; its "
-        "lines are a label of --data, a tab and the model's label",
+        "unknown label '%.*s': expected one of: %s; to accept or translate others, list all labels "
+        "in a file and give --labels FILE",
         (int)record->label_bytes, record->label, sl_name_list_text(&known));
     return example_wrap(set, record->line, err);
 }

@@ -78,7 +78,8 @@ static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
     return (struct sl_field){.data = jsonl->number, .bytes = bytes};
 }
 
-static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
+static bool fail_missing(const struct jsonl *jsonl, json_t *object, const char *name,
+                         struct sl_err *err)
 {
     struct sl_name_list list = {0};
     const char *key;
@@ -91,9 +92,9 @@ static bool fail_missing(json_t *object, const char *name, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s': in JSON Lines columns have names, not numbers: %s", name,
                        sl_name_list_text(&list));
-    return sl_fail(err, SL_BAD_INPUT,
-                   "no column '%s'; the object has: %s; choose with --label and --text", name,
-                   list.count ? sl_name_list_text(&list) : "nothing");
+    return sl_fail(err, SL_BAD_INPUT, "no column '%s'; the object has: %s; choose with %s--text",
+                   name, list.count ? sl_name_list_text(&list) : "nothing",
+                   jsonl->chosen.unlabelled ? "" : "--label and ");
 }
 
 static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
@@ -110,7 +111,7 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
         return true;
     }
     if (!value)
-        return fail_missing(jsonl->object, name, err);
+        return fail_missing(jsonl, jsonl->object, name, err);
     return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s: expected a string%s", name,
                    type_name(value), label ? " or a number" : "");
 }

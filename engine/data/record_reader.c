@@ -200,8 +200,9 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
     return found >= 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "no column '%s'; the line was read as column names: %s; if it is data, choose "
-                   "columns by number: --label 1 --text 2",
-                   name, sl_name_list_text(&list));
+                   "columns by number: %s",
+                   name, sl_name_list_text(&list),
+                   r->chosen.unlabelled ? "--text 1" : "--label 1 --text 2");
 }
 
 static bool names_read(struct sl_record_reader *r, struct sl_err *err)
@@ -224,6 +225,10 @@ static bool names_read(struct sl_record_reader *r, struct sl_err *err)
 static bool records_begin(struct sl_record_reader *r, const char *path,
                           const struct sl_record_options *options, struct sl_err *err)
 {
+    if (strcmp(path, "-") == 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'-': records are read from a file, not from standard "
+                       "input; give its path");
     r->format = format_find(path, options->format, err);
     if (!r->format)
         return false;

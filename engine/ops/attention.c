@@ -2,7 +2,6 @@
  * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
 #include "base/int_math.h"
 #include "base/random.h"
-#include "ops/attention_heads.h"
 #include "ops/kv_cache.h"
 #include "ops/ops.h"
 

@@ -15,6 +15,12 @@ uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row)
     return (uint32_t)(sl_random_bits(key, (uint64_t)t->batch->row_base + (uint64_t)row) >> 32);
 }
 
+uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads)
+{
+    uint64_t place = (uint64_t)row * (uint64_t)heads + (uint64_t)head;
+    return (uint32_t)(sl_random_bits(random_key, place) >> 32);
+}
+
 enum { X };
 
 enum { ROWS = 64 };

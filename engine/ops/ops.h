@@ -123,7 +123,9 @@ struct sl_cross_entropy_args {
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
                       struct sl_cross_entropy_args args);
 
-/* Dropout: the kernel's threshold and scale for a probability, and the key of one row of the batch,
- * which does not depend on how the batch is divided. */
+/* Dropout: the kernel's threshold and scale for a probability, and the keys of one row of the batch
+ * and of one head of it, which do not depend on how the batch is divided. head_key: `row` counts
+ * from the start of the whole training batch. */
 struct sl_dropout sl_dropout_of(float probability);
 uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row);
+uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads);

@@ -57,7 +57,7 @@ static void finish_upload(struct sv_disk_call *call)
 {
     struct upload *u = (struct upload *)call;
     if (sv_upload_finish(u->file, u->filename, u->purpose, &call->object, &call->error))
-        sv_audit(call->request, u->filename, call->object.data);
+        sv_audit(call->request, u->filename, call->object.data, NULL);
     end_file(u);
 }
 
@@ -191,7 +191,7 @@ static void delete_file(struct sv_disk_call *call)
     const char *id = call->request->path_params[0];
     if (!sv_file_delete(call->request->server->files, id, &call->error))
         return;
-    sv_audit(call->request, id, NULL);
+    sv_audit(call->request, id, NULL, NULL);
     struct sl_json_writer json = {.out = &call->object};
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "id"), id);

@@ -48,7 +48,7 @@ static void run_job_call(struct sv_disk_call *call)
     if (!job->run(job) || call->object.failed || !job->changes)
         return;
     copy_id(&call->object, id);
-    sv_audit(call->request, id, NULL);
+    sv_audit(call->request, id, NULL, NULL);
 }
 
 /* From here on the request owns the call. */

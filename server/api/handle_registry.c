@@ -53,7 +53,8 @@ static void finish(void *context, const struct sv_change_result *result)
     m->result = *result;
     m->result.error.permanent = result->error.kind == SV_CONFLICT;
     add_detail(&(struct sl_json_writer){.out = &detail}, m);
-    sv_audit(request, m->change.model, detail.failed ? NULL : detail.data);
+    sv_audit(request, m->change.model, detail.failed ? NULL : detail.data,
+             result->error.kind == SV_OK ? NULL : sv_error_code(result->error.kind));
     sl_buffer_release(&detail);
     atomic_store(&m->finished, true);
     sv_request_wake(request);

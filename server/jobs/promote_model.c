@@ -86,6 +86,6 @@ void sv_job_audit_promotion(struct sv_jobs *jobs, const struct sv_job *job)
         sl_json_add_real(sl_json_key(&json, "serving_score"), job->run.score[1]);
     }
     sl_json_end_object(&json);
-    sv_audit_daemon(jobs->server, "job.promote", target, detail.failed ? NULL : detail.data);
+    sv_audit_daemon(jobs->server, "job.promote", target, detail.failed ? NULL : detail.data, NULL);
     sl_buffer_release(&detail);
 }

@@ -364,27 +364,29 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
     return read_members(&subfields, field->subfields, value);
 }
 
-/* The one required field; NULL: none or several. */
-static const struct sv_field *only_required(const struct sv_field *fields)
+/* Shows an object with the required fields. */
+static void show_required(const struct sv_field *fields, char *out, size_t size)
 {
-    const struct sv_field *only = NULL;
+    size_t length = (size_t)snprintf(out, size, "an object");
+    bool any = false;
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++) {
-        if (f->required && only)
-            return NULL;
-        only = f->required ? f : only;
+        if (!f->required || length >= size)
+            continue;
+        length += (size_t)snprintf(out + length, size - length, "%s\"%s\": ...",
+                                   any ? ", " : " like {", f->name);
+        any = true;
     }
-    return only;
+    if (any && length < size)
+        (void)snprintf(out + length, size - length, "}");
 }
 
-/* A likely mistake is the value of the one required field in place of the object. */
+/* A likely mistake is the value of a required field in place of the object. */
 static bool fail_not_an_object(const struct sv_reader *r, const struct sv_field *field,
                                size_t index, const json_t *value)
 {
     struct sv_indexed_field element;
-    char expected[SV_PARAM_MAX + 32] = "an object";
-    const struct sv_field *only = only_required(field->subfields);
-    if (only)
-        (void)snprintf(expected, sizeof expected, "an object like {\"%s\": ...}", only->name);
+    char expected[2 * SV_PARAM_MAX];
+    show_required(field->subfields, expected, sizeof expected);
     return sv_reader_invalid(r, sv_reader_element(field, index, &element), value, expected);
 }
 

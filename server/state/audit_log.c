@@ -156,6 +156,7 @@ void sv_audit_close(struct sv_audit_log *log)
 /* What is known of a change. */
 struct entry {
     const char *actor, *address, *request_id, *action, *target, *detail;
+    const char *error; /* code of why it failed; NULL: it did not */
 };
 
 static void write_entry(const struct entry *e, const char *id, struct sl_buffer *out)
@@ -222,7 +223,7 @@ static void record(struct sv_server *server, const struct entry *e)
     struct sl_err err;
     struct sl_buffer line = {0};
     SV_LOG(SV_LOG_INFO, "audit", sv_str("actor", e->actor), sv_str("action", e->action),
-           sv_str("target", e->target));
+           sv_str("target", e->target), sv_str("result", e->error ? e->error : "ok"));
     if (!server->audit)
         return;
     (void)snprintf(id, sizeof id, "audit-%016llx", (unsigned long long)sv_next_id(server));
@@ -232,7 +233,7 @@ static void record(struct sv_server *server, const struct entry *e)
     sl_buffer_release(&line);
 }
 
-void sv_audit(struct sv_request *request, const char *target, const char *detail)
+void sv_audit(struct sv_request *request, const char *target, const char *detail, const char *error)
 {
     atomic_store(&request->is_audited, true);
     record(request->server, &(struct entry){.actor = request->caller.name,
@@ -240,7 +241,8 @@ void sv_audit(struct sv_request *request, const char *target, const char *detail
                                             .request_id = request->request_id,
                                             .action = request->action,
                                             .target = target,
-                                            .detail = detail});
+                                            .detail = detail,
+                                            .error = error});
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -274,14 +276,15 @@ static void write_failure(void *context)
     int64_t missing = take_failure(request->server->audit);
     struct sl_buffer detail = {0};
     struct sl_json_writer json = {.out = &detail};
+    const char *error = sv_error_code(request->outcome);
     sl_json_begin_object(&json);
     sl_json_add_int(sl_json_key(&json, "status"), request->response.status);
-    sl_json_add_string(sl_json_key(&json, "error"), sv_error_code(request->outcome));
+    sl_json_add_string(sl_json_key(&json, "error"), error);
     if (missing > 0)
         sl_json_add_int(sl_json_key(&json, "failures_not_recorded"), missing);
     sl_json_end_object(&json);
     if (missing >= 0 && !detail.failed)
-        sv_audit(request, request->path_params[0], detail.data);
+        sv_audit(request, request->path_params[0], detail.data, error);
     sl_buffer_release(&detail);
     sv_request_release(request);
 }
@@ -299,8 +302,11 @@ void sv_audit_failure(struct sv_request *request)
 }
 
 void sv_audit_daemon(struct sv_server *server, const char *action, const char *target,
-                     const char *detail)
+                     const char *detail, const char *error)
 {
-    record(server, &(struct entry){
-                       .actor = "sluiced", .action = action, .target = target, .detail = detail});
+    record(server, &(struct entry){.actor = "sluiced",
+                                   .action = action,
+                                   .target = target,
+                                   .detail = detail,
+                                   .error = error});
 }

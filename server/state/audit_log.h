@@ -12,13 +12,15 @@ struct sv_audit_log;
 struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err) SL_MUST_CHECK;
 void sv_audit_close(struct sv_audit_log *log); /* NULL is fine */
 
-/* Records that a request did what its action says. detail: a JSON value; NULL: none. Without a
- * state directory it goes to the daemon's log alone. */
-void sv_audit(struct sv_request *request, const char *target, const char *detail);
-/* Records that it did not, and why, unless there is an entry already. The disk thread writes it.
+/* Records that a request did what its action says. detail: a JSON value; NULL: none. error: the
+ * code of why it failed; NULL: it did not. Without a state directory it goes to the daemon's log
+ * alone. */
+void sv_audit(struct sv_request *request, const char *target, const char *detail,
+              const char *error);
+/* Records that it failed, and why, unless there is an entry already. The disk thread writes it.
  * Of a flood only some are recorded, so that it cannot fill the disk; the next entry says how many
  * are missing. */
 void sv_audit_failure(struct sv_request *request);
 /* The same for what the daemon does by itself, such as a promotion by a job's rule. */
 void sv_audit_daemon(struct sv_server *server, const char *action, const char *target,
-                     const char *detail);
+                     const char *detail, const char *error);

@@ -130,13 +130,16 @@ static void make_key(const char *name, const char *scopes, const char *file, cha
 /* Without a key, with one that lacks the scope, and with one that may but asks for nonsense. */
 Test(audit, each_change_that_fails_leaves_an_entry)
 {
-    char infer[256], all[256], keys[PATH_MAX], state[PATH_MAX];
+    static char log[1 << 20];
+    char infer[256], all[256], keys[PATH_MAX], state[PATH_MAX], log_path[PATH_MAX];
     make_store();
+    (void)daemon_keep_log(&d, log_path);
     (void)test_path(keys, d.directory, "keys");
     make_key("reader", "infer", keys, infer);
     make_key("owner", "train,admin", keys, all);
-    daemon_serve(&d, (const char *const[]){"--api-keys-file", keys, "--state",
-                                           test_path(state, d.directory, "state"), NULL});
+    daemon_serve(&d,
+                 (const char *const[]){"--api-keys-file", keys, "--log-level", "info", "--state",
+                                       test_path(state, d.directory, "state"), NULL});
     for (int i = 0; i < sv_routes.count; i++) {
         const struct sv_route *route = &sv_routes.routes[i];
         if (!sv_router_action(&sv_routes, route))
@@ -145,6 +148,9 @@ Test(audit, each_change_that_fails_leaves_an_entry)
         fail_once(route, infer, "key:reader");
         fail_once(route, all, "key:owner");
     }
+    test_read_file(log, sizeof log, log_path);
+    cr_assert_not_null(strstr(log, "result=invalid_api_key"), "the log of the daemon says why");
+    cr_assert_null(strstr(log, "result=ok"), "nothing succeeded");
     daemon_stop(&d);
 }
 

@@ -77,6 +77,7 @@ Test(sluicectl, says_what_it_does_not_understand)
         {{"models", "--jason"}, "unknown option --jason; did you mean --json?"},
         {{"models", "-j"}, "unknown option -j; options begin with two dashes"},
         {{"bench", "--t", "1"}, "--t is ambiguous"},
+        {{"label", "mood", "canary", "1", "--remove"}, "--remove takes no version"},
         {{"health", "now"}, "unexpected argument 'now'"},
         {{"complete", "a", "b"}, "unexpected argument 'b'"},
         {{"complete", "--seed"}, "--seed needs a value"},

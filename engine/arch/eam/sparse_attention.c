@@ -6,7 +6,6 @@
  * Sums are fp32, and are the same for rows from the batch and from a cache. */
 #include "arch/eam/eam.h"
 #include "base/int_math.h"
-#include "ops/attention_heads.h"
 #include "ops/kv_cache.h"
 
 #include <math.h>

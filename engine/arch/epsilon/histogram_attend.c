@@ -3,7 +3,6 @@
  *
  *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
 #include "arch/epsilon/histogram_bins.h"
-#include "ops/attention_heads.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  * divided into chunks. A cache holds only the sums, whatever the length of the text. Backward
  * computes them again instead of storing them. */
 #include "arch/epsilon/histogram_bins.h"
-#include "ops/attention_heads.h"
 
 #include <math.h>
 #include <string.h>

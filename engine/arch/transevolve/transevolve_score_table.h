@@ -8,7 +8,6 @@
 #pragma once
 
 #include "arch/transevolve/transevolve.h"
-#include "ops/attention_heads.h"
 
 struct sl_head_block {
     const struct sl_sequence *sequence;

@@ -76,12 +76,12 @@ Test(audit_log, a_part_of_an_entry_does_not_spoil_the_next)
 {
     char path[PATH_MAX];
     struct stat status;
-    sv_audit_daemon(&server, "test", "a", NULL);
+    sv_audit_daemon(&server, "test", "a", NULL, NULL);
     cr_assert_eq(stat(test_path(path, directory, "audit.jsonl"), &status), 0);
     limit_files((rlim_t)status.st_size + 40);
-    sv_audit_daemon(&server, "test", "b", NULL);
+    sv_audit_daemon(&server, "test", "b", NULL, NULL);
     limit_files(RLIM_INFINITY);
-    sv_audit_daemon(&server, "test", "c", NULL);
+    sv_audit_daemon(&server, "test", "c", NULL, NULL);
     close_log();
     cr_assert_eq(unlink(test_path(path, directory, "sluice.db")), 0);
     open_log();
@@ -93,13 +93,13 @@ Test(audit_log, an_entry_that_the_index_missed_is_added_before_the_next)
 {
     char path[PATH_MAX];
     struct stat status;
-    sv_audit_daemon(&server, "test", "a", NULL);
+    sv_audit_daemon(&server, "test", "a", NULL, NULL);
     cr_assert_eq(stat(test_path(path, directory, "sluice.db-wal"), &status), 0);
     limit_files((rlim_t)status.st_size);
-    sv_audit_daemon(&server, "test", "b", NULL);
+    sv_audit_daemon(&server, "test", "b", NULL, NULL);
     limit_files(RLIM_INFINITY);
     expect_targets("a");
-    sv_audit_daemon(&server, "test", "c", NULL);
+    sv_audit_daemon(&server, "test", "c", NULL, NULL);
     expect_targets("abc");
 }
 
@@ -115,13 +115,13 @@ static void append(const char *text)
 /* It ends with the brace of its detail, not with its own. */
 Test(audit_log, a_line_cut_short_is_no_entry)
 {
-    sv_audit_daemon(&server, "test", "a", NULL);
+    sv_audit_daemon(&server, "test", "a", NULL, NULL);
     close_log();
     append("{\"id\":\"audit-00000000000000ff\",\"object\":\"audit.event\",\"target\":\"x\","
            "\"detail\":{\"weight\":1}");
     open_log();
     expect_targets("a");
-    sv_audit_daemon(&server, "test", "b", NULL);
+    sv_audit_daemon(&server, "test", "b", NULL, NULL);
     close_log();
     open_log();
     expect_targets("ab");
