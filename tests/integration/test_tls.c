@@ -4,9 +4,8 @@
 #include "support/test.h"
 #include "support/tiny_store.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <sys/wait.h>
 
 #define OPENSSL "/usr/bin/openssl"
 
@@ -189,42 +188,50 @@ Test(tls, sighup_with_a_bad_pair_keeps_the_old_one, .init = start)
     daemon_stop(&d);
 }
 
-struct visitor {
-    pthread_t thread;
-    atomic_bool stops;
-    int served, failed;
-};
-
-static void *visit(void *context)
+/* Connects again and again; false: once in vain. */
+static bool visit(void)
 {
-    struct visitor *v = context;
-    while (!atomic_load(&v->stops)) {
-        bool served = is_served_anew(certificate);
-        v->served += served;
-        v->failed += !served;
+    enum { VISITS = 50 };
+
+    for (int i = 0; i < VISITS; i++)
+        if (!is_served_anew(certificate))
+            return false;
+    return true;
+}
+
+/* A process, not a thread: libcurl's OpenSSL has tables that are read without a lock. The thread
+ * sanitizer does not see how it orders accesses to them, and would report a race. */
+static pid_t start_visitor(void)
+{
+    pid_t visitor = fork();
+    if (visitor == 0)
+        _exit(visit() ? EXIT_SUCCESS : EXIT_FAILURE);
+    cr_assert_gt(visitor, 0);
+    return visitor;
+}
+
+/* Reloads until the process has ended; returns how often. */
+static int reload_beside(pid_t visitor)
+{
+    int status = 0, reloads = 0;
+    pid_t ended = 0;
+    for (; ended == 0 && reloads < DAEMON_WAIT_MS / 5; reloads++) {
+        cr_assert_eq(kill(d.pid, SIGHUP), 0);
+        sleep_ms(5);
+        ended = waitpid(visitor, &status, WNOHANG);
     }
-    return NULL;
+    cr_assert_eq(ended, visitor);
+    cr_assert_eq(status, 0, "a client was not served");
+    return reloads;
 }
 
 /* What a handshake uses is not freed by a reload beside it. */
 Test(tls, handshakes_beside_reloads, .init = start)
 {
-    enum { RELOADS = 50 };
-
-    static struct visitor visitors[2];
     serve_with_log();
-    for (size_t i = 0; i < COUNT(visitors); i++)
-        cr_assert_eq(pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]), 0);
-    for (int i = 0; i < RELOADS; i++) {
-        cr_assert_eq(kill(d.pid, SIGHUP), 0);
-        sleep_ms(5);
-    }
-    for (size_t i = 0; i < COUNT(visitors); i++) {
-        atomic_store(&visitors[i].stops, true);
-        cr_assert_eq(pthread_join(visitors[i].thread, NULL), 0);
-        cr_assert_gt(visitors[i].served, 0);
-        cr_assert_eq(visitors[i].failed, 0);
-    }
+    pid_t visitors[] = {start_visitor(), start_visitor()};
+    cr_assert_gt(reload_beside(visitors[0]), 1);
+    (void)reload_beside(visitors[1]);
     daemon_stop(&d);
 }
 
