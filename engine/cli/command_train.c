@@ -2,6 +2,7 @@
 #include "cli/model_path.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic.h"
+#include "cli/train_automatic_options.h"
 #include "cli/training_log.h"
 
 #include <signal.h>

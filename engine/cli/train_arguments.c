@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "base/comma_list.h"
 #include "cli/model_path.h"
-#include "cli/train_automatic.h"
+#include "cli/train_automatic_options.h"
 #include "train/data_options.h"
 
 #include <ctype.h>

@@ -1,71 +1,17 @@
 /* train_automatic.c - see train_automatic.h. */
 #include "cli/train_automatic.h"
 
-#include "base/comma_list.h"
-#include "base/option_parser.h"
 #include "checkpoint/manifest.h"
 #include "cli/automatic_report.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "cli/train_arguments.h"
-#include "train/data_options.h"
+#include "cli/train_automatic_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct arguments {
-    struct sl_data_sources sources;
-    const char *base, *out, *truncate, *isa, *precision;
-    bool overwrite, json;
-    int threads;
-    double min_precision;
-};
-
-#define SOURCE(member) offsetof(struct arguments, sources.member)
-
-const struct sl_option train_automatic_rows[] = {
-    {"min-precision", "X",
-     "print the lowest score at which at least this fraction of the labels is right, and how many "
-     "texts have one",
-     SL_OPTION_REAL, offsetof(struct arguments, min_precision), 0.01, 1},
-    {0}};
-
-/* Options that training of an architecture has, too. */
-static const struct sl_option rows[] = {
-    {"data", "FILE", "labelled texts", SL_OPTION_STRING, SOURCE(data), 0, 0},
-    {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
-    SL_DATA_OPTIONS(SOURCE),
-    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING,
-     offsetof(struct arguments, truncate), 0, 0},
-    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING,
-     offsetof(struct arguments, base), 0, 0},
-    {"output", "DIR", "directory to publish to", SL_OPTION_STRING, offsetof(struct arguments, out),
-     0, 0},
-    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG, offsetof(struct arguments, overwrite),
-     0, 0},
-    ENGINE_OPTIONS(struct arguments),
-    {0}};
-
-bool train_is_automatic(int count, char **words)
-{
-    bool labelled = false;
-    for (int i = 0; i < count; i++)
-        labelled = labelled || strncmp(words[i], "--data", strlen("--data")) == 0;
-    return labelled && words[0][0] == '-';
-}
-
-void train_automatic_help(void)
-{
-    printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
-           "recipe. Then only these options may be given:\n ");
-    for (const struct sl_option *row = rows; row->name; row++)
-        printf(" --%s", row->name);
-    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
-        printf(" --%s", row->name);
-    printf("\n");
-}
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
@@ -91,7 +37,7 @@ static const char *find_base(char path[SL_PATH_MAX])
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static bool check(const struct arguments *a, struct sl_err *err)
+static bool check(const struct train_automatic_options *a, struct sl_err *err)
 {
     if (!a->sources.data)
         return sl_fail(err, SL_BAD_INPUT, "missing --data FILE: labelled texts");
@@ -108,7 +54,7 @@ static bool check(const struct arguments *a, struct sl_err *err)
            (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
 }
 
-static bool publish(const struct arguments *a, const struct sl_linear_training *l,
+static bool publish(const struct train_automatic_options *a, const struct sl_linear_training *l,
                     struct sl_err *err)
 {
     struct automatic_report report;
@@ -123,7 +69,8 @@ static bool publish(const struct arguments *a, const struct sl_linear_training *
     return ok;
 }
 
-static bool train(struct sl_engine *engine, const struct arguments *a, struct sl_err *err)
+static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
+                  struct sl_err *err)
 {
     char path[SL_PATH_MAX];
     bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
@@ -144,9 +91,8 @@ static bool train(struct sl_engine *engine, const struct arguments *a, struct sl
 /* Lists the options that need none. */
 static bool fail_needs_architecture(const char *option, struct sl_err *err)
 {
-    char list[256] = "";
-    for (const struct sl_option *row = rows; row->name; row++)
-        (void)sl_list_add(list, sizeof list, row->name);
+    char list[256];
+    train_automatic_options_list(list, sizeof list);
     return sl_fail(
         err, SL_BAD_INPUT,
         "--%s needs an architecture, as in `sluice train tsa --%s ...`; without one there "
@@ -156,13 +102,11 @@ static bool fail_needs_architecture(const char *option, struct sl_err *err)
 
 bool train_automatic(int count, char **words, struct sl_err *err)
 {
-    struct arguments a = {0};
-    struct sl_option_parser parser = {
-        .tables = {{.rows = rows, .values = &a}, {.rows = train_automatic_rows, .values = &a}}};
-    if (!sl_options_parse(&parser, count, words, err))
-        return parser.unknown[0] && train_has_option(parser.unknown)
-                   ? fail_needs_architecture(parser.unknown, err)
-                   : false;
+    struct train_automatic_options a;
+    char unknown[SL_OPTION_NAME_BYTES];
+    if (!train_automatic_options_read(&a, count, words, unknown, err))
+        return unknown[0] && train_has_option(unknown) ? fail_needs_architecture(unknown, err)
+                                                       : false;
     if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);

@@ -1,0 +1,74 @@
+/* train_automatic_options.c - see train_automatic_options.h. */
+#include "cli/train_automatic_options.h"
+
+#include "base/comma_list.h"
+#include "cli/command.h"
+#include "train/data_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
+
+const struct sl_option train_automatic_rows[] = {
+    {"min-precision", "X",
+     "print the lowest score at which at least this fraction of the labels is right, and how many "
+     "texts have one",
+     SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 1},
+    {0}};
+
+/* Options that training of an architecture has, too. */
+static const struct sl_option rows[] = {
+    {"data", "FILE", "labelled texts", SL_OPTION_STRING, SOURCE(data), 0, 0},
+    {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
+    SL_DATA_OPTIONS(SOURCE),
+    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, truncate), 0, 0},
+    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, base), 0, 0},
+    {"output", "DIR", "directory to publish to", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, out), 0, 0},
+    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG,
+     offsetof(struct train_automatic_options, overwrite), 0, 0},
+    ENGINE_OPTIONS(struct train_automatic_options),
+    {0}};
+
+bool train_is_automatic(int count, char **words)
+{
+    bool labelled = false;
+    for (int i = 0; i < count; i++)
+        labelled = labelled || strncmp(words[i], "--data", strlen("--data")) == 0;
+    return labelled && words[0][0] == '-';
+}
+
+void train_automatic_help(void)
+{
+    printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
+           "recipe. Then only these options may be given:\n ");
+    for (const struct sl_option *row = rows; row->name; row++)
+        printf(" --%s", row->name);
+    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
+        printf(" --%s", row->name);
+    printf("\n");
+}
+
+void train_automatic_options_list(char *out, size_t size)
+{
+    out[0] = '\0';
+    for (const struct sl_option *row = rows; row->name; row++)
+        (void)sl_list_add(out, size, row->name);
+    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
+        (void)sl_list_add(out, size, row->name);
+}
+
+bool train_automatic_options_read(struct train_automatic_options *options, int count, char **words,
+                                  char unknown[static SL_OPTION_NAME_BYTES], struct sl_err *err)
+{
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = options},
+                   {.rows = train_automatic_rows, .values = options}}};
+    *options = (struct train_automatic_options){0};
+    bool good = sl_options_parse(&parser, count, words, err);
+    (void)snprintf(unknown, SL_OPTION_NAME_BYTES, "%s", parser.unknown);
+    return good;
+}
