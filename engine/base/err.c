@@ -47,6 +47,8 @@ static void SL_PRINTF(2, 0)
         end = DRAFT_MAX - 1;
     (void)snprintf(draft + end, sizeof draft - end, "%s", rest);
     squeeze(err->text, draft);
+    if (strlen(draft) >= SL_ERR_TEXT_MAX) /* the name may have been cut out */
+        err->name_bytes = 0;
 }
 
 bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...)
@@ -60,8 +62,27 @@ bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...)
     va_end(args);
     err->code = code;
     err->path[0] = err->field[0] = '\0';
-    err->line = err->column = err->reason_bytes = 0;
+    err->line = err->column = err->reason_bytes = err->name_bytes = err->rest_bytes = 0;
     err->index = -1;
+    return false;
+}
+
+bool sl_fail_value(struct sl_err *err, const char *field, const char *value, const char *format,
+                   ...)
+{
+    enum { VALUE_SHOWN = 64 };
+
+    char reason[SL_ERR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    (void)sl_fail(err, SL_BAD_INPUT, "invalid %s '%.*s': %s", field, VALUE_SHOWN, value, reason);
+    (void)sl_err_set_field(err, field);
+    if (err) {
+        err->name_bytes = (int)strlen(field);
+        err->rest_bytes = (int)(strlen(err->text) - strlen("invalid ") - strlen(field));
+    }
     return false;
 }
 
@@ -103,6 +124,21 @@ bool sl_err_set_field(struct sl_err *err, const char *field)
 {
     if (err && !err->field[0])
         (void)snprintf(err->field, sizeof err->field, "%s", field);
+    return false;
+}
+
+bool sl_err_spell_field(struct sl_err *err, const char *name)
+{
+    if (!err || err->name_bytes == 0)
+        return false;
+    char draft[DRAFT_MAX];
+    const char *rest = err->text + strlen(err->text) - err->rest_bytes;
+    int length = (int)strlen(name), before = (int)(rest - err->text) - err->name_bytes;
+    (void)snprintf(draft, sizeof draft, "%.*s%s%s", before, err->text, name, rest);
+    if (err->reason_bytes > err->rest_bytes)
+        err->reason_bytes += length - err->name_bytes;
+    err->name_bytes = strlen(draft) < SL_ERR_TEXT_MAX ? length : 0;
+    squeeze(err->text, draft);
     return false;
 }
 

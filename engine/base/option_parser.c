@@ -130,11 +130,11 @@ bool sl_option_set_param(const struct sl_param *row, void *values, const char *t
                          struct sl_err *err)
 {
     char name[SL_OPTION_NAME_BYTES + 2];
-    struct sl_param param = *row;
+    if (sl_param_parse(row, values, text, err))
+        return true;
     (void)snprintf(name, sizeof name, "--%s", row->name);
     spell(name);
-    param.name = name;
-    return sl_param_parse(&param, values, text, err);
+    return sl_err_spell_field(err, name);
 }
 
 /* text is NULL for a flag without a value. */

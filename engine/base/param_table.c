@@ -63,10 +63,9 @@ static bool fail_number(const struct sl_param *row, const char *text, struct sl_
     sl_number_format(row->min, min);
     sl_number_format(row->max, max);
     if (strcmp(min, max) == 0)
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected %s, the only value",
-                       row->name, text, min);
-    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected a %s from %s to %s", row->name,
-                   text, row->kind == SL_REAL ? "number" : "whole number", min, max);
+        return sl_fail_value(err, row->name, text, "expected %s, the only value", min);
+    return sl_fail_value(err, row->name, text, "expected a %s from %s to %s",
+                         row->kind == SL_REAL ? "number" : "whole number", min, max);
 }
 
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
@@ -108,8 +107,7 @@ static bool read_flag(const struct sl_param *row, void *object, const char *text
 {
     bool yes;
     if (!sl_bool_parse(text, &yes))
-        return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected true or false", row->name,
-                       text);
+        return sl_fail_value(err, row->name, text, "expected true or false");
     put(row, object, yes);
     return true;
 }
@@ -123,8 +121,7 @@ static bool choose(const struct sl_param *row, void *object, const char *text, s
             return true;
         }
     sl_param_choices(row, list, sizeof list);
-    return sl_fail(err, SL_BAD_INPUT, "invalid %s '%.64s': expected one of: %s", row->name, text,
-                   list);
+    return sl_fail_value(err, row->name, text, "expected one of: %s", list);
 }
 
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)

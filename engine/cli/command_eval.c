@@ -260,7 +260,7 @@ static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct
     if (sl_corpus_open(corpus, path, m->tokenizer, err))
         return true;
     const struct sl_err why = *err;
-    bool is_foreign = why.code == SL_BAD_INPUT && strstr(why.text, "not in the vocabulary");
+    bool is_foreign = strcmp(why.field, "vocabulary") == 0;
     return is_foreign && sl_fail(err, why.code,
                                  "%s; evaluate the model on text made of the characters that it "
                                  "was trained on",

@@ -16,16 +16,12 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 struct sl_engine *command_engine(int threads, const char *isa, const char *precision,
                                  struct sl_err *err)
 {
-    static const char as_named[] = "invalid ";
     struct sl_engine_options options = {.threads = threads, .isa = isa, .precision = precision};
     struct sl_engine *engine = sl_engine_create(&options, err);
-    struct sl_err why;
-    const char *name = err->text + sizeof as_named - 1;
-    if (!engine && (strncmp(err->text, "invalid isa ", 12) == 0 ||
-                    strncmp(err->text, "invalid precision ", 18) == 0)) {
-        why = *err;
-        (void)sl_fail(err, why.code, "invalid --%s", why.text + (name - err->text));
-    }
+    if (!engine && strcmp(err->field, "isa") == 0)
+        (void)sl_err_spell_field(err, "--isa");
+    if (!engine && strcmp(err->field, "precision") == 0)
+        (void)sl_err_spell_field(err, "--precision");
     return engine;
 }
 

@@ -15,8 +15,7 @@ static const struct sl_kernels *fail_isa(const char *what, const char *isa, stru
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++)
         if (sl_kernels_for((enum sl_isa)level))
             sl_list_add(supported, sizeof supported, sl_isa_name((enum sl_isa)level));
-    sl_fail(err, SL_BAD_INPUT, "invalid %s '%.32s': expected one that this CPU supports: %s", what,
-            isa, supported);
+    (void)sl_fail_value(err, what, isa, "expected one that this CPU supports: %s", supported);
     return NULL;
 }
 
@@ -58,13 +57,13 @@ static const struct sl_kernels *kernels_of(const struct sl_engine_options *optio
         return kernels;
     const bool is_bf16 = strcmp(precision, "bf16") == 0;
     if (!is_bf16 && strcmp(precision, "fp32") != 0) {
-        sl_fail(err, SL_BAD_INPUT, "invalid precision '%.32s': expected fp32 or bf16", precision);
+        (void)sl_fail_value(err, "precision", precision, "expected fp32 or bf16");
         return NULL;
     }
     const struct sl_kernels *found = kernels_with(kernels, is_bf16 ? SL_BF16 : SL_F32);
     if (!found)
-        sl_fail(err, SL_BAD_INPUT, "invalid precision 'bf16': %s on this CPU computes in fp32 only",
-                kernels->name);
+        (void)sl_fail_value(err, "precision", precision, "%s on this CPU computes in fp32 only",
+                            kernels->name);
     return found;
 }
 

@@ -198,9 +198,10 @@ static bool fail_unknown(const struct unknown_characters *s, struct sl_err *err)
         describe_unknown(s->points[i], s->places[i], one);
         sl_list_add(list, sizeof list, one);
     }
-    return sl_fail(err, SL_BAD_INPUT, "%s%d character%s not in the vocabulary: %s%s",
-                   s->more ? "more than " : "", s->count, s->count == 1 ? " is" : "s are", list,
-                   s->more ? ", and others" : "");
+    (void)sl_fail(err, SL_BAD_INPUT, "%s%d character%s not in the vocabulary: %s%s",
+                  s->more ? "more than " : "", s->count, s->count == 1 ? " is" : "s are", list,
+                  s->more ? ", and others" : "");
+    return sl_err_set_field(err, "vocabulary");
 }
 
 static bool characters_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,

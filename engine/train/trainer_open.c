@@ -154,10 +154,18 @@ double sl_setting_default(const char *architecture, const char *name)
     return found.row ? found.row->default_value : (double)NAN;
 }
 
+const char *sl_architecture_name(int index, enum sl_task task)
+{
+    for (int i = 0; sl_arch_at(i); i++)
+        if ((sl_arch_at(i)->tasks & 1u << task) && index-- == 0)
+            return sl_arch_at(i)->name;
+    return NULL;
+}
+
 bool sl_architecture_check(const char *architecture, enum sl_task task, struct sl_err *err)
 {
     char list[SL_ARCH_LIST];
-    unsigned needed = task == SL_TASK_CLASSIFICATION ? SL_CLASSIFIES : SL_COMPLETES;
+    unsigned needed = 1u << task;
     const struct sl_arch *arch = sl_arch_find(architecture);
     if (arch && (arch->tasks & needed))
         return true;
@@ -166,9 +174,8 @@ bool sl_architecture_check(const char *architecture, enum sl_task task, struct s
         return sl_fail(err, SL_BAD_INPUT, "'%.64s' is not for %s; choose one of: %s", architecture,
                        sl_task_name(task), list);
     const char *names[ARCHITECTURES_MAX + 1] = {NULL};
-    for (int i = 0, count = 0; sl_arch_at(i) && count < ARCHITECTURES_MAX; i++)
-        if (sl_arch_at(i)->tasks & needed)
-            names[count++] = sl_arch_at(i)->name;
+    for (int i = 0; i < ARCHITECTURES_MAX; i++)
+        names[i] = sl_architecture_name(i, task);
     const char *meant =
         strlen(architecture) < NAME_MAX_BYTES ? sl_option_suggest(architecture, names) : NULL;
     return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%.64s'; %s %s%s", architecture,

@@ -48,11 +48,21 @@ struct sl_err {
     int line, column;             /* in the file, from 1; 0 */
     int64_t index;                /* of the text or record at fault, from 0; -1 */
     int reason_bytes;             /* for sl_err_reason */
+    int name_bytes, rest_bytes;   /* for sl_err_spell_field */
 };
 
 /* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path. The
  * fields become unknown. err may be NULL: the error is not reported. */
 bool sl_fail(struct sl_err *err, enum sl_code code, const char *format, ...) SL_PRINTF(3, 4);
+
+/* The same for a value that is not accepted: "invalid learning_rate '7': expected ...", with the
+ * format for what follows the colon, SL_BAD_INPUT and the field. */
+bool sl_fail_value(struct sl_err *err, const char *field, const char *value, const char *format,
+                   ...) SL_PRINTF(4, 5);
+
+/* Replaces the field's name in the text of sl_fail_value by the one under which the value was
+ * given, such as --learning-rate. `field` keeps the name that programs know. Returns false. */
+bool sl_err_spell_field(struct sl_err *err, const char *name);
 
 /* Prefixes err's text with what was attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);

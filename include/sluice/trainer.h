@@ -34,11 +34,14 @@ struct sl_setting {
 
 /* Checks a setting of an architecture before a training is opened. Besides hyper-parameters it
  * accepts the options of `sluice train` that say how texts are read: label, text, format,
- * tokenizer, vocab_size and cased (true or false). The error names the setting. */
+ * tokenizer, vocab_size and cased (true or false). The error names the setting, and
+ * sl_err_spell_field can name it otherwise. */
 SL_PUBLIC bool sl_setting_check(const char *architecture, const struct sl_setting *setting,
                                 struct sl_err *err) SL_MUST_CHECK;
 /* The default of a numeric hyper-parameter; NAN if there is none of this name. */
 SL_PUBLIC double sl_setting_default(const char *architecture, const char *name);
+/* The architectures that can be trained for a task, from index 0; NULL past the last. */
+SL_PUBLIC const char *sl_architecture_name(int index, enum sl_task task);
 /* Whether there is such an architecture, and what it can be trained for. */
 SL_PUBLIC bool sl_architecture_check(const char *architecture, enum sl_task task,
                                      struct sl_err *err) SL_MUST_CHECK;

@@ -1,6 +1,8 @@
 /* job_request.c - from a request to what a job is: its model, its files, its settings. */
 #include "base/clock.h"
+#include "base/comma_list.h"
 #include "base/file.h"
+#include "base/option_parser.h"
 #include "core/options.h"
 #include "core/request.h"
 #include "jobs/job.h"
@@ -10,6 +12,7 @@
 #include "sluice/trainer.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +20,24 @@
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static bool fail_setting(struct sv_error *error, enum sv_error_kind kind, const char *name,
-                         const char *message)
+/* The message names the setting. */
+static bool SL_PRINTF(4, 5) fail_setting(struct sv_error *error, enum sv_error_kind kind,
+                                         const char *name, const char *format, ...)
 {
-    char param[SV_PARAM_MAX];
+    char param[SV_PARAM_MAX], message[SV_ERROR_MESSAGE_MAX];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(message, sizeof message, format, list);
+    va_end(list);
     (void)snprintf(param, sizeof param, "method.supervised.hyperparameters.%.28s", name);
-    bool says_name = strstr(message, name) != NULL;
-    return says_name ? sv_fail(error, kind, param, "%s", message)
-                     : sv_fail(error, kind, param, "'%s': %s", name, message);
+    return sv_fail(error, kind, param, "%s", message);
+}
+
+static bool fail_value(struct sv_error *error, const struct sv_setting *setting,
+                       const char *expected)
+{
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, "invalid %s '%.64s': expected %s.",
+                        setting->name, setting->value, expected);
 }
 
 /* A number in bounds. */
@@ -35,25 +48,20 @@ static bool read_number(const struct sv_setting *setting, double min, double max
     *value = strtod(setting->value, &end);
     if (end > setting->value && !*end && *value >= min && *value <= max)
         return true;
-    (void)snprintf(expected, sizeof expected, "expected a number from %g to %g.", min, max);
-    return fail_setting(error, SV_INVALID_VALUE, setting->name, expected);
+    (void)snprintf(expected, sizeof expected, "a number from %g to %g", min, max);
+    return fail_value(error, setting, expected);
 }
 
 /* A setting of `sluice train`, perhaps under another name. */
 static bool check_setting(const struct sv_job_spec *spec, const char *as,
                           const struct sv_setting *setting, struct sv_error *error)
 {
-    static const char invalid[] = "invalid ";
-    struct sl_err err = {0};
-    char message[SV_ERROR_MESSAGE_MAX];
+    struct sl_err err;
     const struct sl_setting asked = {.name = as, .value = setting->value};
-    size_t begin = sizeof invalid - 1, end = begin + strlen(as);
     if (sl_setting_check(spec->architecture, &asked, &err))
         return true;
-    if (strncmp(err.text, invalid, begin) != 0 || strncmp(err.text + begin, as, strlen(as)) != 0)
-        return fail_setting(error, SV_INVALID_VALUE, setting->name, err.text);
-    (void)snprintf(message, sizeof message, "%s%s%s", invalid, setting->name, err.text + end);
-    return fail_setting(error, SV_INVALID_VALUE, setting->name, message);
+    (void)sl_err_spell_field(&err, setting->name);
+    return fail_setting(error, SV_INVALID_VALUE, setting->name, "%s", err.text);
 }
 
 static bool is_auto(const struct sv_setting *setting)
@@ -68,7 +76,7 @@ static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *sett
         return true;
     if (!spec->classifies)
         return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
-                            "a plain text has no epochs; set 'steps' instead.");
+                            "A plain text has no epochs (n_epochs); set 'steps' instead.");
     return check_setting(spec, "epochs", setting, error);
 }
 
@@ -95,7 +103,7 @@ static bool check_flag(struct sv_job_spec *spec, const struct sv_setting *settin
 {
     (void)spec;
     return strcmp(setting->value, "true") == 0 || strcmp(setting->value, "false") == 0 ||
-           fail_setting(error, SV_INVALID_VALUE, setting->name, "expected true or false.");
+           fail_value(error, setting, "true or false");
 }
 
 static bool check_promotion(struct sv_job_spec *spec, const struct sv_setting *setting,
@@ -107,17 +115,13 @@ static bool check_promotion(struct sv_job_spec *spec, const struct sv_setting *s
     size_t i = 0;
     while (i < sizeof names / sizeof names[0] && strcmp(names[i], setting->value) != 0)
         i++;
-    if (i == sizeof names / sizeof names[0]) {
-        char message[128];
-        (void)snprintf(message, sizeof message,
-                       "'promotion' must be \"never\", \"if_better\" or \"canary\", not \"%.32s\".",
-                       setting->value);
-        return fail_setting(error, SV_INVALID_VALUE, setting->name, message);
-    }
+    if (i == sizeof names / sizeof names[0])
+        return fail_value(error, setting, "\"never\", \"if_better\" or \"canary\"");
     spec->promotion = (enum sv_promotion)i;
     return spec->promotion != SV_PROMOTE_IF_BETTER || !spec->classifies || spec->validation[0] ||
-           fail_setting(error, SV_INVALID_VALUE, setting->name,
-                        "\"if_better\" needs a validation file to measure both versions on.");
+           fail_setting(
+               error, SV_INVALID_VALUE, setting->name,
+               "'promotion': \"if_better\" needs a validation file to measure both versions on.");
 }
 
 static bool check_margin(struct sv_job_spec *spec, const struct sv_setting *setting,
@@ -139,7 +143,8 @@ static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setti
                         struct sv_error *error)
 {
     (void)spec;
-    return fail_setting(error, SV_INVALID_VALUE, setting->name, "set the seed of the job instead.");
+    return fail_setting(error, SV_INVALID_VALUE, setting->name,
+                        "'seed' is no hyper-parameter; set the seed of the job instead.");
 }
 
 /* Settings that are not simply options of `sluice train`. */
@@ -174,7 +179,8 @@ static bool check_spelling(const struct sv_settings *settings, struct sv_error *
     for (int i = 0; i < settings->count; i++)
         if (strchr(settings->items[i].name, '-'))
             return fail_setting(error, SV_INVALID_VALUE, settings->items[i].name,
-                                "names of hyperparameters are written with '_', not '-'.");
+                                "'%s': names of hyper-parameters are written with '_', not '-'.",
+                                settings->items[i].name);
     return true;
 }
 
@@ -196,24 +202,31 @@ bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static bool fail_model(struct sv_registry *registry, const char *name, const char *advice,
+static bool fail_model(struct sv_registry *registry, const char *name, enum sl_task task,
                        struct sv_error *error)
 {
-    char list[512];
+    enum { ARCHITECTURES_MAX = 32 };
+
+    const char *names[ARCHITECTURES_MAX + 1] = {NULL}, *nearest;
+    char loaded[512], all[512] = "";
+    for (int i = 0; i < ARCHITECTURES_MAX; i++)
+        names[i] = sl_architecture_name(i, task);
+    (void)sv_registry_list_models(registry, true, loaded, sizeof loaded);
+    nearest = sl_option_suggest(name, names);
     return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                   "'%.96s' is neither a loaded model (loaded: %s) nor an architecture; %s%s", name,
-                   sv_registry_list_models(registry, true, list, sizeof list), advice,
-                   strchr(advice, '?') ? "" : ".");
+                   "'%.96s' is neither a loaded model (loaded: %s) nor an architecture; %s %s%s",
+                   name, loaded, nearest ? "did you mean" : "choose one of:",
+                   nearest ? nearest : sl_list_join(all, sizeof all, names), nearest ? "?" : ".");
 }
 
 /* Fine-tunes a version that is loaded. */
-static bool find_base(struct sv_jobs *jobs, const char *name, const char *advice,
+static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
                       struct sv_job_spec *spec, struct sv_error *error)
 {
     char path[2 * PATH_MAX];
     struct sv_model_ref *ref = sv_registry_acquire(jobs->server->registry, name, SV_SHARE_MAX);
     if (!ref)
-        return fail_model(jobs->server->registry, name, advice, error);
+        return fail_model(jobs->server->registry, name, task, error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     bool same = (info->task == SL_TASK_CLASSIFICATION) == spec->classifies;
     (void)snprintf(spec->model, sizeof spec->model, "%s", sv_model_ref_id(ref));
@@ -251,8 +264,7 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
                        "A training file .txt is for completion, .tsv, .csv and .jsonl are for "
                        "classification: %s.",
                        err.text);
-    const char *advice = strstr(err.text, "; ");
-    return find_base(jobs, name, advice ? advice + 2 : err.text, spec, error);
+    return find_base(jobs, name, task, spec, error);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -209,7 +209,10 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_with(file, "\"model\":\"encoder\",\"colour\":1", 400, "colour", "colour");
     expect_refused_setting(file, "\"width\":0", "width", "from");
     expect_refused_setting(file, "\"width\":\"wide\"", "width", "number");
-    expect_refused_setting(file, "\"n_epochs\":-1", "n_epochs", "from");
+    expect_refused_setting(file, "\"n_epochs\":-1", "n_epochs", "invalid n_epochs '-1': expected");
+    expect_refused_setting(file, "\"promotion_margin\":-1", "promotion_margin",
+                           "invalid promotion_margin '-1': expected a number from 0 to 100.");
+    expect_refused_setting(file, "\"bf16\":7", "bf16", "invalid bf16 '7': expected true or false.");
     expect_refused_setting(file, "\"colour\":1", "colour", "unknown");
     expect_refused_setting(file, "\"resume\":true", "resume", "unknown");
     expect_refused_setting(file, "\"output\":\"/tmp/x\"", "output", "unknown");

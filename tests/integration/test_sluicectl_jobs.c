@@ -135,8 +135,10 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     CTL(2, "train", reviews, "--model", "encoder", "n_epochs=many");
     EXPECT_SAID(result.err, "sluicectl: invalid n_epochs 'many': expected a whole number");
     CTL(2, "train", reviews, "--model", "encoder", "promotion=maybe");
-    EXPECT_SAID(result.err, "'promotion' must be \"never\", \"if_better\" or \"canary\", not "
-                            "\"maybe\".");
+    EXPECT_SAID(result.err, "invalid promotion 'maybe': expected \"never\", \"if_better\" or "
+                            "\"canary\".");
+    CTL(2, "train", reviews, "--model", "encodr");
+    EXPECT_SAID(result.err, ") nor an architecture; did you mean encoder?");
     CTL(2, "train", "file-0", "--model", "encoder");
     EXPECT_SAID(result.err, "No file has the id 'file-0'; ");
     CTL(2, "train", reviews);

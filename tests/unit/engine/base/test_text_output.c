@@ -150,3 +150,41 @@ Test(writing, an_error_keeps_its_innermost_location_in_fields)
     cr_assert_not(sl_fail(&err, SL_IO, "other"));
     cr_assert(!err.path[0] && !err.field[0] && err.line == 0 && err.index == -1);
 }
+
+Test(writing, a_field_is_called_as_the_caller_spells_it)
+{
+    struct sl_err err;
+    cr_assert_not(sl_fail_value(&err, "learning_rate", "7", "expected at most %d", 1));
+    cr_assert_eq(err.code, SL_BAD_INPUT);
+    cr_assert_str_eq(err.field, "learning_rate");
+    cr_assert_str_eq(err.text, "invalid learning_rate '7': expected at most 1");
+    (void)sl_wrap(&err, "learning_rate of '%s'", "mood");
+    cr_assert_not(sl_err_spell_field(&err, "--lr"));
+    cr_assert_str_eq(err.text, "learning_rate of 'mood': invalid --lr '7': expected at most 1");
+    (void)sl_err_spell_field(&err, "the learning rate");
+    cr_assert_str_eq(err.text,
+                     "learning_rate of 'mood': invalid the learning rate '7': expected at most 1");
+    cr_assert_str_eq(err.field, "learning_rate");
+}
+
+Test(writing, only_a_value_has_a_field_to_spell)
+{
+    struct sl_err err;
+    char name[2 * SL_ERR_TEXT_MAX];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    (void)sl_fail_value(&err, "width", "7", "expected more");
+    (void)sl_fail(&err, SL_IO, "width");
+    (void)sl_err_spell_field(&err, "--width");
+    cr_assert_str_eq(err.text, "width");
+    (void)sl_fail_value(&err, "width", "7", "expected %s", name);
+    (void)sl_wrap(&err, "%s", name); /* its middle, with the field, is cut out */
+    char before[SL_ERR_TEXT_MAX];
+    memcpy(before, err.text, sizeof before);
+    (void)sl_err_spell_field(&err, "--width");
+    cr_assert_str_eq(err.text, before);
+    (void)sl_fail_value(&err, "width", name, "expected more");
+    cr_assert_lt(strlen(err.text), 100, "a value is repeated whole");
+    cr_assert_not(sl_fail_value(NULL, "width", "7", "expected more"));
+    cr_assert_not(sl_err_spell_field(NULL, "--width"));
+}
