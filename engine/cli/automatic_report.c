@@ -118,7 +118,7 @@ static void print_labels(const struct sl_dataset *set)
     free(texts);
 }
 
-void automatic_report_texts(const struct sl_linear_training *l, bool json)
+void automatic_report_texts(const struct sl_linear_training *l, const char *why_no_base, bool json)
 {
     const struct sl_bag_of_words *parts = l->base->self;
     if (json)
@@ -126,8 +126,12 @@ void automatic_report_texts(const struct sl_linear_training *l, bool json)
     print_lengths(&l->set, l->base->config.context_length);
     print_labels(&l->set);
     print_repeats(&l->set);
-    if (!parts->vectors)
-        printf("no word vectors: there is no base model, or it does not know the language\n");
+    if (l->base_is_foreign)
+        printf(
+            "no word vectors: the base model lacks too many of the words; perhaps the texts are in "
+            "another language\n");
+    else if (!parts->vectors)
+        printf("no word vectors: %s\n", why_no_base);
     (void)fflush(stdout);
 }
 
@@ -344,7 +348,7 @@ static void print_min_score(const struct automatic_report *r)
 {
     if (r->min_precision > 0.0 && r->confident > 0)
         printf("of the labels with a score of %.4f or more, at least %.1f %% are right; %.1f %% of "
-               "the texts have one\n",
+               "the texts reach that score\n",
                r->min_score, 100.0 * r->min_precision, 100.0 * r->confident / r->texts);
     else if (r->min_precision > 0.0)
         printf("no score is high enough for %.1f %% to be right\n", 100.0 * r->min_precision);

@@ -6,7 +6,7 @@
 #include "train/linear_training.h"
 
 /* Texts, labels, duplicates and contradictions. */
-void automatic_report_texts(const struct sl_linear_training *l, bool json);
+void automatic_report_texts(const struct sl_linear_training *l, const char *why_no_base, bool json);
 
 /* A line for the last trial. context: a bool, whether JSON is wanted. */
 void automatic_report_trial(void *context, const struct sl_linear_search *search);

@@ -4,6 +4,7 @@
 
 #include "base/option_parser.h"
 #include "sluice/engine.h"
+#include "sluice/model.h"
 #include "sluice/tokenizer.h"
 
 struct sl_model;
@@ -74,6 +75,9 @@ struct option_given {
 
 /* The first option of the list that was given; NULL: none. The list ends with a row of zeros. */
 const char *first_option_given(const struct option_given *options);
+
+/* Fails because the model is for another task than the command's. */
+bool fail_task(enum sl_task task, struct sl_err *err);
 
 /* Fails because the option needs --data. */
 bool fail_needs_data(const char *option, struct sl_err *err);

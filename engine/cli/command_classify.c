@@ -286,8 +286,7 @@ static bool classify(struct work *w, const char *const *files, int count, struct
 {
     int context = w->m->config.context_length;
     if (w->m->config.task != SL_TASK_CLASSIFICATION)
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice generate`",
-                       sl_task_name(w->m->config.task));
+        return fail_task(w->m->config.task, err);
     const struct sl_classifier_options how = {.max_batch_size = ITEMS,
                                               .max_batch_tokens = context > ROWS ? context : ROWS};
     w->classifier = sl_classifier_create(w->m, &how, err);

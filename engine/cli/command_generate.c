@@ -1,4 +1,6 @@
 /* command_generate.c - `sluice generate`: continues a prompt on standard output. */
+#include "base/buffer.h"
+#include "base/json_writer.h"
 #include "base/option_parser.h"
 #include "cli/command.h"
 #include "model/model.h"
@@ -24,7 +26,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_REAL, offsetof(struct arguments, temperature), 0, 2},
     {"top-k", "K", "sample from the K most likely tokens; 0: all [0]", SL_OPTION_INT,
      offsetof(struct arguments, top_k), 0, 1e6},
-    {"top-p", "P", "sample from the fewest most likely tokens whose probabilities add up to P [1]",
+    {"top-p", "P", "sample from the most likely tokens with this total probability [1]",
      SL_OPTION_REAL, offsetof(struct arguments, top_p), 0, 1},
     {"seed", "N", "seed for sampling [1]", SL_OPTION_INT, offsetof(struct arguments, seed), 0,
      2147483647},
@@ -37,7 +39,24 @@ static void options(const char *operand)
     command_help(&command_generate, &(struct sl_option_parser){.tables = {{.rows = rows}}});
 }
 
-static bool print_all(struct sl_generation *g, struct sl_session *session, struct sl_err *err)
+static void print_json(const struct sl_generation *g)
+{
+    size_t bytes;
+    struct sl_buffer line = {0};
+    struct sl_json_writer json = {.out = &line};
+    struct sl_generation_usage usage = sl_generation_usage(g);
+    const char *text = sl_generation_text(g, &bytes);
+    sl_json_begin_object(&json);
+    sl_json_add_bytes(sl_json_key(&json, "text"), text, bytes);
+    sl_json_add_int(sl_json_key(&json, "prompt_tokens"), usage.prompt_tokens);
+    sl_json_add_int(sl_json_key(&json, "completion_tokens"), usage.completion_tokens);
+    sl_json_end_object(&json);
+    (void)puts(line.failed ? "" : line.data);
+    sl_buffer_release(&line);
+}
+
+static bool print_all(struct sl_generation *g, struct sl_session *session, bool json,
+                      struct sl_err *err)
 {
     size_t printed = 0, bytes;
     while (!sl_generation_finished(g)) {
@@ -47,11 +66,15 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, struc
             return false;
         sl_generation_accept(g, &feed);
         const char *text = sl_generation_text(g, &bytes);
-        (void)fwrite(text + printed, 1, bytes - printed, stdout);
+        if (!json)
+            (void)fwrite(text + printed, 1, bytes - printed, stdout);
         (void)fflush(stdout);
         printed = bytes;
     }
-    (void)printf("\n");
+    if (json)
+        print_json(g);
+    else
+        (void)printf("\n");
     return sl_generation_finish(g) != SL_FINISH_ERROR ||
            sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity, or memory ran out");
 }
@@ -91,7 +114,7 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
                                       .seed = (uint64_t)a->seed,
                                       .echo = true};
     struct sl_generation *g = count >= 0 ? sl_generation_create(m, &o, err) : NULL;
-    bool ok = g && print_all(g, session, err);
+    bool ok = g && print_all(g, session, a->json, err);
     sl_generation_destroy(g);
     sl_session_destroy(session);
     free(prompt);
@@ -114,8 +137,7 @@ static bool run(int count, char **words, struct sl_err *err)
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)
-        sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice classify`",
-                sl_task_name(m->config.task));
+        (void)fail_task(m->config.task, err);
     bool ok = m && m->config.task == SL_TASK_COMPLETION && generate(m, &a, err);
     sl_model_close(m);
     sl_engine_destroy(engine);

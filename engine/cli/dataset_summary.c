@@ -84,18 +84,16 @@ void dataset_summary_print(const struct sl_trainer *trainer)
     printf("\n");
 }
 
-void dataset_summary_warn(const struct sl_trainer *trainer)
+void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_dataset *validation)
 {
-    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
-    if (!is_labelled(m) || sl_trainer_options(trainer)->sources.labels)
-        return;
-    struct counts train_counts = count_labels(&m->train),
-                  validation_counts = count_labels(&m->validation);
+    static const struct sl_dataset none;
+    struct counts train_counts = count_labels(train),
+                  validation_counts = count_labels(validation ? validation : &none);
     int rare = 0;
     char name[SL_NAME_SHORT];
     const struct sl_example *first = NULL;
-    for (int i = 0; i < m->train.count; i++) {
-        const struct sl_example *e = &m->train.examples[i];
+    for (int i = 0; i < train->count; i++) {
+        const struct sl_example *e = &train->examples[i];
         if (train_counts.texts[e->label] > 1 || validation_counts.texts[e->label] > 0)
             continue;
         first = first ? first : e;
@@ -104,10 +102,18 @@ void dataset_summary_warn(const struct sl_trainer *trainer)
     if (!first)
         return;
     (void)fprintf(stderr, "sluice train: warning: the label '%s' occurs only once, in line %lld",
-                  shown(&m->train.labels, first->label, name), (long long)first->line);
+                  shown(&train->labels, first->label, name), (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and so do %d others", rare - 1);
     (void)fprintf(stderr, ". %s To refuse other labels, list the valid ones with --labels FILE.\n",
-                  2 * rare > m->train.labels.count ? "Is --label the column of the texts?"
-                                                   : "Is it a typing error, or a header line?");
+                  2 * rare > train->labels.count
+                      ? "Is --label the column of the texts?"
+                      : "Is it a typing error? Or a header: then choose columns by name.");
+}
+
+void dataset_summary_warn(const struct sl_trainer *trainer)
+{
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels)
+        dataset_summary_warn_rare(&m->train, &m->validation);
 }

@@ -11,3 +11,5 @@ void dataset_summary_add(const struct sl_trainer *trainer, struct json_t *object
 void dataset_summary_print(const struct sl_trainer *trainer);
 /* Without --labels, warns on standard error of labels that occur only once: likely mistakes. */
 void dataset_summary_warn(const struct sl_trainer *trainer);
+/* Warns of labels that occur only once. validation: NULL: none. */
+void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_dataset *validation);

@@ -1,4 +1,5 @@
 /* sluice.c - the offline program: finds the command, runs it and prints its error. */
+#include "arch/arch.h"
 #include "base/comma_list.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
@@ -58,6 +59,17 @@ const char *first_option_given(const struct option_given *options)
     return options->name;
 }
 
+bool fail_task(enum sl_task task, struct sl_err *err)
+{
+    if (task == SL_TASK_PRETRAINING)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "the model was only pretrained: `sluice train --init-from` makes a classifier "
+            "of it");
+    return sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice %s`", sl_task_name(task),
+                   task == SL_TASK_COMPLETION ? "generate" : "classify");
+}
+
 bool fail_needs_data(const char *option, struct sl_err *err)
 {
     return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on --corpus; it needs --data", option);
@@ -75,8 +87,13 @@ void command_help(const struct command *command, struct sl_option_parser *parser
 
 bool fail_missing(const struct command *command, const char *what, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "missing %s; usage: sluice %s %s", what, command->name,
-                   command->operands);
+    const char *other = strchr(command->operands, '\n');
+    int bytes = (int)strcspn(command->operands, "\n");
+    if (!other)
+        return sl_fail(err, SL_BAD_INPUT, "missing %s; usage: sluice %s %s", what, command->name,
+                       command->operands);
+    return sl_fail(err, SL_BAD_INPUT, "missing %s; usage: sluice %s %.*s, or: sluice %s %s", what,
+                   command->name, bytes, command->operands, command->name, other + 1);
 }
 
 static void help(void)

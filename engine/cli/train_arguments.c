@@ -24,8 +24,8 @@ const struct sl_option train_rows[] = {
     {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
-     "file of all labels, one per line; a line may go on with a tab and the name that the model "
-     "gives to the label [the labels in --data]",
+     "file of all labels as --data spells them, one per line; a tab and another name after a label "
+     "renames it in the model [the labels in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",
@@ -44,11 +44,14 @@ const struct sl_option train_rows[] = {
      SL_OPTION_FLAG, offsetof(struct train_arguments, best), 0, 0},
     {"run-dir", "DIR", "directory for what --resume needs, and for log.jsonl", SL_OPTION_STRING,
      offsetof(struct train_arguments, run), 0, 0},
-    {"output", "DIR", "directory to publish the model to: <store>/<model>/<version>",
+    {"output", "DIR",
+     "directory to publish the model to, <store>/<model>/<version> [it is not published]",
      SL_OPTION_STRING, offsetof(struct train_arguments, out), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
-    {"resume", NULL, "continue the run in --run-dir; replaces the model that is in --output",
+    {"resume", NULL,
+     "continue the run in --run-dir: give the command that started it, with this option; replaces "
+     "the model that is in --output",
      SL_OPTION_FLAG, offsetof(struct train_arguments, resume), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct train_arguments, bf16), 0, 0},

@@ -4,6 +4,7 @@
 #include "checkpoint/manifest.h"
 #include "cli/automatic_report.h"
 #include "cli/command.h"
+#include "cli/dataset_summary.h"
 #include "cli/model_path.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic_options.h"
@@ -72,6 +73,8 @@ static bool publish(const struct train_automatic_options *a, const struct sl_lin
 static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
                   struct sl_err *err)
 {
+    static const char no_base[] = "models/base/1 is not where this program is installed or built; "
+                                  "--init-from names a model with word vectors";
     char path[SL_PATH_MAX];
     bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
     const struct sl_linear_training_options options = {
@@ -82,7 +85,9 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     bool json = a->json;
     if (!sl_linear_training_open(&l, &options, err))
         return false;
-    automatic_report_texts(&l, json);
+    if (!a->sources.labels)
+        dataset_summary_warn_rare(&l.set, NULL);
+    automatic_report_texts(&l, learns ? "the vocabulary is made from the texts" : no_base, json);
     bool ok = sl_linear_training_run(&l, automatic_report_trial, &json, err) && publish(a, &l, err);
     sl_linear_training_close(&l);
     return ok;
@@ -95,8 +100,8 @@ static bool fail_needs_architecture(const char *option, struct sl_err *err)
     train_automatic_options_list(list, sizeof list);
     return sl_fail(
         err, SL_BAD_INPUT,
-        "--%s needs an architecture, as in `sluice train tsa --%s ...`; without one there "
-        "are: %s",
+        "--%s needs an architecture, as in `sluice train tsa --%s ...`; without one, these are the "
+        "options: %s",
         option, option, list);
 }
 

@@ -12,8 +12,8 @@
 
 const struct sl_option train_automatic_rows[] = {
     {"min-precision", "X",
-     "print the lowest score at which at least this fraction of the labels is right, and how many "
-     "texts have one",
+     "print the score from which on at least this fraction of the labels is right, and which part "
+     "of the texts reaches it",
      SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 1},
     {0}};
 

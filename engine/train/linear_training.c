@@ -196,6 +196,7 @@ static bool leave_foreign_base(struct sl_linear_training *l, struct sl_err *err)
         return true;
     sl_model_close(l->base);
     sl_tokenizer_destroy(l->tokens);
+    l->base_is_foreign = true;
     l->base = NULL;
     l->tokens = NULL;
     return true;

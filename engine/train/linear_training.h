@@ -23,6 +23,7 @@ struct sl_linear_training {
     struct sl_engine *engine;
     struct sl_tokenizer *tokens;
     struct sl_dataset set;
+    bool base_is_foreign;  /* the given base is not used, because it lacks too many words */
     struct sl_model *base; /* word vectors and what tokens are; has no classes */
     /* Its parts, and how tokens are spelt. */
     struct sl_bag_of_words parts;

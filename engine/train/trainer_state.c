@@ -1,8 +1,10 @@
 /* trainer_state.c - the state of a run: written, compared with what was asked for, and read. */
+#include "base/comma_list.h"
 #include "checkpoint/training_state.h"
 #include "train/trainer_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Progress first, then what every state has, then what depends on the architecture. */
@@ -91,30 +93,37 @@ static const char *architecture_of(int64_t fingerprint)
     return "an unknown architecture";
 }
 
+static bool fail_whole(int place, int64_t before, int64_t now, struct sl_err *err)
+{
+    if (place == CORPUS_COUNTER)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the run was started with other texts or labels than those given now");
+    return sl_fail(err, SL_BAD_INPUT, "the run was started with %s, not %s",
+                   architecture_of(before), architecture_of(now));
+}
+
 /* The same training: every number of hyperparameters and architecture, and the text. */
 static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
                   struct sl_err *err)
 {
+    char list[400] = "";
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
-        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole)
-            return i == CORPUS_COUNTER
-                       ? sl_fail(
-                             err, SL_BAD_INPUT,
-                             "the run was started with other texts or labels than those given now")
-                       : sl_fail(err, SL_BAD_INPUT, "the run was started with %s, not %s",
-                                 architecture_of(saved[i].whole), architecture_of(asked[i].whole));
+        /* Other options may be why a text is another. */
+        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole && !list[0])
+            return fail_whole(i, saved[i].whole, asked[i].whole, err);
         if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
-            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT];
+            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT], difference[2 * SL_PARAM_TEXT + 64];
             sl_number_format(saved[i].number, before);
             sl_number_format(asked[i].number, now);
-            bool steps = strcmp(asked[i].name, "steps") == 0;
-            return sl_fail(
-                err, SL_BAD_INPUT, "the run was started with %s %s, not %s%s", asked[i].name,
-                before, now,
-                steps ? "; give the same number of steps, or the same epochs and batch size" : "");
+            (void)snprintf(difference, sizeof difference, "%s %s (now %s)", asked[i].name, before,
+                           now);
+            sl_list_add(list, sizeof list, difference);
         }
     }
-    return true;
+    return !list[0] || sl_fail(err, SL_BAD_INPUT,
+                               "the run was started with %s; give all options that it was "
+                               "started with",
+                               list);
 }
 
 /* Compared before tensors are read: another width is to be reported as such, not as a tensor of the
