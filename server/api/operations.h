@@ -19,7 +19,7 @@ enum sv_fails {
     SV_FAILS_COMPUTE = 2, /* a model computes */
     SV_FAILS_STATE = 4,   /* it needs the state directory */
     SV_FAILS_FILE = 8,
-    SV_FAILS_UPLOAD = 16,
+    SV_FAILS_STORAGE = 16, /* it writes to the state directory */
     SV_FAILS_JOB = 32,
     SV_FAILS_CHANGE = 64, /* it changes which versions are served */
     SV_FAILS_HEALTH = 128

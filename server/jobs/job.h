@@ -91,8 +91,10 @@ struct sv_job {
     bool has_results; /* step_metrics.csv is among the files */
     int saves_failed; /* in a row; it is saved again at, and not forgotten before */
     int64_t save_again_ns;
-    int events;            /* numbered so far */
-    int messages, metrics; /* written: those without metrics, and with */
+    char pause_reason[SV_TRAINER_REASON_MAX]; /* of a pause that is an event once it is saved */
+    int events;                               /* numbered so far */
+    int messages, metrics;                    /* written: those without metrics, and with */
+    int events_lost;                          /* and checkpoints, since one could be written */
     int64_t indexed_ns;
     struct sv_job_progress progress;
     struct sv_job_run run;

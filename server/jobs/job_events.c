@@ -24,32 +24,41 @@ enum { MESSAGE_MAX = 1024, EVENT_ID_MAX = 64 };
 
 static const char line_start[] = "{\"offset\":", event_start[] = ",\"event\":";
 
-static void put_event(struct sv_jobs *jobs, const struct sv_job *job, const char *id,
-                      const char *event)
+static bool put_event(struct sv_jobs *jobs, const struct sv_job *job, const char *id,
+                      const char *event, struct sl_err *err)
 {
-    struct sl_err err;
-    if (!sv_state_put(jobs->server->state, SV_EVENTS, id, job->spec.id, event, &err))
-        SV_LOG(SV_LOG_ERROR, "an event could not be indexed", sv_str("job", job->spec.id),
-               sv_str("reason", err.text));
+    bool ok = sv_state_put(jobs->server->state, SV_EVENTS, id, job->spec.id, event, err);
     atomic_fetch_add(&jobs->revision, 1);
+    return ok;
 }
 
-static void append_line(struct sv_jobs *jobs, const struct sv_job *job, const char *event)
+static bool append_line(struct sv_jobs *jobs, const struct sv_job *job, const char *event,
+                        struct sl_err *err)
 {
     char path[PATH_MAX];
-    struct sl_err err;
     struct sl_buffer line = {0};
     sl_buffer_printf(&line, "%s%lld%s%s}\n", line_start, (long long)job->run.log_offset,
                      event_start, event);
     sv_job_path(jobs, job, "events.jsonl", path);
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    bool opened = fd >= 0 || sl_fail(&err, SL_IO, "%s", strerrordesc_np(errno));
-    if (!opened || !sl_buffer_check(&line, &err) || !sv_append_line(fd, &line, &err))
-        SV_LOG(SV_LOG_ERROR, "an event could not be written", sv_str("job", job->spec.id),
-               sv_str("reason", err.text));
+    bool ok = (fd >= 0 || sl_fail(err, SL_IO, "events.jsonl: %s", strerrordesc_np(errno))) &&
+              sl_buffer_check(&line, err) && sv_append_line(fd, &line, err);
     if (fd >= 0)
         (void)close(fd);
     sl_buffer_release(&line);
+    return ok;
+}
+
+/* In the log once, however many events and checkpoints a full disk takes. */
+static void note_written(struct sv_job *job, bool written, const struct sl_err *err)
+{
+    if (written && job->events_lost > 0)
+        SV_LOG(SV_LOG_WARN, "what happens to a job can be recorded again",
+               sv_str("job", job->spec.id), sv_int("lost", job->events_lost));
+    if (!written && job->events_lost == 0)
+        SV_LOG(SV_LOG_ERROR, "what happens to a job could not be recorded",
+               sv_str("job", job->spec.id), sv_str("reason", err->text));
+    job->events_lost = written ? 0 : job->events_lost + 1;
 }
 
 static void write_event(const char *id, const char *level, const char *message, const char *data,
@@ -85,6 +94,7 @@ void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, c
                   const char *format, ...)
 {
     char message[MESSAGE_MAX], id[EVENT_ID_MAX];
+    struct sl_err err;
     struct sl_buffer event = {0};
     va_list list;
     va_start(list, format);
@@ -95,10 +105,9 @@ void sv_job_event(struct sv_jobs *jobs, struct sv_job *job, const char *level, c
     (void)snprintf(id, sizeof id, "ftevent-%s-%06d", job->spec.id + strlen("ftjob-"),
                    ++job->events);
     write_event(id, level, message, data, &event);
-    if (!event.failed) {
-        append_line(jobs, job, event.data);
-        put_event(jobs, job, id, event.data);
-    }
+    bool appended = sl_buffer_check(&event, &err) && append_line(jobs, job, event.data, &err);
+    bool indexed = !event.failed && put_event(jobs, job, id, event.data, appended ? &err : NULL);
+    note_written(job, appended && indexed, &err);
     sl_buffer_release(&event);
 }
 
@@ -117,6 +126,7 @@ static void note_number(struct sv_job *job, const char *id)
 static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line, size_t bytes)
 {
     char id[EVENT_ID_MAX], type[16], *rest;
+    struct sl_err err;
     struct sl_buffer text = {0};
     size_t start = sizeof line_start - 1;
     if (bytes < start || memcmp(line, line_start, start) != 0 || line[bytes - 1] != '}')
@@ -129,7 +139,7 @@ static bool load_line(struct sv_jobs *jobs, struct sv_job *job, const char *line
     bool is_event = !text.failed && sv_json_peek_string(&text, "id", id, sizeof id) &&
                     sv_json_peek_string(&text, "type", type, sizeof type);
     if (is_event) {
-        put_event(jobs, job, id, text.data);
+        note_written(job, put_event(jobs, job, id, text.data, &err), &err);
         job->run.event_offset = offset;
         note_number(job, id);
         ++*(strcmp(type, "metrics") == 0 ? &job->metrics : &job->messages);
@@ -202,9 +212,9 @@ void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job)
     add_measure(json, "full_valid_mean_token_accuracy", p->validation_accuracy);
     sl_json_end_object(json);
     sl_json_end_object(json);
-    if (!sl_buffer_check(&object, &err) ||
-        !sv_state_put(jobs->server->state, SV_CHECKPOINTS, id, job->spec.id, object.data, &err))
-        SV_LOG(SV_LOG_ERROR, "a checkpoint could not be indexed", sv_str("job", job->spec.id),
-               sv_str("reason", err.text));
+    bool indexed =
+        sl_buffer_check(&object, &err) &&
+        sv_state_put(jobs->server->state, SV_CHECKPOINTS, id, job->spec.id, object.data, &err);
+    note_written(job, indexed, &err);
     sl_buffer_release(&object);
 }

@@ -203,10 +203,21 @@ static int64_t wait_ns(int failures)
     return ((int64_t)SHORTEST_MS * MS) << doublings;
 }
 
+/* A full disk has no room for the event either. */
+static void report_pause(struct sv_jobs *jobs, struct sv_job *job)
+{
+    if (job->pause_reason[0] && job->desired == SV_DESIRED_PAUSED)
+        sv_job_event(jobs, job, "warn", NULL,
+                     "Job paused at step %lld: %s; free disk space, then resume the job",
+                     (long long)job->progress.step, job->pause_reason);
+    job->pause_reason[0] = '\0';
+}
+
 void sv_job_keep(struct sv_jobs *jobs, struct sv_job *job)
 {
     struct sl_err err;
     if (sv_job_save(jobs, job, &err)) {
+        report_pause(jobs, job);
         if (job->saves_failed > 0)
             SV_LOG(SV_LOG_INFO, "a job is saved after all", sv_str("job", job->spec.id));
         job->saves_failed = 0;

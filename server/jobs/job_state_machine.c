@@ -121,9 +121,10 @@ static void pause_for_space(struct sv_jobs *jobs, struct sv_job *job, const char
 {
     job->run.failures = (struct sv_job_failures){0};
     job->desired = SV_DESIRED_PAUSED;
-    sv_job_event(jobs, job, "warn", NULL,
-                 "Job paused at step %lld: %s; free disk space, then resume the job",
-                 (long long)job->progress.step, reason);
+    (void)snprintf(job->pause_reason, sizeof job->pause_reason, "%.*s",
+                   (int)sizeof job->pause_reason - 1, reason);
+    SV_LOG(SV_LOG_WARN, "a job is paused; free disk space, then resume it",
+           sv_str("job", job->spec.id), sv_str("reason", reason));
     enter(jobs, job, SV_JOB_WAITING);
 }
 

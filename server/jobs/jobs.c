@@ -1,8 +1,8 @@
 /* jobs.c - the thread that runs the jobs, and what other threads ask of it. */
 #include "jobs/jobs.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/sha256.h"
-#include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
 #include "jobs/job.h"
@@ -206,14 +206,6 @@ void sv_jobs_join(struct sv_jobs *jobs)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static bool fail_disk(const struct sl_err *err, struct sv_error *error)
-{
-    SV_LOG(SV_LOG_ERROR, "a job could not be stored", sv_str("reason", err->text));
-    (void)sv_fail(error, SV_INTERNAL, NULL, "The job could not be stored; see the log.");
-    error->permanent = true;
-    return false;
-}
-
 /* The directory is complete once job.json is in it. */
 static bool store(struct sv_jobs *jobs, struct sv_job *job, struct sv_error *error)
 {
@@ -221,11 +213,12 @@ static bool store(struct sv_jobs *jobs, struct sv_job *job, struct sv_error *err
     struct sl_err err;
     sv_job_path(jobs, job, "", path);
     if (mkdir(path, S_IRWXU) != 0) {
-        (void)sl_fail(&err, SL_IO, "make directory '%s': %s", path, strerrordesc_np(errno));
-        return fail_disk(&err, error);
+        (void)sl_fail(&err, sl_file_error_code(errno), "make directory '%s': %s", path,
+                      strerrordesc_np(errno));
+        return sv_state_fail_disk("job", &err, error);
     }
     if (sv_job_data_link(jobs, job, error) &&
-        (sv_job_save(jobs, job, &err) || fail_disk(&err, error)))
+        (sv_job_save(jobs, job, &err) || sv_state_fail_disk("job", &err, error)))
         return true;
     sv_jobs_remove_directory(jobs, job->spec.id);
     return false;

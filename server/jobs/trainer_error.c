@@ -36,6 +36,20 @@ static void name_file(const struct sv_jobs *jobs, const struct sv_job *job, cons
     (void)snprintf(at, SV_TRAINER_REASON_MAX - (size_t)(at - text), "%s%s", name, rest);
 }
 
+/* The paths in the job's directory become relative to it. */
+static void hide_directory(const struct sv_jobs *jobs, const struct sv_job *job,
+                           char text[static SV_TRAINER_REASON_MAX])
+{
+    char directory[PATH_MAX];
+    sv_job_path(jobs, job, "", directory);
+    size_t bytes = strlen(directory);
+    for (char *at = text; (at = strstr(at, directory));)
+        if (at[bytes] == '/')
+            memmove(at, at + bytes + 1, strlen(at + bytes + 1) + 1);
+        else
+            at += bytes;
+}
+
 /* Options that no setting of a job stands for. */
 static bool is_foreign(const char *option)
 {
@@ -112,6 +126,7 @@ void sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *j
     const struct sv_job_spec *spec = &job->spec;
     name_file(jobs, job, spec->training_file, spec->data, text);
     name_file(jobs, job, spec->validation_file, spec->validation, text);
+    hide_directory(jobs, job, text);
     cut_foreign(text);
     name_settings(text);
 }

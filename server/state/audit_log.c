@@ -105,13 +105,33 @@ static bool index_lines(struct sv_state *state, const struct sl_map *map, struct
 /* All at once, which is faster. */
 static bool index_at_start(struct sv_state *state, const struct sl_map *map, struct sl_err *err)
 {
-    return sv_state_begin(state, err) && index_lines(state, map, err) &&
-           sv_state_commit(state, err);
+    return sv_state_begin(state, err) && sv_state_end(state, index_lines(state, map, err), err);
 }
 
 static void audit_path(const struct sv_state *state, char path[static PATH_BYTES])
 {
     (void)snprintf(path, PATH_BYTES, "%s/audit.jsonl", sv_state_directory(state));
+}
+
+/* A line cut short must not run into the next. A full disk has no room for its end. */
+static bool end_cut_line(const struct sv_audit_log *log, const struct sl_map *map,
+                         struct sl_err *err)
+{
+    if (map->size == 0 || map->data[map->size - 1] == '\n')
+        return true;
+    const char *last = memrchr(map->data, '\n', map->size);
+    off_t end = last ? last + 1 - map->data : 0;
+    return write(log->fd, "\n", 1) == 1 || ftruncate(log->fd, end) == 0 ||
+           sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno));
+}
+
+/* If the disk is full, entries are indexed before the next that can be written. */
+static void index_now_or_later(struct sv_audit_log *log, const struct sl_map *map)
+{
+    struct sl_err err;
+    log->is_behind = !index_at_start(log->state, map, &err);
+    if (log->is_behind)
+        SV_LOG(SV_LOG_ERROR, "the audit log could not be indexed", sv_str("reason", err.text));
 }
 
 struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
@@ -132,9 +152,8 @@ struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
     log->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     bool ok = log->fd >= 0 || sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
     if (ok && (ok = sl_map_open(&map, path, err))) {
-        /* A line cut short must not run into the next. */
-        bool is_cut = map.size > 0 && map.data[map.size - 1] != '\n';
-        ok = index_at_start(state, &map, err) && (!is_cut || write(log->fd, "\n", 1) == 1);
+        index_now_or_later(log, &map);
+        ok = end_cut_line(log, &map, err);
         sl_map_close(&map);
     }
     if (ok)

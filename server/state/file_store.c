@@ -37,13 +37,6 @@ static bool fail_unknown(const char *id, const char *param, struct sv_error *err
                    id);
 }
 
-bool sv_file_fail_disk(const struct sl_err *err, struct sv_error *error)
-{
-    SV_LOG(SV_LOG_ERROR, "a file could not be stored", sv_str("reason", err->text));
-    error->permanent = true;
-    return sv_fail(error, SV_INTERNAL, NULL, "The file could not be stored; see the log.");
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 bool sv_file_describe(struct sv_file_store *store, const char *id, const char *param,
@@ -84,8 +77,8 @@ static bool remove_directory(struct sv_file_store *store, const char *id, bool *
     (void)snprintf(grave, sizeof grave, "%s/tmp/%s.deleted", sv_state_directory(store->state), id);
     *taken = rename(path, grave) == 0;
     if (!*taken)
-        return errno == ENOENT ||
-               sl_fail(err, SL_IO, "rename '%s': %s", path, strerrordesc_np(errno));
+        return errno == ENOENT || sl_fail(err, sl_file_error_code(errno), "rename '%s': %s", path,
+                                          strerrordesc_np(errno));
     return sl_directory_remove(grave, err);
 }
 
@@ -111,8 +104,12 @@ bool sv_file_delete(struct sv_file_store *store, const char *id, struct sv_error
         atomic_fetch_sub(&store->bytes, bytes);
         atomic_fetch_sub(&store->count, 1);
     }
-    if (!removed || !sv_state_delete(store->state, SV_FILES, id, &err))
-        return sv_file_fail_disk(&err, error);
+    if (!removed)
+        return sv_state_fail_disk("file", &err, error);
+    /* The directory counts: a full disk must not keep files from being deleted. */
+    if (!sv_state_delete(store->state, SV_FILES, id, &err))
+        SV_LOG(SV_LOG_ERROR, "a deleted file is still listed", sv_str("file", id),
+               sv_str("reason", err.text));
     return taken || fail_unknown(id, NULL, error);
 }
 
@@ -177,13 +174,22 @@ static bool index_file(struct sv_file_store *store, const char *id, struct sl_er
 {
     struct sl_buffer text = {0};
     bool ok = true;
-    if (read_object(store, id, &text)) {
+    if (read_object(store, id, &text))
         ok = sv_state_put(store->state, SV_FILES, id, NULL, text.data, err);
+    sl_buffer_release(&text);
+    return ok;
+}
+
+static bool count_file(struct sv_file_store *store, const char *id, struct sl_err *err)
+{
+    char path[SV_FILE_PATH_MAX];
+    (void)err;
+    sv_file_path(store, id, "file.json", path);
+    if (is_id(id) && access(path, F_OK) == 0) {
         atomic_fetch_add(&store->bytes, content_bytes(store, id));
         atomic_fetch_add(&store->count, 1);
     }
-    sl_buffer_release(&text);
-    return ok;
+    return true;
 }
 
 /* Calls `each` for every entry of a directory. */
@@ -242,6 +248,18 @@ static bool remove_leftover(struct sv_file_store *store, const char *name, struc
     return true;
 }
 
+/* If the disk is full, the index stays as it was: models are served all the same. */
+static void index_files(struct sv_file_store *store, const char *files)
+{
+    struct sl_err err;
+    if (sv_state_begin(store->state, &err) &&
+        sv_state_end(store->state,
+                     forget_lost(store, &err) && for_each_entry(files, store, index_file, &err),
+                     &err))
+        return;
+    SV_LOG(SV_LOG_ERROR, "the files could not be indexed", sv_str("reason", err.text));
+}
+
 struct sv_file_store *sv_file_store_open(struct sv_state *state, struct sv_server *server,
                                          struct sl_err *err)
 {
@@ -255,12 +273,13 @@ struct sv_file_store *sv_file_store_open(struct sv_state *state, struct sv_serve
     store->server = server;
     (void)snprintf(files, sizeof files, "%s/files", sv_state_directory(state));
     (void)snprintf(tmp, sizeof tmp, "%s/tmp", sv_state_directory(state));
-    if (for_each_entry(tmp, store, remove_leftover, err) && sv_state_begin(state, err) &&
-        forget_lost(store, err) && for_each_entry(files, store, index_file, err) &&
-        sv_state_commit(state, err))
-        return store;
-    sv_file_store_close(store);
-    return NULL;
+    if (!for_each_entry(tmp, store, remove_leftover, err) ||
+        !for_each_entry(files, store, count_file, err)) {
+        sv_file_store_close(store);
+        return NULL;
+    }
+    index_files(store, files);
+    return store;
 }
 
 void sv_file_store_close(struct sv_file_store *store)

@@ -18,5 +18,3 @@ struct sv_file_store {
 /* files/<id>, or files/<id>/<name> unless the name is "". */
 void sv_file_path(const struct sv_file_store *store, const char *id, const char *name,
                   char path[static SV_FILE_PATH_MAX]);
-/* Logs why the disk failed, and fails with SV_INTERNAL. */
-bool sv_file_fail_disk(const struct sl_err *err, struct sv_error *error);

@@ -64,8 +64,9 @@ static const struct {
 
 static bool fail(const struct sv_state *state, const char *what, struct sl_err *err)
 {
-    return sl_fail(err, SL_IO, "%s in '%s/sluice.db': %s", what, state->directory,
-                   state->db ? sqlite3_errmsg(state->db) : "out of memory");
+    bool is_full = state->db && (sqlite3_errcode(state->db) & 0xff) == SQLITE_FULL;
+    return sl_fail(err, is_full ? SL_NO_SPACE : SL_IO, "%s in '%s/sluice.db': %s", what,
+                   state->directory, state->db ? sqlite3_errmsg(state->db) : "out of memory");
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -308,14 +309,33 @@ const char *sv_state_directory(const struct sv_state *state)
     return state->directory;
 }
 
+bool sv_state_fail_disk(const char *what, const struct sl_err *err, struct sv_error *error)
+{
+    char message[64];
+    (void)snprintf(message, sizeof message, "a %s could not be stored", what);
+    SV_LOG(SV_LOG_ERROR, message, sv_str("reason", err->text));
+    if (err->code == SL_NO_SPACE)
+        (void)sv_fail(error, SV_STORAGE_FULL, NULL,
+                      "The disk of the state directory is full; delete files that are not needed.");
+    else
+        (void)sv_fail(error, SV_INTERNAL, NULL, "The %s could not be stored; see the log.", what);
+    error->permanent = true;
+    return false;
+}
+
 bool sv_state_begin(struct sv_state *state, struct sl_err *err)
 {
     return execute(state, "BEGIN", err);
 }
 
-bool sv_state_commit(struct sv_state *state, struct sl_err *err)
+bool sv_state_end(struct sv_state *state, bool good, struct sl_err *err)
 {
-    return execute(state, "COMMIT", err);
+    struct sl_err ignored;
+    if (good && execute(state, "COMMIT", err))
+        return true;
+    if (!sqlite3_get_autocommit(state->db)) /* SQLite itself may have rolled back */
+        (void)!execute(state, "ROLLBACK", &ignored);
+    return false;
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */

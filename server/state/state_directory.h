@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "core/request_error.h"
 
 #include <stdbool.h>
 
@@ -36,9 +37,14 @@ void sv_state_close(struct sv_state *state); /* NULL is fine */
 bool sv_state_is_new(const struct sv_state *state);
 const char *sv_state_directory(const struct sv_state *state);
 
+/* Logs why a "file" or a "job" could not be stored, and fails: with SV_STORAGE_FULL if the disk is
+ * full, else with SV_INTERNAL. */
+bool sv_state_fail_disk(const char *what, const struct sl_err *err, struct sv_error *error);
+
 /* Several changes as one, before there are other threads: much faster than one by one. */
 bool sv_state_begin(struct sv_state *state, struct sl_err *err) SL_MUST_CHECK;
-bool sv_state_commit(struct sv_state *state, struct sl_err *err) SL_MUST_CHECK;
+/* Ends them: all count, or none if `good` is false or they cannot be written. */
+bool sv_state_end(struct sv_state *state, bool good, struct sl_err *err) SL_MUST_CHECK;
 
 /* Adds or replaces a document. parent: its job; NULL for documents that have none. */
 bool sv_state_put(struct sv_state *state, enum sv_collection collection, const char *id,

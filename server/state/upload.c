@@ -50,10 +50,11 @@ static bool open_content(struct sv_upload *upload, struct sl_err *err)
     char path[SV_FILE_PATH_MAX + 16];
     (void)snprintf(path, sizeof path, "%s/content", upload->directory);
     if (mkdir(upload->directory, S_IRWXU) != 0)
-        return sl_fail(err, SL_IO, "make directory '%s': %s", upload->directory,
+        return sl_fail(err, sl_file_error_code(errno), "make directory '%s': %s", upload->directory,
                        strerrordesc_np(errno));
     upload->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    return upload->fd >= 0 || sl_fail(err, SL_IO, "create '%s': %s", path, strerrordesc_np(errno));
+    return upload->fd >= 0 ||
+           sl_fail(err, sl_file_error_code(errno), "create '%s': %s", path, strerrordesc_np(errno));
 }
 
 static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
@@ -78,7 +79,7 @@ static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
     }
     if (ok && atomic_load(&store->count) >= SV_FILES_MAX)
         ok = fail_full("The daemon keeps no more files", error);
-    ok = ok && (open_content(upload, &err) || sv_file_fail_disk(&err, error));
+    ok = ok && (open_content(upload, &err) || sv_state_fail_disk("file", &err, error));
     if (ok && has_free_space(upload, error))
         return upload;
     sv_upload_destroy(upload);
@@ -124,11 +125,9 @@ bool sv_upload_write(struct sv_upload *upload, const char *bytes, size_t count,
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
-            (void)sl_fail(&err, SL_IO, "write '%s/content': %s", upload->directory,
-                          strerrordesc_np(errno));
-            return errno == ENOSPC || errno == EDQUOT
-                       ? fail_full("The disk of the state directory is full", error)
-                       : sv_file_fail_disk(&err, error);
+            (void)sl_fail(&err, sl_file_error_code(errno), "write '%s/content': %s",
+                          upload->directory, strerrordesc_np(errno));
+            return sv_state_fail_disk("file", &err, error);
         }
         bytes += written;
         count -= (size_t)written;
@@ -189,7 +188,7 @@ static bool check_content(const struct sv_upload *upload, const char *filename,
     if (is_compressed)
         return true;
     if (!sl_map_open(&map, path, &err))
-        return sv_file_fail_disk(&err, error);
+        return sv_state_fail_disk("file", &err, error);
     bool ok = strncmp(format, ".json", 5) == 0
                   ? sv_json_lines_check(map.data, map.size, error)
                   : sl_utf8_check(map.data, map.size, &err) ||
@@ -238,7 +237,7 @@ bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char
         return false;
     write_object(upload, filename, purpose, &text);
     bool ok = (sl_buffer_check(&text, &err) && publish(upload, text.data, &err)) ||
-              sv_file_fail_disk(&err, error);
+              sv_state_fail_disk("file", &err, error);
     if (ok) {
         atomic_fetch_add(&upload->store->count, 1);
         sl_buffer_append(object, text.data, text.bytes);
@@ -261,7 +260,7 @@ bool sv_file_put(struct sv_file_store *store, const char *id, const char *filena
     if (ok) {
         write_object(upload, filename, purpose, &object);
         ok = (sl_buffer_check(&object, &err) && publish(upload, object.data, &err)) ||
-             sv_file_fail_disk(&err, error);
+             sv_state_fail_disk("file", &err, error);
     }
     if (ok)
         atomic_fetch_add(&store->count, 1);
