@@ -93,13 +93,13 @@ static int print_and_exit(void (*write_text)(struct sl_buffer *))
     return printed && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A default_classifier that the store lacks is a typing error, or was removed by accident. */
+/* A default_classifier that the store lacks, or that is none, is a mistake. */
 static bool check_store(const struct sv_options *options, struct sl_err *err)
 {
     if (!sv_registry_check_store(options->store, err))
         return false;
     return !options->default_classifier[0] ||
-           sv_registry_check_model(options->store, options->default_classifier, err) ||
+           sv_registry_check_classifier(options->store, options->default_classifier, err) ||
            sl_wrap(err, "default_classifier");
 }
 

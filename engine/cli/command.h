@@ -43,7 +43,7 @@ extern const struct command command_train, command_init, command_eval, command_g
      SL_OPTION_INT,                                                                                \
      offsetof(type, threads),                                                                      \
      0,                                                                                            \
-     1024},                                                                                        \
+     256},                                                                                         \
         ISA_OPTION(type), PRECISION_OPTION(type),                                                  \
     {                                                                                              \
         "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \

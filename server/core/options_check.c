@@ -73,8 +73,8 @@ static bool is_listed(const char *name, const char *const *names)
 static void warn(FILE *to, const char *name, const char *meant)
 {
     if (to)
-        (void)fprintf(to, "sluiced: warning: %s is ignored: there is no such option%s%s\n", name,
-                      meant[0] ? "; did you mean " : "", meant);
+        (void)fprintf(to, "sluiced: warning: %s is ignored: there is no such option%s%s%s\n", name,
+                      meant[0] ? "; did you mean " : "", meant, meant[0] ? "?" : "");
     else
         SV_LOG(SV_LOG_WARN, "environment variable ignored: no such option", sv_str("name", name),
                sv_str("similar", meant));

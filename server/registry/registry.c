@@ -237,6 +237,7 @@ static void describe_labels(const struct sv_labels *labels, long version,
                             struct sv_version_info *info)
 {
     info->is_stable = version == labels->stable;
+    info->is_pinned = info->is_stable && labels->pinned;
     if (info->is_stable)
         add_label(info, sv_stable);
     for (int i = 0; i < labels->count; i++)

@@ -63,9 +63,10 @@ void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */
 bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHECK;
-/* Checks that the store has the model of an id such as "name@version". An empty store may be filled
- * later. */
-bool sv_registry_check_model(const char *store, const char *id, struct sl_err *err) SL_MUST_CHECK;
+/* Checks that the store has the model of an id such as "name@version", and that it is a classifier
+ * as far as its config.json says. An empty store, or version, may be filled later. */
+bool sv_registry_check_classifier(const char *store, const char *id, struct sl_err *err)
+    SL_MUST_CHECK;
 /* At start: loads of every model the version that its label `stable` is pinned to, else the highest
  * version that can be loaded; and the versions that have other labels. What fails is logged and
  * recorded: then the next lower version is stable, but the pin stays. Fails only if the store
@@ -117,9 +118,9 @@ struct sv_version_info {
     char reason[SV_REASON_MAX]; /* why the last attempt to load it failed, or "" */
     char labels[SV_LABELS_MAX][SV_LABEL_BYTES_MAX + 1];
     int label_count;
-    bool is_stable;
-    int weight;               /* of the canary, if it is that */
-    struct sv_model_ref *ref; /* a reference while it is ready, else NULL */
+    bool is_stable, is_pinned; /* pinned: `stable` stays here when a higher version comes */
+    int weight;                /* of the canary, if it is that */
+    struct sv_model_ref *ref;  /* a reference while it is ready, else NULL */
 };
 
 /* All versions, by model and number. */
@@ -190,6 +191,7 @@ struct sv_change_result {
     long version;          /* that was loaded, unloaded or labelled; 0: several, or none */
     long before;           /* the version that the label, or `stable`, was on; 0: none */
     int weight;            /* of the canary now */
+    bool removed_canary;   /* `stable` moved to the canary's version, so that label went */
 };
 
 /* Why a text cannot be a label, for clients; NULL: it can. */

@@ -285,6 +285,12 @@ static bool check(const struct sv_change *change, struct sv_error *error)
                    SV_WEIGHT_MAX, change->weight);
 }
 
+static bool has_canary(struct sv_registry *registry, const char *name)
+{
+    const struct sv_model *model = sv_find_model(registry, name);
+    return model && sv_labels_find(&model->labels, sv_canary) > 0;
+}
+
 void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
                     struct sv_change_result *result)
 {
@@ -293,8 +299,11 @@ void sv_make_change(struct sv_registry *registry, const struct sv_change *change
         [SV_CHANGE_LOAD] = load,       [SV_CHANGE_UNLOAD] = unload,       [SV_CHANGE_LABEL] = label,
         [SV_CHANGE_UNLABEL] = unlabel, [SV_CHANGE_ROLL_BACK] = roll_back,
     };
+    bool had_canary = has_canary(registry, change->model);
     if (!check(change, &result->error) || !changes[change->kind](registry, change, result))
         return;
     const struct sv_model *model = sv_find_model(registry, change->model);
     result->weight = model ? model->labels.weight : 0;
+    result->removed_canary =
+        had_canary && change->kind != SV_CHANGE_UNLABEL && !has_canary(registry, change->model);
 }

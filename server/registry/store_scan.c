@@ -1,7 +1,11 @@
 /* store_scan.c - what the store's directories hold. */
 #include "base/comma_list.h"
+#include "base/file.h"
 #include "core/log.h"
 #include "registry/registry_internal.h"
+#include "json/json_peek.h"
+
+#include "sluice/model.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +29,7 @@ const char *sv_check_model_name(const char *name, char reason[static SV_REASON_M
 
 static bool fail_store(const char *store, struct sl_err *err)
 {
-    return sl_fail(err, SL_IO,
+    return sl_fail(err, SL_BAD_INPUT,
                    "cannot read the model store '%s': %s; set another with --store or SLUICE_STORE",
                    store, strerrordesc_np(errno));
 }
@@ -45,25 +49,90 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool sv_registry_check_model(const char *store, const char *id, struct sl_err *err)
+/* ---- classifiers ----------------------------------------------------------------------------- */
+
+/* What the versions of a model are for. Unknown: none has a task that can be read (yet). */
+enum purpose { UNKNOWN, OTHER, CLASSIFIER };
+
+static enum purpose version_purpose(const char *directory)
 {
-    char models[256] = "", path[DIRECTORY_MAX];
+    char path[DIRECTORY_MAX + 16], task[32] = "";
+    struct sl_map map;
+    struct sl_err err;
+    struct sl_buffer text = {0};
+    (void)snprintf(path, sizeof path, "%s/config.json", directory);
+    if (!sl_map_open(&map, path, &err))
+        return UNKNOWN;
+    sl_buffer_append(&text, map.data ? map.data : "", map.size);
+    sl_map_close(&map);
+    bool found = !text.failed && sv_json_peek_string(&text, "task", task, sizeof task);
+    sl_buffer_release(&text);
+    if (!found)
+        return UNKNOWN;
+    return strcmp(task, "classification") == 0 ? CLASSIFIER : OTHER;
+}
+
+/* Of one version, or of all (0): a model is a classifier if one of its versions is, because that
+ * may be the stable one. */
+static enum purpose model_purpose(const char *directory, long version)
+{
+    char path[DIRECTORY_MAX];
+    enum purpose best = UNKNOWN;
     struct dirent **entries = NULL;
-    (void)snprintf(path, sizeof path, "%s/%.*s", store, (int)strcspn(id, "@:"), id);
-    if (is_directory(path))
-        return true;
+    int count = scandir(directory, &entries, NULL, NULL);
+    for (int i = 0; i < count; i++) {
+        long number = sl_version_parse(entries[i]->d_name);
+        int length = snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
+        free(entries[i]);
+        if (number == 0 || (version > 0 && number != version) || length >= DIRECTORY_MAX)
+            continue;
+        enum purpose purpose = version_purpose(path);
+        best = purpose > best ? purpose : best;
+    }
+    free(entries);
+    return best;
+}
+
+/* "none" if there are none. False: the store has no models at all. */
+static bool list_classifiers(const char *store, char *list, size_t bytes)
+{
+    bool any = false;
+    char path[DIRECTORY_MAX];
+    struct dirent **entries = NULL;
     int count = scandir(store, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", store, entries[i]->d_name);
-        if (entries[i]->d_name[0] != '.' && is_directory(path))
-            sl_list_add(models, sizeof models, entries[i]->d_name);
+        bool is_model = entries[i]->d_name[0] != '.' && is_directory(path);
+        any = any || is_model;
+        if (is_model && model_purpose(path, 0) == CLASSIFIER)
+            sl_list_add(list, bytes, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
-    return !models[0] ||
-           sl_fail(err, SL_NOT_FOUND, "the store '%s' has no model '%s': expected one of: %s",
-                   store, id, models);
+    if (!list[0])
+        sl_list_add(list, bytes, "none");
+    return any;
 }
+
+bool sv_registry_check_classifier(const char *store, const char *id, struct sl_err *err)
+{
+    char list[256] = "", path[DIRECTORY_MAX];
+    (void)snprintf(path, sizeof path, "%s/%.*s", store, (int)strcspn(id, "@:"), id);
+    const char *at = strchr(id, '@');
+    bool exists = is_directory(path);
+    if (exists && model_purpose(path, at ? sl_version_parse(at + 1) : 0) != OTHER)
+        return true;
+    bool has_models = list_classifiers(store, list, sizeof list);
+    if (exists)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s' is not a classifier; the classifiers of the store '%s': %s", id, store,
+                       list);
+    return !has_models ||
+           sl_fail(err, SL_BAD_INPUT, "the store '%s' has no model '%s'; its classifiers: %s",
+                   store, id, list);
+}
+
+/* ---- versions -------------------------------------------------------------------------------- */
 
 /* The manifest is what sluice writes last. A copy may have it before the rest, so copies are to be
  * renamed when they are whole. */

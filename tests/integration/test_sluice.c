@@ -604,7 +604,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
         {{"train", "tsa", "--steps", "0"}, 2, "invalid --steps '0'", "from 1 to"},
         {{"train", "tsa", "--steps"}, 2, "--steps", "needs a value"},
         {{"train", "tsa", "--resume=maybe"}, 2, "--resume", "expected true or false"},
-        {{"train", "tsa", "--threads", "-1"}, 2, "invalid --threads '-1'", "from 0 to 1024"},
+        {{"train", "tsa", "--threads", "-1"}, 2, "invalid --threads '-1'", "from 0 to 256"},
         {{"train", "tsa", "more"}, 2, "'more'", "unexpected argument"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--isa", "sse9"},
          2,

@@ -29,7 +29,7 @@ Test(sluiced, commands_and_bad_options)
     cr_assert_eq(run((const char *const[]){"--listen", "0.0.0.0:0", "--store", "/", NULL}), 2,
                  "others could reach it");
     cr_assert_eq(
-        run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 1);
+        run((const char *const[]){"--listen", "127.0.0.1:0", "--store", "/nonexistent", NULL}), 2);
 }
 
 /* What the daemon says in its log is the test's standard error. */
@@ -240,11 +240,18 @@ Test(sluiced, a_default_classifier_that_the_store_lacks_is_an_error)
     cr_assert_eq(run((const char *const[]){"--check-config", "--store", mine.store,
                                            "--default-classifier", "nobody@2", NULL}),
                  2);
-    expect_log(path, "has no model 'nobody@2': expected one of: ", true);
+    expect_log(path, "has no model 'nobody@2'; its classifiers: ", true);
     cr_assert_eq(run((const char *const[]){"--store", mine.store, "--listen", "127.0.0.1:0",
                                            "--default-classifier", "nobody", NULL}),
-                 1);
-    expect_log(path, "has no model 'nobody': expected one of: ", true);
+                 2);
+    expect_log(path, "has no model 'nobody'; its classifiers: ", true);
+    cr_assert_eq(run((const char *const[]){"--store", mine.store, "--listen", "127.0.0.1:0",
+                                           "--default-classifier", TINY_MODEL "@1", NULL}),
+                 2);
+    expect_log(path, "'" TINY_MODEL "@1' is not a classifier; the classifiers of ", true);
+    cr_assert_eq(run((const char *const[]){"--store", "/nowhere", "--listen", "127.0.0.1:0", NULL}),
+                 2);
+    expect_log(path, "cannot read the model store '/nowhere'", true);
     cr_assert_eq(mkdir(test_path(empty, mine.directory, "empty"), 0700), 0);
     cr_assert_eq(run((const char *const[]){"--check-config", "--store", empty,
                                            "--default-classifier", "nobody", NULL}),
