@@ -26,11 +26,16 @@ static void print_file(const json_t *file)
     (void)printf("  %s\n", response_text(file, "filename"));
 }
 
+/* OpenAI, whose statuses the daemon has, calls a paused job queued. */
+static const char *status_of(const json_t *job)
+{
+    return json_is_true(json_object_get(job, "paused")) ? "paused" : response_text(job, "status");
+}
+
 static void print_job(const json_t *job)
 {
-    (void)printf("%-23s  %-16s  %-20s  %-20s  ", response_text(job, "id"),
-                 response_text(job, "status"), response_text(job, "model"),
-                 response_text(job, "fine_tuned_model"));
+    (void)printf("%-23s  %-16s  %-20s  %-20s  ", response_text(job, "id"), status_of(job),
+                 response_text(job, "model"), response_text(job, "fine_tuned_model"));
     print_time(job, "created_at");
     (void)printf("  %s\n", response_text(json_object_get(job, "error"), "message"));
 }

@@ -46,8 +46,7 @@ size_t sl_utf8_step(const char *text, size_t bytes)
     return length == 0 && bytes > 0 ? 1 : length;
 }
 
-/* The offset of the first byte that is not UTF-8; `bytes` when there is none. */
-static size_t find_invalid(const char *text, size_t bytes)
+size_t sl_utf8_valid_bytes(const char *text, size_t bytes)
 {
     size_t at = 0;
     while (at < bytes) {
@@ -61,12 +60,12 @@ static size_t find_invalid(const char *text, size_t bytes)
 
 bool sl_utf8_is_valid(const char *text, size_t bytes)
 {
-    return find_invalid(text, bytes) == bytes;
+    return sl_utf8_valid_bytes(text, bytes) == bytes;
 }
 
 bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err)
 {
-    size_t at = find_invalid(text, bytes);
+    size_t at = sl_utf8_valid_bytes(text, bytes);
     return at == bytes || sl_fail(err, SL_BAD_INPUT, "byte %zu is 0x%02X: not UTF-8", at + 1,
                                   (unsigned)(unsigned char)text[at]);
 }

@@ -37,6 +37,8 @@ size_t sl_utf8_step(const char *text, size_t bytes);
 
 bool sl_utf8_is_valid(const char *text, size_t bytes);
 
+/* How many bytes come before the first that is not UTF-8; `bytes` if there is none. */
+size_t sl_utf8_valid_bytes(const char *text, size_t bytes);
 /* Fails at the first bytes that are not UTF-8, and gives their offset. */
 bool sl_utf8_check(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 

@@ -62,11 +62,10 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     int total = draws_take(draws, set->count, share, taken);
     free(draws);
     return total > 0 ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "'%s' is too small to hold out %g %% for validation: no label has the %.0f texts "
-               "that it takes; add texts, or give --validation FILE",
-               set->path, 100.0 * share, fmax(2, ceil(0.5 / share)));
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s': holding out %g %% for validation needs a label with at least %.0f texts; "
+                   "add texts, or give --validation FILE",
+                   set->path, 100.0 * share, fmax(2, ceil(0.5 / share)));
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */

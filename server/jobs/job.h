@@ -5,6 +5,7 @@
 #include "core/server.h"
 #include "jobs/child_process.h"
 #include "jobs/job_phase.h"
+#include "state/file_store.h"
 #include "state/state_directory.h"
 #include "json/job_params.h"
 #include "json/trainer_log_line.h"
@@ -200,6 +201,9 @@ bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, st
 /* The last line that the trainer wrote to its errors; "" if none. */
 void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
                            char text[static SV_TRAINER_REASON_MAX]);
+/* What the client calls a file of a job, by its id. */
+void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
+                      char name[static SV_FILE_NAME_MAX]);
 /* Puts an error of the trainer in words of the API: files as the client named them, and settings
  * instead of options. */
 void sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,

@@ -184,6 +184,28 @@ static bool check_spelling(const struct sv_settings *settings, struct sv_error *
     return true;
 }
 
+/* What says how to promote, without its promotion, would do nothing. */
+static bool check_promotion_details(const struct sv_job_spec *spec, struct sv_error *error)
+{
+    static const struct {
+        const char *name, *needs;
+        enum sv_promotion promotion;
+    } details[] = {{"promotion_margin", "if_better", SV_PROMOTE_IF_BETTER},
+                   {"promotion_weight", "canary", SV_PROMOTE_CANARY}};
+
+    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++)
+        if (sv_setting_find(&spec->hyperparameters, details[i].name) &&
+            spec->promotion != details[i].promotion)
+            return fail_setting(error, SV_INVALID_VALUE, details[i].name,
+                                "'%s' has an effect only with 'promotion': \"%s\".",
+                                details[i].name, details[i].needs);
+    return !(spec->classifies && spec->margin > 1) ||
+           fail_setting(error, SV_INVALID_VALUE, "promotion_margin",
+                        "invalid promotion_margin '%g': expected a difference of accuracies, from "
+                        "0 to 1.",
+                        spec->margin);
+}
+
 bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
 {
     enum { CANARY_WEIGHT = 10 };
@@ -247,10 +269,28 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
                                               "'%s' is no longer in the store.", spec->model);
 }
 
+/* An architecture that is for another task than the file. */
+static bool fail_task(const struct sv_jobs *jobs, const char *name, const struct sv_job_spec *spec,
+                      struct sv_error *error)
+{
+    enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
+    char list[512] = "", file[SV_FILE_NAME_MAX];
+    const char *one;
+    for (int i = 0; (one = sl_architecture_name(i, task)); i++)
+        sl_list_add(list, sizeof list, one);
+    sv_job_file_name(jobs, spec->training_file, file);
+    return sv_fail(error, SV_INVALID_VALUE, "model",
+                   "'%s' cannot %s, and '%.200s' is for %s; choose one of: %s; or train on a %s "
+                   "file.",
+                   name, spec->classifies ? "classify" : "complete texts", file,
+                   spec->classifies ? "classification" : "completion", list,
+                   spec->classifies ? ".txt" : ".tsv, .csv or .jsonl");
+}
+
 static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spec *spec,
                        struct sv_error *error)
 {
-    struct sl_err err = {0}, any = {0};
+    struct sl_err err;
     enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
     if (sl_architecture_check(name, task, &err)) {
         (void)snprintf(spec->model, sizeof spec->model, "%s", name);
@@ -258,12 +298,9 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
         (void)snprintf(spec->name, sizeof spec->name, "%s", name);
         return true;
     }
-    if (sl_architecture_check(name, SL_TASK_CLASSIFICATION, &any) ||
-        sl_architecture_check(name, SL_TASK_COMPLETION, &any))
-        return sv_fail(error, SV_INVALID_VALUE, "model",
-                       "A training file .txt is for completion, .tsv, .csv and .jsonl are for "
-                       "classification: %s.",
-                       err.text);
+    if (sl_architecture_check(name, SL_TASK_CLASSIFICATION, &err) ||
+        sl_architecture_check(name, SL_TASK_COMPLETION, &err))
+        return fail_task(jobs, name, spec, error);
     return find_base(jobs, name, task, spec, error);
 }
 
@@ -298,5 +335,6 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);
-    return check_spelling(&spec->hyperparameters, error) && sv_job_spec_settings(spec, error);
+    return check_spelling(&spec->hyperparameters, error) && sv_job_spec_settings(spec, error) &&
+           check_promotion_details(spec, error);
 }

@@ -107,7 +107,8 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
     if (job->phase != SV_JOB_PREPARING)
         return true;
     if (ok) {
-        sv_job_event(jobs, job, "info", NULL, "Files validated, moving job to queued state");
+        sv_job_event(jobs, job, "info", NULL,
+                     "Files found, moving job to queued state; training checks what is in them");
         enter(jobs, job, SV_JOB_WAITING);
     } else
         sv_job_fail(jobs, job, "invalid_training_file", error.param, error.message);

@@ -9,9 +9,8 @@
 
 enum { OPTION_BYTES = 64 };
 
-/* What the client calls a file of the job. */
-static void write_name(const struct sv_jobs *jobs, const char *id,
-                       char name[static SV_FILE_NAME_MAX])
+void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
+                      char name[static SV_FILE_NAME_MAX])
 {
     struct sv_file_info info;
     struct sv_error ignored;
@@ -31,7 +30,7 @@ static void name_file(const struct sv_jobs *jobs, const struct sv_job *job, cons
     char *at = strstr(text, path);
     if (!at)
         return;
-    write_name(jobs, id, name);
+    sv_job_file_name(jobs, id, name);
     (void)snprintf(rest, sizeof rest, "%s", at + strlen(path));
     (void)snprintf(at, SV_TRAINER_REASON_MAX - (size_t)(at - text), "%s%s", name, rest);
 }

@@ -168,6 +168,19 @@ const char *sv_file_extension(const char *filename, char extension[static SV_FIL
     return extension;
 }
 
+/* Says where, by the line, too: an editor shows lines. */
+static bool check_text(const char *text, size_t bytes, struct sv_error *error)
+{
+    size_t at = sl_utf8_valid_bytes(text, bytes), line = 1;
+    if (at == bytes)
+        return true;
+    for (size_t i = 0; i < at; i++)
+        line += text[i] == '\n';
+    return sv_fail(error, SV_INVALID_VALUE, "file",
+                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X.", at + 1, line,
+                   (unsigned)(unsigned char)text[at]);
+}
+
 /* What is certain to be useless is refused at once; training reads the rest in full. */
 static bool check_content(const struct sv_upload *upload, const char *filename,
                           struct sv_error *error)
@@ -189,10 +202,8 @@ static bool check_content(const struct sv_upload *upload, const char *filename,
         return true;
     if (!sl_map_open(&map, path, &err))
         return sv_state_fail_disk("file", &err, error);
-    bool ok = strncmp(format, ".json", 5) == 0
-                  ? sv_json_lines_check(map.data, map.size, error)
-                  : sl_utf8_check(map.data, map.size, &err) ||
-                        sv_fail(error, SV_INVALID_VALUE, "file", "The file is %s.", err.text);
+    bool ok = strncmp(format, ".json", 5) == 0 ? sv_json_lines_check(map.data, map.size, error)
+                                               : check_text(map.data, map.size, error);
     sl_map_close(&map);
     return ok;
 }

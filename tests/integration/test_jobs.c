@@ -94,7 +94,7 @@ Test(jobs, events_tell_what_happens_and_have_pages)
     json_t *page = job_get(&d, id, "events?order=asc&limit=3");
     EXPECT_SAID(json_string_at(page, "data/0/message"), "Created fine-tuning job");
     EXPECT_SAID(json_string_at(page, "data/1/message"), file);
-    EXPECT_SAID(json_string_at(page, "data/2/message"), "Files validated");
+    EXPECT_SAID(json_string_at(page, "data/2/message"), "Files found, moving job to queued state");
     cr_assert(json_is_true(json_at(page, "has_more")));
     (void)snprintf(path, sizeof path, "events?order=asc&limit=2&after=%s",
                    json_string_at(page, "last_id"));
@@ -196,9 +196,12 @@ Test(jobs, what_is_refused_is_named)
     expect_refused("[]", 400, NULL, "object");
     expect_refused_with("file-0123", "\"model\":\"encoder\"", 404, "training_file", "No file");
     expect_refused_with(file, "\"model\":\"gpt-5\"", 404, "model", "encoder");
-    expect_refused_with(file, "\"model\":\"early_exit\"", 400, "model", "not for");
+    expect_refused_with(file, "\"model\":\"early_exit\"", 400, "model",
+                        "'early_exit' cannot classify, and 'reviews.jsonl' is for classification; "
+                        "choose one of: ");
     expect_refused_with(file, "\"model\":\"tiny\"", 400, "training_file", "language model");
-    expect_refused_with(text, "\"model\":\"encoder\"", 400, "model", "not for");
+    expect_refused_with(text, "\"model\":\"encoder\"", 400, "model",
+                        "'encoder' cannot complete texts, and 'a.txt' is for completion; ");
     expect_refused_with(text, "\"model\":\"tsa\",\"validation_file\":\"file-1\"", 400,
                         "validation_file", "labelled");
     expect_refused_with(file, "\"model\":\"encoder\",\"suffix\":\"../x\"", 400, "suffix",
@@ -221,6 +224,15 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_setting(file, "\"learning-rate\":0.1", "learning-rate", "'_'");
     expect_refused_setting(file, "\"promotion\":\"always\"", "promotion", "never");
     expect_refused_setting(file, "\"promotion\":\"if_better\"", "promotion", "validation file");
+    expect_refused_setting(file, "\"promotion_margin\":0.1", "promotion_margin", "if_better");
+    expect_refused_setting(file, "\"promotion_weight\":5", "promotion_weight", "canary");
+    char both[256];
+    (void)snprintf(both, sizeof both,
+                   "\"model\":\"encoder\",\"validation_file\":\"%s\",\"hyperparameters\":{"
+                   "\"promotion\":\"if_better\",\"promotion_margin\":2}",
+                   file);
+    expect_refused_with(file, both, 400, "method.supervised.hyperparameters.promotion_margin",
+                        "from 0 to 1");
     json_t *page = job_get(&d, "", "");
     cr_assert_eq(json_array_size(json_at(page, "data")), 0);
     json_decref(page);

@@ -137,6 +137,9 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     CTL(2, "train", reviews, "--model", "encoder", "promotion=maybe");
     EXPECT_SAID(result.err, "invalid promotion 'maybe': expected \"never\", \"if_better\" or "
                             "\"canary\".");
+    CTL(2, "train", reviews, "--model", "encoder", "promotion=never", "promotion_margin=2");
+    EXPECT_SAID(result.err,
+                "'promotion_margin' has an effect only with 'promotion': \"if_better\"");
     CTL(2, "train", reviews, "--model", "encodr");
     EXPECT_SAID(result.err, ") nor an architecture; did you mean encoder?");
     CTL(2, "train", "file-0", "--model", "encoder");
@@ -209,7 +212,9 @@ Test(sluicectl_jobs, a_job_is_paused_resumed_and_cancelled)
     EXPECT_SAID(result.err, "is paused already");
     job_wait_event(&d, id, "paused");
     CTL(0, "job", id);
-    EXPECT_SAID(result.out, "queued");
+    EXPECT_SAID(result.out, "paused");
+    CTL(0, "jobs");
+    EXPECT_SAID(result.out, "paused");
     CTL(0, "resume", id);
     CTL(2, "resume", id);
     EXPECT_SAID(result.err, "is not paused");

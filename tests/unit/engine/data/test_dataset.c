@@ -526,8 +526,8 @@ static const struct {
     {1, "invalid validation fraction 1: expected"},
     {-0.1, "invalid validation fraction -0.1: expected"},
     {(double)NAN, "nan: expected more than 0"},
-    {0.01, "train.tsv' is too small to hold out 1 % for validation: no label has the 50 texts "
-           "that it takes; add texts, or give --validation FILE"},
+    {0.01, "train.tsv': holding out 1 % for validation needs a label with at least 50 texts; "
+           "add texts, or give --validation FILE"},
 };
 
 /* A file that translates labels for a model may have them in any order. */
