@@ -1,9 +1,11 @@
 /* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
 #include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_hints.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 #include "sluicectl/response_error.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,10 +113,12 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
 }
 
 /* Reports a text that cannot be classified; the others are still classified. */
+/* `why` goes on after the text's number, as "is empty" does, or is a sentence. */
 static void report(struct job *job, int64_t number, const char *why)
 {
     (void)fflush(stdout);
-    (void)fprintf(stderr, "sluicectl: %s %lld: %s\n", job->what, (long long)number, why);
+    (void)fprintf(stderr, "sluicectl: %s %lld%s %s\n", job->what, (long long)number,
+                  islower((unsigned char)why[0]) ? "" : ":", why);
     job->has_skipped = true;
 }
 
@@ -154,6 +158,7 @@ static bool handle_error(struct job *job, int count, const struct client_respons
         *failure = rejection;
         return false;
     }
+    ctl_remove_advice(&rejection); /* the hint comes once, at the end */
     report(job, job->numbers[index], rejection.err.text);
     memcpy(job->code, rejection.code, sizeof job->code);
     drop_texts(job, index, 1);

@@ -37,7 +37,7 @@ static const struct sl_option rows[] = {
     {"truncate", "SIDE", "left: drop the beginning of a prompt that is too long [reject it]",
      SL_OPTION_STRING, AT(truncate), 0, 0},
     {"replace", NULL,
-     "put the model's replacement, if it has one, for characters that it does not know",
+     "replace characters that the model does not know by its unknown character, if it has one",
      SL_OPTION_FLAG, AT(replace), 0, 0},
     {"stream", NULL, "print the text while it is generated [on a terminal]", SL_OPTION_FLAG,
      AT(stream), 0, 0},

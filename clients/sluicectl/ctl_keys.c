@@ -247,7 +247,8 @@ const struct ctl_command ctl_keys = {
              "  create NAME SCOPES  make a key; print the line for the keys file, and on\n"
              "                      standard error the key, which is shown only once;\n"
              "                      --save-key FILE writes it to a file instead\n"
-             "  hash NAME SCOPES    read a key from standard input; print its line\n"
+             "  hash NAME SCOPES    read a key that you have from standard input; print the line\n"
+             "                      for the keys file, which holds its hash\n"
              "  list FILE           print the names, scopes and dates of a keys file\n"
              "SCOPES are infer, metrics, train and admin, separated by commas.\n",
     .takes_many = true,

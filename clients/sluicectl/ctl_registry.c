@@ -185,7 +185,9 @@ const struct ctl_command ctl_label = {
         "version that is not loaded is loaded first. Without VERSION:\n"
         "  label MODEL canary --weight N   changes only the percentage\n"
         "  label MODEL stable              pins `stable` to its present version, so that loading\n"
-        "                                  a higher version does not move it\n"
+        "                                  a higher version does not move it; moving it pins it,\n"
+        "                                  too. `sluicectl load MODEL` moves it to the highest\n"
+        "                                  version and unpins it\n"
         "If the daemon rejects a change, all stays as it was.\n",
     .rows = label_rows,
     .values_bytes = sizeof(struct label_arguments),

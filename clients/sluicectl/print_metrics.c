@@ -62,7 +62,7 @@ static void add_group(char list[static GROUPS_BYTES], const char *name)
 
 static bool fail_prefix(const char *prefix, const char *groups, struct client_error *failure)
 {
-    return client_error_set(failure, EXIT_FAILED,
+    return client_error_set(failure, EXIT_BAD_INPUT,
                             "no metric's name begins with '%.64s'; the names begin with: %s",
                             prefix, groups);
 }

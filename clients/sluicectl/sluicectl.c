@@ -183,6 +183,10 @@ static bool read_line(struct ctl_options *ctl, int count, char **words,
         return false;
     int read = parser.read;
     ctl->help = parser.wants_help;
+    if (read < count && strcmp(words[read], "help") == 0) { /* as git and others have it */
+        ctl->help = true;
+        read++;
+    }
     if (read == count && (ctl->help || parser.wants_version))
         return print_own(ctl);
     const struct ctl_command *command = find(read < count ? words[read] : NULL, failure);
