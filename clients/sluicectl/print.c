@@ -73,13 +73,16 @@ int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, 
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
-/* "stable, canary 10 %"; "-": none. */
+/* "stable (pinned), canary 10 %"; "-": none. */
 static void write_labels(const json_t *version, struct sl_buffer *out)
 {
     const json_t *labels = json_object_get(version, "labels");
     for (size_t i = 0; i < json_array_size(labels); i++) {
         const char *label = json_string_value(json_array_get(labels, i));
         sl_buffer_printf(out, "%s%s", i ? ", " : "", label ? label : "");
+        if (label && strcmp(label, "stable") == 0 &&
+            json_is_true(json_object_get(version, "pinned")))
+            sl_buffer_append_string(out, " (pinned)");
         if (label && strcmp(label, "canary") == 0)
             sl_buffer_printf(out, " %lld %%", (long long)response_int(version, "canary_weight"));
     }
@@ -106,14 +109,24 @@ bool print_versions(const struct sl_buffer *body, struct client_error *failure)
     return true;
 }
 
+/* It left without being named. */
+static void print_removed_canary(const json_t *response)
+{
+    if (json_is_true(json_object_get(response, "removed_canary")))
+        (void)printf("%s",
+                     "; the label canary, with its percentage, was on this version and is removed");
+}
+
 bool print_loaded(const struct sl_buffer *body, struct client_error *failure)
 {
     json_t *response = response_parse(body->data, body->bytes, failure);
     if (!response)
         return false;
     const char *version = response_text(response, "version");
-    (void)printf("%s%s%s is %s\n", response_text(response, "name"), version[0] ? "@" : "", version,
+    (void)printf("%s%s%s is %s", response_text(response, "name"), version[0] ? "@" : "", version,
                  strcmp(response_text(response, "state"), "READY") == 0 ? "ready" : "unloaded");
+    print_removed_canary(response);
+    (void)putchar('\n');
     json_decref(response);
     return true;
 }
@@ -129,6 +142,7 @@ bool print_label(const struct sl_buffer *body, struct client_error *failure)
         (void)printf(", was %lld", (long long)response_int(response, "previous_version"));
     if (json_object_get(response, "weight"))
         (void)printf(", with %lld %% of the requests", (long long)response_int(response, "weight"));
+    print_removed_canary(response);
     (void)putchar('\n');
     json_decref(response);
     return true;

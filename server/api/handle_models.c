@@ -25,6 +25,7 @@ static void add_state(struct sl_json_writer *json, const struct sv_version_info 
     sl_json_add_string(sl_json_key(json, "state"), sv_version_state_name(info->state));
     sl_json_add_string(sl_json_key(json, "reason"), info->reason[0] ? info->reason : NULL);
     add_labels(sl_json_key(json, "labels"), info);
+    sl_json_add_bool(sl_json_key(json, "pinned"), info->is_pinned);
     sl_json_add_int(sl_json_key(json, "canary_weight"), info->weight);
 }
 

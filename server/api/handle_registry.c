@@ -210,7 +210,8 @@ struct repository_request {
 static const struct sv_field repository_parameters[] = {
     SV_FIELD("unload_dependents", BOOL, offsetof(struct repository_request, unloads_dependents), 0,
              1, .default_json = "false", .help = "ignored: no model depends on another"),
-    SV_UNSUPPORTED_FIELD("config", "A version's config.json is part of the model; leave it out."),
+    SV_UNSUPPORTED_FIELD("config", "Leave out 'config'; the configuration is the version's own "
+                                   "config.json."),
     {.kind = SV_FIELD_END},
 };
 
@@ -230,6 +231,8 @@ static void respond_repository(struct sl_json_writer *json, const struct model_c
     }
     sl_json_add_string(sl_json_key(json, "state"),
                        m->change.kind == SV_CHANGE_LOAD ? "READY" : "UNAVAILABLE");
+    if (m->result.removed_canary)
+        sl_json_add_bool(sl_json_key(json, "removed_canary"), true);
     sl_json_end_object(json);
 }
 
@@ -296,9 +299,10 @@ struct label_request {
 };
 
 const struct sv_field sv_label_fields[] = {
-    SV_FIELD("version", INT, offsetof(struct label_request, version), 1, 999999999,
-             .help = "version that the label moves to; it is loaded if it is not. If absent, the "
-                     "label stays where it is"),
+    SV_CUSTOM_FIELD(
+        "version", sv_read_version, offsetof(struct label_request, version), 1, 999999999,
+        .help = "version that the label moves to; it is loaded if it is not. If absent, the "
+                "label stays where it is"),
     SV_FIELD("weight", INT, offsetof(struct label_request, weight), 0, SV_WEIGHT_MAX,
              .presence_offset = offsetof(struct label_request, has_weight),
              .help = "percent of the requests without a version that the canary gets"),
@@ -317,6 +321,8 @@ static void respond_label(struct sl_json_writer *json, const struct model_change
     add_version(json, "previous_version", m->result.before);
     if (strcmp(label, "canary") == 0)
         sl_json_add_int(sl_json_key(json, "weight"), m->result.weight);
+    if (strcmp(label, "stable") == 0)
+        sl_json_add_bool(sl_json_key(json, "removed_canary"), m->result.removed_canary);
     sl_json_end_object(json);
 }
 

@@ -75,6 +75,11 @@ static void fail_state(const struct sv_version_info *info, const char *name, str
     case SV_VERSION_DRAINING:
     case SV_VERSION_UNLOADED:
     case SV_VERSION_STATES:
+        if (info->reason[0]) { /* such as one that was only pretrained */
+            (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                          "The model '%s' cannot be served: %s.", name, info->reason);
+            return;
+        }
         (void)sv_fail(
             error, SV_MODEL_NOT_FOUND, "model",
             "The model '%s' is not loaded; an administrator can load it: `sluicectl load %s@%s`.",
@@ -185,7 +190,7 @@ static struct sv_model_ref *resolve_named(struct sv_request *request, const char
     if (!ref || classifies(ref))
         return ref;
     (void)sv_fail(error, SV_NOT_A_CLASSIFIER, "model",
-                  "The model '%s' is not a classifier but completes texts: use /v1/completions or "
+                  "The model '%s' is not a classifier; it completes texts: use /v1/completions or "
                   "`sluicectl complete`.",
                   requested);
     sv_model_ref_release(ref);

@@ -137,6 +137,7 @@ const struct sv_response_member sv_response_members[] = {
     {"ModelVersion", "state", "VersionState", NULL},
     {"ModelVersion", "reason", "string|null", "why it is not ready"},
     {"ModelVersion", "labels", "[string]", NULL},
+    {"ModelVersion", "pinned", "boolean", "`stable` stays on it when a higher version is loaded"},
     {"ModelVersion", "canary_weight", "size", "percent of the model's requests"},
     {"VersionList", "object", "'list'", NULL},
     {"VersionList", "data", "[Version]", NULL},
@@ -146,6 +147,7 @@ const struct sv_response_member sv_response_members[] = {
     {"Version", "state", "VersionState", NULL},
     {"Version", "reason", "string|null", "why it is not ready"},
     {"Version", "labels", "[string]", NULL},
+    {"Version", "pinned", "boolean", "`stable` stays on it when a higher version is loaded"},
     {"Version", "canary_weight", "size", "percent of the model's requests"},
     DELETED("DeletedModel", "model"),
     {"Label", "object", "'model.label'", NULL},
@@ -154,6 +156,8 @@ const struct sv_response_member sv_response_members[] = {
     {"Label", "version", "integer|null", NULL},
     {"Label", "previous_version", "integer|null", NULL},
     {"Label", "weight?", "size", "of the canary"},
+    {"Label", "removed_canary?", "boolean",
+     "`stable` moved to the version of `canary`, so that label was removed"},
     DELETED("DeletedLabel", "model.label"),
 
     /* ---- files and jobs ---- */
@@ -179,6 +183,7 @@ const struct sv_response_member sv_response_members[] = {
     {"Job", "organization_id", "string", NULL},
     {"Job", "status", "'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'",
      NULL},
+    {"Job", "paused?", "boolean", "it waits to be resumed; OpenAI has no status for that"},
     {"Job", "hyperparameters", "{string|number|boolean}", NULL},
     {"Job", "training_file", "string", NULL},
     {"Job", "validation_file", "string|null", NULL},
@@ -309,6 +314,7 @@ const struct sv_response_member sv_response_members[] = {
     {"RepositoryVersion", "reason", "string", NULL},
     {"RepositoryChange", "name", "string", NULL},
     {"RepositoryChange", "version?", "string", NULL},
+    {"RepositoryChange", "removed_canary?", "boolean", "as of Label, if true"},
     {"RepositoryChange", "state", "'LOADING'|'READY'|'UNLOADING'|'UNAVAILABLE'", NULL},
     {NULL, NULL, NULL, NULL},
 };

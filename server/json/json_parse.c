@@ -63,6 +63,10 @@ static enum sv_error_kind kind_of(enum json_error_code code)
 json_t *sv_json_parse(const char *bytes, size_t count, struct sv_error *error)
 {
     json_error_t parse_error;
+    if (count == 0) {
+        (void)sv_fail(error, SV_INVALID_JSON, NULL, "The body is empty; a JSON object is needed.");
+        return NULL;
+    }
     if (!check_complexity(bytes, count, error))
         return NULL;
     json_t *root = json_loadb(

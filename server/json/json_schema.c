@@ -1,8 +1,11 @@
 /* json_schema.c - JSON from clients into structs, by tables of fields. */
 #include "json/json_schema.h"
 #include "base/comma_list.h"
+#include "base/option_parser.h"
 #include "json/json_field_reader.h"
 #include "json/json_parse.h"
+
+#include "sluice/model.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -154,6 +157,17 @@ static bool read_int(const struct sv_reader *r, const struct sv_field *field, co
     return true;
 }
 
+bool sv_read_version(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    long number = json_is_string(value)    ? sl_version_parse(json_string_value(value))
+                  : json_is_integer(value) ? (long)json_integer_value(value)
+                                           : 0;
+    if ((double)number < field->min || (double)number > field->max)
+        return sv_reader_invalid(r, field, value, "a version: an integer from 1 to 999999999");
+    *(int64_t *)sv_reader_target(r, field->offset) = number;
+    return true;
+}
+
 static bool read_number(const struct sv_reader *r, const struct sv_field *field,
                         const json_t *value)
 {
@@ -263,13 +277,21 @@ static const struct sv_field *find(const struct sv_field *fields, const char *na
 
 static bool unknown(const struct sv_reader *r, const struct sv_field *fields, const char *name)
 {
-    char names[1024] = "", param[SV_PARAM_MAX];
-    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
+    enum { FIELDS_MAX = 64 };
+
+    const char *accepted[FIELDS_MAX + 1] = {NULL};
+    char names[1024] = "", param[SV_PARAM_MAX], short_name[SL_OPTION_NAME_BYTES];
+    int count = 0;
+    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END && count < FIELDS_MAX; f++)
         if (f->kind != SV_FIELD_UNSUPPORTED)
-            sl_list_add(names, sizeof names, f->name);
+            accepted[count++] = f->name;
     (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
-    return sv_fail(r->error, SV_UNKNOWN_PARAMETER, param, "Unknown parameter '%s'. Accepted: %s.",
-                   param, names);
+    (void)snprintf(short_name, sizeof short_name, "%s", name);
+    const char *meant = sl_option_suggest(short_name, accepted);
+    return sv_fail(r->error, SV_UNKNOWN_PARAMETER, param,
+                   "Unknown parameter '%s'%s%s%s Accepted: %s.", param,
+                   meant ? "; did you mean '" : ".", meant ? meant : "", meant ? "'?" : "",
+                   sl_list_join(names, sizeof names, accepted));
 }
 
 static bool read_field(const struct sv_reader *r, const struct sv_field *field, json_t *value)

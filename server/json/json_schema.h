@@ -161,6 +161,8 @@ extern const struct sv_field sv_part_fields[], sv_message_fields[];
 bool sv_read_parts(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field,
                       struct json_t *value);
+/* int64_t, a version: a number, or as in the Open Inference Protocol a string. */
+bool sv_read_version(const struct sv_reader *r, const struct sv_field *field, struct json_t *value);
 /* struct sv_string_or_bool, at most `max` bytes */
 bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field,
                             struct json_t *value);

@@ -50,14 +50,13 @@ bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json
 static const char sequences_wanted[] =
     "a string, or an array like [[\"a\"],[\"b\"]] with one string in each inner array";
 
-static bool fail_pair(const struct sv_reader *r, const struct sv_field *field, size_t count)
+/* Whatever the elements are: a message about one of them would be followed by this one. */
+static bool fail_pair(const struct sv_reader *r, const char *param, size_t count)
 {
-    char param[SV_PARAM_MAX];
-    sv_reader_param(r, field, param);
     return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' holds an array of %zu strings. Put each text in an array of its own: "
-                   "[[\"a\"],[\"b\"]]. (Two strings in one array would be a pair; no model here "
-                   "takes pairs.)",
+                   "'%s' is an array of %zu elements that begins with a string. Put each text in "
+                   "an array of its own: [[\"a\"],[\"b\"]]. (Two strings in one array would be a "
+                   "pair; no model here takes pairs.)",
                    param, count);
 }
 
@@ -74,11 +73,10 @@ static bool read_sequence(const struct sv_reader *r, const struct sv_field *fiel
     if (count == 0)
         return sv_fail(r->error, SV_EMPTY_INPUT, param,
                        "'%s' is an empty array; expected one string.", param);
-    for (size_t i = 0; i < count; i++)
-        if (!sv_reader_string(r, sv_reader_element(field, i, &element), json_array_get(array, i),
-                              text))
-            return false;
-    return count == 1 || fail_pair(r, field, count);
+    if (count > 1 && json_is_string(json_array_get(array, 0)))
+        return fail_pair(r, param, count);
+    return sv_reader_string(r, sv_reader_element(field, 0, &element), json_array_get(array, 0),
+                            text);
 }
 
 bool sv_read_predict_inputs(const struct sv_reader *r, const struct sv_field *field, json_t *value)

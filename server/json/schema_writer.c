@@ -264,6 +264,7 @@ static const struct {
     {sv_read_content, "string|[@]*"},
     {sv_read_parts, "string|[@]*"},
     {sv_read_messages, "string|[@]*"},
+    {sv_read_version, "integer*|string"},
     {sv_read_string_or_bool, "string*|boolean"},
     {sv_read_settings, "{string|number|boolean}*"},
     {sv_read_metadata, "{string}*"},

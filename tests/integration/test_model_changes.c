@@ -118,6 +118,10 @@ Test(model_changes, every_api_reaches_a_version_by_number_and_by_label)
            "{\"object\":\"model.label\",\"model\":\"mood\",\"label\":\"blue\",\"version\":5,"
            "\"previous_version\":null}");
     change("PUT", "/v1/models/mood/labels/5", "{\"version\":5}", 400, "begins with a letter");
+    change("PUT", "/v1/models/mood/labels/blue", "{\"version\":\"5\"}", 200, "\"version\":5");
+    change("PUT", "/v1/models/mood/labels/blue", "{\"version\":\"five\"}", 400,
+           "'version' must be a version: an integer from 1 to 999999999, not \\\"five\\\"");
+    change("PUT", "/v1/models/mood/labels/blue", "{\"version\":0}", 400, "not 0");
     static const char *const names[] = {"mood@5", "mood:blue"};
     char path[128], body[512];
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -188,10 +192,10 @@ Test(model_changes, a_canary_gets_its_share_and_is_promoted_and_rolled_back)
     cr_assert_leq(canary, 11);
     change("PUT", "/v1/models/mood/labels/canary", "{\"weight\":0}", 200, "\"weight\":0");
     change("PUT", "/v1/models/mood/labels/stable", "{\"version\":5}", 200,
-           "\"label\":\"stable\",\"version\":5,\"previous_version\":4");
+           "\"label\":\"stable\",\"version\":5,\"previous_version\":4,\"removed_canary\":true");
     expect_stable(MOOD "@5");
     change("POST", "/v1/models/mood/rollback", NULL, 200,
-           "\"label\":\"stable\",\"version\":4,\"previous_version\":5");
+           "\"label\":\"stable\",\"version\":4,\"previous_version\":5,\"removed_canary\":false");
     expect_stable(MOOD "@4");
     change("POST", "/v1/models/plain/rollback", "", 409, "no earlier version to go back to");
     change("PUT", "/v1/models/mood/labels/canary", "{\"weight\":101}", 400, "weight");
@@ -209,6 +213,7 @@ Test(model_changes, versions_are_listed_with_their_states_and_labels)
     test_write_file(test_path(path, d.store, "mood/6/config.json"), "{}");
     change("POST", "/v2/repository/models/mood/load", "{}", 400, "could not be loaded");
     change("PUT", "/v1/models/mood/labels/canary", "{\"version\":5,\"weight\":20}", 200, "");
+    change("PUT", "/v1/models/mood/labels/stable", "{}", 200, "\"version\":4");
     struct http_response answer = http_request(&d, "GET", "/v1/models/mood/versions", NULL);
     json_t *root = json_from_response(&answer);
     cr_assert_eq(json_array_size(json_at(root, "data")), 3);
@@ -216,6 +221,8 @@ Test(model_changes, versions_are_listed_with_their_states_and_labels)
     cr_assert_eq(json_integer_at(root, "data/0/version"), 4);
     cr_assert_str_eq(json_string_at(root, "data/0/state"), "ready");
     cr_assert_str_eq(json_string_at(root, "data/0/labels/0"), "stable");
+    cr_assert(json_is_true(json_at(root, "data/0/pinned")));
+    cr_assert(json_is_false(json_at(root, "data/1/pinned")));
     cr_assert_eq(json_integer_at(root, "data/0/canary_weight"), 0);
     cr_assert_str_eq(json_string_at(root, "data/1/labels/0"), "canary");
     cr_assert_eq(json_integer_at(root, "data/1/canary_weight"), 20);
@@ -232,6 +239,20 @@ Test(model_changes, versions_are_listed_with_their_states_and_labels)
     json_decref(root);
     http_response_release(&answer);
     change("GET", "/v1/models/none/versions", NULL, 404, "does not exist");
+}
+
+/* Advice to load it would lead nowhere. */
+Test(model_changes, a_pretrained_model_says_why_it_is_not_served)
+{
+    tiny_store_make_base(d.store);
+    change("POST", "/v2/repository/models/base/load", "{}", 400, "only pretrained");
+    change("POST", "/v2/repository/models/base/load", "{\"parameters\":{\"config\":\"{}\"}}", 400,
+           "Leave out 'config'; the configuration is the version's own config.json.");
+    struct http_response answer = http_request(&d, "POST", "/models/base/predict", TEXT);
+    cr_assert_eq(answer.status, 404, "%s", answer.body.data);
+    EXPECT_SAID(answer.body.data, "The model 'base' cannot be served: base/1: the model was only "
+                                  "pretrained: `sluice train --init-from` makes");
+    http_response_release(&answer);
 }
 
 Test(model_changes, deleting_a_model_unloads_it)

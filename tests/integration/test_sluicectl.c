@@ -193,12 +193,14 @@ Test(sluicectl, tells_the_daemons_own_sentences)
     EXPECT_SAID(r->err, "'%'");
     EXPECT_SAID(r->err, "unknown_characters");
     EXPECT_SAID(r->err, ")\nsluicectl: use --replace to replace unknown characters\n");
+    cr_assert(!strstr(r->err, "Set \""), "%s", r->err);
     static const char prompt[] = "a prompt with more characters than the four and sixty that this "
                                  "model can see at once";
     r = CTL(&d, "complete", prompt, "--max-tokens", "3");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "context_length_exceeded");
     EXPECT_SAID(r->err, ")\nsluicectl: use --truncate=SIDE to cut texts that are too long\n");
+    cr_assert(!strstr(r->err, "Set \""), "%s", r->err);
     r = CTL(&d, "complete", prompt, "--max-tokens", "3", "--truncate=left", "--usage");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->err, "[64 prompt tokens, 3 completion tokens");
@@ -273,12 +275,12 @@ Test(sluicectl, prints_health_and_metrics)
     EXPECT_SAID(r->out, "\nsluice_model_ready{model=\"tiny\",version=\"1\"} 1\n");
     cr_assert(!strstr(r->out, "process_"), "only what begins with the prefix: %s", r->out);
     r = CTL(&d, "metrics", "nosuch_");
-    EXPECT_EXIT(r, 1);
+    EXPECT_EXIT(r, 2);
     cr_assert_str_eq(r->out, "");
     EXPECT_SAID(r->err, "no metric's name begins with 'nosuch_'; the names begin with: ");
     EXPECT_SAID(r->err, ", sluice_model, ");
     EXPECT_SAID(r->err, ", process_start\n");
-    EXPECT_EXIT(CTL(&d, "metrics", "nosuch_", "--json"), 1);
+    EXPECT_EXIT(CTL(&d, "metrics", "nosuch_", "--json"), 2);
     r = CTL(&d, "metrics", "--json");
     EXPECT_EXIT(r, 0);
     answer = json_from_text(r->out);
@@ -684,13 +686,24 @@ Test(sluicectl, loads_labels_and_rolls_back)
     const struct program_result *r = CTL(&t, "versions", "tiny");
     EXPECT_EXIT(r, 0);
     EXPECT_SAID(r->out, "VERSION  STATE     LABELS                    REASON\n");
-    EXPECT_SAID(r->out, "      1  ready     stable ");
+    EXPECT_SAID(r->out, "      1  ready     stable (pinned) ");
     EXPECT_SAID(r->out, "      2  ready     canary 10 % ");
     r = CTL(&t, "--json", "versions", "tiny");
     json_t *root = json_from_text(r->out);
     cr_assert_str_eq(json_string_at(root, "data/0/labels/0"), "stable");
     json_decref(root);
     expect_output(CTL(&t, "label", "tiny", "canary", "--remove"), "canary is removed\n");
+    expect_output(CTL(&t, "label", "tiny", "canary", "3"),
+                  "tiny:canary is version 3, with 0 % of the requests\n");
+    expect_output(CTL(&t, "load", "tiny"),
+                  "tiny@3 is ready; the label canary, with its percentage, was on this version and "
+                  "is removed\n");
+    EXPECT_SAID(CTL(&t, "versions", "tiny")->out, "      3  ready     stable  ");
+    expect_output(CTL(&t, "label", "tiny", "canary", "2"),
+                  "tiny:canary is version 2, with 0 % of the requests\n");
+    expect_output(CTL(&t, "label", "tiny", "stable", "2"),
+                  "tiny:stable is version 2, was 3; the label canary, with its percentage, was on "
+                  "this version and is removed\n");
     expect_output(CTL(&t, "--json", "label", "tiny", "blue", "3"),
                   "{\"object\":\"model.label\",\"model\":\"tiny\",\"label\":\"blue\","
                   "\"version\":3,\"previous_version\":null}\n");
@@ -753,7 +766,7 @@ Test(sluicectl, errors_are_for_its_users)
         {{"load", "tiny"}, "--url is the address of the inference listener, --admin-url that of "},
         {{"files"}, "sluicectl: --url is the address of the inference listener, "},
         {{"classify", "a", "--model", "tiny"},
-         "The model 'tiny@1' is not a classifier but completes texts: use /v1/completions or "
+         "The model 'tiny@1' is not a classifier; it completes texts: use /v1/completions or "
          "`sluicectl complete`."},
     };
 

@@ -108,7 +108,7 @@ Test(json_schema, mistakes_are_named)
         enum sv_error_kind kind;
         const char *param, *message;
     } cases[] = {
-        {"", SV_INVALID_JSON, "", "line 1"},
+        {"", SV_INVALID_JSON, "", "The body is empty"},
         {"{\"model\":\"m\"", SV_INVALID_JSON, "", "line 1"},
         {M "}", SV_INVALID_JSON, "", "JSON"},
         {M "\"n\":01}", SV_INVALID_JSON, "", "JSON"},
