@@ -300,7 +300,7 @@ bool automatic_report_open(struct automatic_report *r, const struct sl_linear_tr
         r->texts = p.set.count;
         for (int i = 0; i < p.set.count; i++)
             r->correct += p.labels[i] == p.set.examples[i].label;
-        r->loss = l->search.trials[l->search.best].loss;
+        r->loss = l->search.loss;
         r->calibration = calibration_error(&p);
         set_interval(r);
     }

@@ -4,6 +4,8 @@
 
 #include "layers/layers.h"
 
+#include <math.h>
+
 enum {
     SL_BAG_VIEWS = 2, /* pooled vectors of a text: a mean, and a mean weighted by word frequency */
     SL_NGRAM_ORDER_MAX = 3,
@@ -30,7 +32,18 @@ struct sl_bag_of_words {
     struct sl_parameter *bias;          /* 1 x classes */
     struct sl_linear_layer classify;    /* of the pooled vectors */
     int order;
+    float score_exponent; /* of softplus; 0: the scores are logits */
 };
+
+/* -- scores ----------------------------------------------------------------------------------- */
+
+/* log(log(1 + exp(x))), which is x where exp(x) is small. */
+static inline double sl_log_softplus(double x)
+{
+    if (x < -30.0)
+        return x;
+    return log(x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x)));
+}
 
 /* -- n-grams ---------------------------------------------------------------------------------- */
 

@@ -22,14 +22,17 @@ struct search {
     struct sl_linear_recipe recipe; /* under trial */
     int classes;
     int32_t *labels;
-    float *logits; /* texts x classes, out of fold */
+    int32_t *predicted; /* texts of the folds that are predicted */
+    int predicted_count;
+    float *logits;      /* texts x classes, out of fold */
+    float *best_logits; /* of the best recipe so far */
     struct sl_err errs[FOLDS];
     bool ok[FOLDS];
 };
 
 /* ---- folds ----------------------------------------------------------------------------------- */
 
-/* A text's place: texts are sorted by label, then equal ones together, in a random order. */
+/* A text's place: texts are sorted by label, then equal ones together. */
 struct place {
     int32_t label, text;
     uint64_t hash;
@@ -55,26 +58,50 @@ static int compare_places(const void *a, const void *b)
     return (x->text > y->text) - (x->text < y->text);
 }
 
-static bool divide(struct sl_linear_search *out, const struct sl_dataset *set, struct sl_err *err)
+/* Equal texts with one label go where the first of them goes. */
+static void join_equal(struct sl_linear_search *out, const struct sl_dataset *set,
+                       struct place *places)
 {
-    struct place *places = malloc((size_t)set->count * sizeof *places);
-    out->fold = calloc((size_t)set->count, sizeof *out->fold);
-    out->folds = set->count > TEXTS_MANY && set->count <= TEXTS_VERY_MANY ? FOLDS_MANY : FOLDS;
-    out->folds_predicted = set->count > TEXTS_VERY_MANY ? 1 : out->folds;
-    if (!places || !out->fold) {
-        free(places);
-        return sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
-    }
     for (int i = 0; i < set->count; i++)
         places[i] = (struct place){set->examples[i].label, i, hash_text(set, i)};
     qsort(places, (size_t)set->count, sizeof *places, compare_places);
-    for (int i = 0, next = 0; i < set->count; i++) {
-        bool same = i > 0 && places[i].hash == places[i - 1].hash;
-        out->fold[places[i].text] =
-            same ? out->fold[places[i - 1].text] : (int32_t)(next++ % out->folds);
+    for (int i = 1; i < set->count; i++)
+        if (places[i].label == places[i - 1].label && places[i].hash == places[i - 1].hash)
+            out->fold[places[i].text] = out->fold[places[i - 1].text];
+}
+
+/* Fold 0 is the last part of each label's texts. Labels with fewer texts than folds take turns. */
+static void cut(struct sl_linear_search *out, const struct sl_dataset *set, int *texts, int *before)
+{
+    int next = 0;
+    for (int i = 0; i < set->count; i++)
+        texts[set->examples[i].label]++;
+    for (int i = 0; i < set->count; i++) {
+        int label = set->examples[i].label;
+        int64_t part = (int64_t)before[label]++ * out->folds / texts[label];
+        if (texts[label] < out->folds)
+            part = next++ % out->folds;
+        out->fold[i] = (int32_t)(out->folds - 1 - part);
+    }
+}
+
+static bool divide(struct sl_linear_search *out, const struct sl_dataset *set, struct sl_err *err)
+{
+    size_t labels = (size_t)set->labels.count;
+    struct place *places = malloc((size_t)set->count * sizeof *places);
+    int *counts = calloc(2 * labels, sizeof *counts);
+    out->fold = calloc((size_t)set->count, sizeof *out->fold);
+    out->folds = set->count > TEXTS_MANY && set->count <= TEXTS_VERY_MANY ? FOLDS_MANY : FOLDS;
+    out->folds_predicted = set->count > TEXTS_VERY_MANY ? 1 : out->folds;
+    bool ok = (places && counts && out->fold) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
+    if (ok) {
+        cut(out, set, counts, counts + labels);
+        join_equal(out, set, places);
     }
     free(places);
-    return true;
+    free(counts);
+    return ok;
 }
 
 bool sl_linear_search_has(const struct sl_linear_search *search, int text)
@@ -148,70 +175,24 @@ static void try_folds(void *ctx, int first, int last, int worker)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* p = softmax(logits / temperature); returns -log p_label. */
-static double soften(const float *logits, int classes, double temperature, int label, float *p)
+static struct sl_predictions predictions_of(const struct search *s, const float *logits)
 {
-    double top = (double)logits[sl_argmax(logits, classes)], total = 0.0;
-    for (int c = 0; c < classes; c++)
-        total += exp(((double)logits[c] - top) / temperature);
-    for (int c = 0; p && c < classes; c++)
-        p[c] = (float)(exp(((double)logits[c] - top) / temperature) / total);
-    return log(total) - ((double)logits[label] - top) / temperature;
-}
-
-static double mean_loss(const struct search *s, double temperature)
-{
-    double sum = 0.0;
-    int count = 0;
-    for (int i = 0; i < s->options->features->texts; i++) {
-        if (!sl_linear_search_has(s->out, i))
-            continue;
-        sum += soften(s->logits + (size_t)i * (size_t)s->classes, s->classes, temperature,
-                      s->labels[i], NULL);
-        count++;
-    }
-    return sum / count;
-}
-
-/* Golden-section search for the logarithm of the temperature. */
-static double best_temperature(const struct search *s)
-{
-    const double ratio = 0.618033988749895;
-    double low = -5.0, high = 3.0;
-    double a = high - ratio * (high - low), b = low + ratio * (high - low);
-    double at_a = mean_loss(s, exp(a)), at_b = mean_loss(s, exp(b));
-    while (high - low > 0.02) {
-        if (at_a < at_b) {
-            high = b;
-            b = a;
-            at_b = at_a;
-            a = high - ratio * (high - low);
-            at_a = mean_loss(s, exp(a));
-        } else {
-            low = a;
-            a = b;
-            at_a = at_b;
-            b = low + ratio * (high - low);
-            at_b = mean_loss(s, exp(b));
-        }
-    }
-    return exp(0.5 * (low + high));
+    return (struct sl_predictions){.logits = logits,
+                                   .labels = s->labels,
+                                   .rows = s->predicted,
+                                   .count = s->predicted_count,
+                                   .classes = s->classes};
 }
 
 static double accuracy_of(const struct search *s)
 {
-    int right = 0, count = 0;
-    for (int i = 0; i < s->options->features->texts; i++) {
-        const float *z = s->logits + (size_t)i * (size_t)s->classes;
-        int best = 0;
-        if (!sl_linear_search_has(s->out, i))
-            continue;
-        for (int c = 1; c < s->classes; c++)
-            best = z[c] > z[best] ? c : best;
-        right += best == s->labels[i];
-        count++;
+    int right = 0;
+    for (int i = 0; i < s->predicted_count; i++) {
+        int text = s->predicted[i];
+        right +=
+            sl_argmax(s->logits + (size_t)text * (size_t)s->classes, s->classes) == s->labels[text];
     }
-    return (double)right / count;
+    return (double)right / s->predicted_count;
 }
 
 /* The loss counts, too: it is less noisy than the accuracy where texts are few. */
@@ -226,11 +207,8 @@ static void keep(struct search *s, const struct sl_linear_trial *trial)
     out->trials[out->count] = *trial;
     if (out->count == 0 || merit(trial) > merit(&out->trials[out->best])) {
         out->best = out->count;
-        for (int i = 0; i < s->options->features->texts; i++)
-            if (sl_linear_search_has(out, i))
-                (void)soften(s->logits + (size_t)i * (size_t)s->classes, s->classes,
-                             trial->temperature, s->labels[i],
-                             out->probabilities + (size_t)i * (size_t)s->classes);
+        memcpy(s->best_logits, s->logits,
+               (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
     }
     out->count++;
 }
@@ -247,8 +225,9 @@ static int try_recipe(struct search *s, struct sl_linear_recipe recipe, struct s
             return -1;
         }
     struct sl_linear_trial trial = {.recipe = recipe, .accuracy = accuracy_of(s)};
-    trial.temperature = best_temperature(s);
-    trial.loss = mean_loss(s, trial.temperature);
+    const struct sl_predictions predictions = predictions_of(s, s->logits);
+    const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
+    trial.loss = sl_calibration_loss(&calibration, &predictions);
     trial.seconds = sl_now_seconds() - begun;
     keep(s, &trial);
     if (s->options->report)
@@ -351,6 +330,27 @@ static bool search_grid(struct search *s, struct sl_err *err)
     return search_logistic(s, err);
 }
 
+/* The best recipe's probabilities replace its logits. */
+static void calibrate(struct search *s)
+{
+    struct sl_linear_search *out = s->out;
+    const struct sl_predictions predictions = predictions_of(s, s->best_logits);
+    out->calibration = sl_calibration_fit(&predictions);
+    out->loss = sl_calibration_loss(&out->calibration, &predictions);
+    for (int i = 0; i < s->predicted_count; i++) {
+        int text = s->predicted[i];
+        float *p = s->best_logits + (size_t)text * (size_t)s->classes;
+        (void)sl_calibrate(&out->calibration, p, s->classes, s->labels[text], p);
+    }
+}
+
+static void list_predicted(struct search *s)
+{
+    for (int i = 0; i < s->options->set->count; i++)
+        if (sl_linear_search_has(s->out, i))
+            s->predicted[s->predicted_count++] = i;
+}
+
 bool sl_linear_search_run(struct sl_linear_search *search,
                           const struct sl_linear_search_options *options, struct sl_err *err)
 {
@@ -359,14 +359,21 @@ bool sl_linear_search_run(struct sl_linear_search *search,
     struct search s = {.options = options, .out = search, .classes = set->labels.count};
     *search = (struct sl_linear_search){0};
     s.labels = calloc(texts, sizeof *s.labels);
+    s.predicted = calloc(texts, sizeof *s.predicted);
     s.logits = calloc(texts * classes, sizeof *s.logits);
-    search->probabilities = calloc(texts * classes, sizeof *search->probabilities);
-    bool ok = (s.labels && s.logits && search->probabilities) ||
+    s.best_logits = search->probabilities = calloc(texts * classes, sizeof *s.best_logits);
+    bool ok = (s.labels && s.predicted && s.logits && s.best_logits) ||
               sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
     for (size_t i = 0; ok && i < texts; i++)
         s.labels[i] = set->examples[i].label;
-    ok = ok && divide(search, set, err) && search_grid(&s, err);
+    ok = ok && divide(search, set, err);
+    if (ok)
+        list_predicted(&s);
+    ok = ok && search_grid(&s, err);
+    if (ok)
+        calibrate(&s);
     free(s.labels);
+    free(s.predicted);
     free(s.logits);
     if (!ok)
         sl_linear_search_close(search);

@@ -1,11 +1,13 @@
 /* linear_search.h - which features and how much regularization: cross-validation over recipes.
  *
- * Texts are divided into folds, each label's evenly and equal texts together. A recipe is fitted on
- * all folds but one and predicts that one, in turn. So every text has a prediction by a model that
- * has not seen it: accuracy, temperature and calibration come from these predictions. With many
- * texts only the first fold is predicted. */
+ * Texts are divided into folds, each label's evenly and equal texts together. A fold is a part of
+ * the file: neighbours often belong together, as one thread or one day do, and would make other
+ * folds too easy to predict. A recipe is fitted on all folds but one and predicts that one, in
+ * turn. So every text has a prediction by a model that has not seen it: accuracy and calibration
+ * come from these predictions. With many texts only one fold is predicted, the last of the file. */
 #pragma once
 
+#include "train/calibration.h"
 #include "train/text_features.h"
 
 struct sl_linear_recipe {
@@ -15,10 +17,10 @@ struct sl_linear_recipe {
     float dense_c;  /* C of word vectors; 0: none */
 };
 
-/* A recipe that was tried. Its temperature minimizes the loss of the predictions. */
+/* A recipe that was tried. The loss is that of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
-    double accuracy, loss, temperature, seconds;
+    double accuracy, loss, seconds;
 };
 
 enum { SL_LINEAR_TRIALS_MAX = 32 };
@@ -28,8 +30,10 @@ struct sl_linear_search {
     int count, best; /* number of trials; the chosen one */
     int folds, folds_predicted;
     int32_t *fold; /* of each text */
-    /* Of the best recipe: texts x classes, with temperature; undefined for texts in folds that were
-     * not predicted. */
+    /* Of the best recipe: its calibration, the loss of its predictions with it, and the
+     * probabilities, texts x classes; undefined for texts in folds that were not predicted. */
+    struct sl_calibration calibration;
+    double loss;
     float *probabilities;
 };
 

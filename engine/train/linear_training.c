@@ -252,6 +252,7 @@ static bool set_config(struct sl_config *config, const struct sl_linear_training
     config->width = recipe->dense_c > 0.0f ? config->width : 0;
     return set_hyper(config, "ngram_rows", 2.0 * ngrams, err) &&
            set_hyper(config, "ngram_order", recipe->ngrams.order, err) &&
+           set_hyper(config, "score_exponent", l->search.calibration.exponent, err) &&
            set_hyper(config, "character_ngrams", recipe->ngrams.characters && ngrams > 0, err) &&
            sl_config_check(l->base->arch, config, err);
 }
@@ -290,9 +291,9 @@ static bool set_labels(struct sl_model *model, const struct sl_labels *labels, s
     return ok || sl_fail(err, SL_NO_MEMORY, "no memory for labels");
 }
 
-/* Dividing all weights by the temperature divides the logits by it. */
+/* Dividing all weights by the temperature divides the scores by it; the bias shifts them. */
 static bool set_model(struct sl_linear_training *l, const struct sl_logistic_weights *w,
-                      const float *idf, double temperature, struct sl_err *err)
+                      const float *idf, struct sl_err *err)
 {
     const struct sl_linear_trial *trial = &l->search.trials[l->search.best];
     struct sl_config config;
@@ -304,13 +305,14 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
     sl_model_initialize(l->model, 0);
     struct sl_bag_of_words *m = l->model->self;
     const struct sl_bag_of_words *base = l->base->self;
-    const float scale = (float)(1.0 / temperature);
+    const struct sl_calibration *calibration = &l->search.calibration;
+    const float scale = (float)(1.0 / calibration->temperature);
     copy(m->roles, base->roles);
     copy(m->spellings, l->parts.spellings);
     copy(m->vectors, base->vectors);
     copy(m->token_weights, base->token_weights);
     for (int c = 0; c < config.classes; c++)
-        m->bias->data[c] = scale * w->bias[c];
+        m->bias->data[c] = scale * w->bias[c] + (float)calibration->shift;
     if (m->vectors)
         for (size_t i = 0; i < sl_parameter_floats(m->classify.weight); i++)
             m->classify.weight->data[i] = scale * w->dense[i];
@@ -369,7 +371,7 @@ static bool fit_all(struct sl_linear_training *l, struct fit *fit, struct sl_err
     struct sl_logistic_weights w;
     if (!sl_logistic_weights_open(&w, &p, err))
         return false;
-    bool ok = sl_logistic_fit(&p, &w, err) && set_model(l, &w, fit->idf, trial->temperature, err);
+    bool ok = sl_logistic_fit(&p, &w, err) && set_model(l, &w, fit->idf, err);
     sl_logistic_weights_close(&w);
     return ok;
 }

@@ -3,10 +3,12 @@
  *     v1 = mean of E[t],  v2 = mean of a / (a + p(t)) E[t]   over the tokens t of the text
  *     u_f = (1 + log tf_f) idf_f                             over its n-grams f of words
  *     c_f = (1 + log tf_f) idf_f                             over its n-grams f of characters
- *     logits = W [v1 / |v1|, v2 / |v2|] + U [u / |u|, c / |c|] + b
+ *     z = W [v1 / |v1|, v2 / |v2|] + U [u / |u|, c / |c|] + b
+ *     logits = a log(softplus(z)), or z if a = 0
  *
  * E, a / (a + p) and idf are not trained. Joulin et al. 2017, with the weights of Arora et al. 2017
  * (a = 0.001) and with TF-IDF. */
+#include "arch/linear/linear_classifier.h"
 #include "arch/arch.h"
 #include "layers/bag_of_words.h"
 
@@ -14,6 +16,7 @@ struct linear_config {
     int ngram_order;       /* words of the longest n-grams */
     int ngram_rows;        /* of the table of n-grams; 0: none */
     bool character_ngrams; /* whether the table has those of characters, too */
+    float score_exponent;  /* a */
 };
 
 SL_CONFIG_FITS(struct linear_config);
@@ -32,6 +35,7 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
 {
     const struct linear_config *own = sl_config_own(c);
     m->order = own->ngram_order;
+    m->score_exponent = own->score_exponent;
     m->bias = sl_parameter_add(b, "bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
     if (own->ngram_rows == 0)
         return;
@@ -69,7 +73,8 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
     if (m->vectors)
         x = sl_linear_apply(t, &m->classify, sl_pooled_vectors(t, m->vectors, m->token_weights),
                             (struct sl_linear_args){0});
-    return sl_add_tfidf_logits(t, x, m);
+    x = sl_add_tfidf_logits(t, x, m);
+    return m->score_exponent > 0.0f ? sl_calibrated_logits(t, x, m->score_exponent) : x;
 }
 
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
@@ -92,6 +97,9 @@ static const struct sl_param hypers[] = {
     OWN_ROW(ngram_rows, 0, ROWS_MAX, 65536, "rows of the table of n-grams; 0: none"),
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, character_ngrams, SL_FLAG, 0, 1,
                     0, "n-grams of 4 characters, too", NULL, SL_CLASSIFIES),
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, score_exponent, SL_REAL, 0, 100,
+                    0, "a: probabilities are proportional to softplus(score)^a; 0: to exp(score)",
+                    NULL, SL_CLASSIFIES),
     {0}};
 
 const struct sl_arch sl_arch_linear = {

@@ -6,6 +6,7 @@
 
 #include "arch/eam/eam.h"
 #include "arch/epsilon/epsilon.h"
+#include "arch/linear/linear_classifier.h"
 #include "arch/transevolve/transevolve.h"
 #include "arch/tsa/tsa.h"
 
@@ -412,6 +413,11 @@ static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
     return sl_softmax_rows(t, in->tensors[0]);
 }
 
+static struct sl_tensor *use_calibrated_logits(struct sl_tape *t, struct inputs *in)
+{
+    return sl_calibrated_logits(t, in->tensors[0], 1.7f);
+}
+
 static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
 {
     return sl_scale_by_gates(t, in->tensors[0], in->tensors[1]);
@@ -521,6 +527,7 @@ static const struct op_case cases[] = {
     {"bag", {3}, {OUTS}, {7}, {OUTS - 1}, 0, use_bag},
     {"bag, twice", {3}, {OUTS}, {7}, {OUTS - 1}, 0, use_bag_twice},
     {"against zero", {ROWS}, {1}, {0}, {0}, 0, use_against_zero},
+    {"calibrated logits", {ROWS}, {COLS}, {0}, {0}, 0, use_calibrated_logits},
     {"evolve", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve},
     {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
 };

@@ -285,6 +285,24 @@ Test(linear_training, equal_texts_are_in_the_same_fold)
     sl_engine_destroy(engine);
 }
 
+/* So that no text is predicted by one of its neighbours in the file. */
+Test(linear_training, a_fold_is_a_part_of_the_file)
+{
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    int last[2] = {4, 4};
+    write_stems();
+    train(&l, engine);
+    for (int i = 0; i < l.set.count; i++) {
+        int *fold = &last[l.set.examples[i].label];
+        cr_expect_leq(l.search.fold[i], *fold, "text %d", i);
+        *fold = l.search.fold[i];
+    }
+    cr_expect_eq(last[0] + last[1], 0, "the last part is the first that is predicted");
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
 /* The published model, served, gives the probabilities that the fit has: its loss on the texts of
  * the fit is at most that of the predictions without them. */
 static void expect_published_as_fitted(bool characters)
