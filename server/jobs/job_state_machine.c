@@ -115,17 +115,18 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
     return true;
 }
 
-/* ---- a full disk ----------------------------------------------------------------------------- */
+/* ---- what an administrator must mend --------------------------------------------------------- */
 
-/* To try again and again is of no use before somebody has made room; nothing of the job is lost. */
-static void pause_for_space(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+/* A full disk, or a store that may not be written: to try again and again is of no use, and nothing
+ * of the job must be lost. */
+static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
 {
     job->run.failures = (struct sv_job_failures){0};
     job->desired = SV_DESIRED_PAUSED;
     (void)snprintf(job->pause_reason, sizeof job->pause_reason, "%.*s",
                    (int)sizeof job->pause_reason - 1, reason);
-    SV_LOG(SV_LOG_WARN, "a job is paused; free disk space, then resume it",
-           sv_str("job", job->spec.id), sv_str("reason", reason));
+    SV_LOG(SV_LOG_WARN, "a job is paused until it is resumed", sv_str("job", job->spec.id),
+           sv_str("reason", reason));
     enter(jobs, job, SV_JOB_WAITING);
 }
 
@@ -162,7 +163,7 @@ static void on_failure(struct sv_jobs *jobs, struct sv_job *job, bool disk_is_fu
 {
     int64_t wait_ms = sv_job_failed_at(&job->run.failures, job->progress.step);
     if (wait_ms < 0 && disk_is_full) {
-        pause_for_space(jobs, job, reason);
+        pause_until_mended(jobs, job, reason);
         return;
     }
     if (wait_ms < 0) {
@@ -305,8 +306,8 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
         enter(jobs, job, SV_JOB_LOADING);
     } else if (err.code == SL_BUSY)
         job->spec.version = 0;
-    else if (err.code == SL_NO_SPACE)
-        pause_for_space(jobs, job, err.text);
+    else if (err.code == SL_NO_SPACE || err.code == SL_IO)
+        pause_until_mended(jobs, job, err.text);
     else
         sv_job_fail(jobs, job, "publishing_failed", NULL, err.text);
     return true;

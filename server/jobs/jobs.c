@@ -215,10 +215,11 @@ static bool store(struct sv_jobs *jobs, struct sv_job *job, struct sv_error *err
     if (mkdir(path, S_IRWXU) != 0) {
         (void)sl_fail(&err, sl_file_error_code(errno), "make directory '%s': %s", path,
                       strerrordesc_np(errno));
-        return sv_state_fail_disk("job", &err, error);
+        return sv_state_fail_disk("The job could not be stored", &err, error);
     }
     if (sv_job_data_link(jobs, job, error) &&
-        (sv_job_save(jobs, job, &err) || sv_state_fail_disk("job", &err, error)))
+        (sv_job_save(jobs, job, &err) ||
+         sv_state_fail_disk("The job could not be stored", &err, error)))
         return true;
     sv_jobs_remove_directory(jobs, job->spec.id);
     return false;

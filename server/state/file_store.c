@@ -105,7 +105,7 @@ bool sv_file_delete(struct sv_file_store *store, const char *id, struct sv_error
         atomic_fetch_sub(&store->count, 1);
     }
     if (!removed)
-        return sv_state_fail_disk("file", &err, error);
+        return sv_state_fail_disk("The file could not be deleted", &err, error);
     /* The directory counts: a full disk must not keep files from being deleted. */
     if (!sv_state_delete(store->state, SV_FILES, id, &err))
         SV_LOG(SV_LOG_ERROR, "a deleted file is still listed", sv_str("file", id),

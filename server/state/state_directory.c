@@ -311,14 +311,12 @@ const char *sv_state_directory(const struct sv_state *state)
 
 bool sv_state_fail_disk(const char *what, const struct sl_err *err, struct sv_error *error)
 {
-    char message[64];
-    (void)snprintf(message, sizeof message, "a %s could not be stored", what);
-    SV_LOG(SV_LOG_ERROR, message, sv_str("reason", err->text));
+    SV_LOG(SV_LOG_ERROR, what, sv_str("reason", err->text));
     if (err->code == SL_NO_SPACE)
         (void)sv_fail(error, SV_STORAGE_FULL, NULL,
                       "The disk of the state directory is full; delete files that are not needed.");
     else
-        (void)sv_fail(error, SV_INTERNAL, NULL, "The %s could not be stored; see the log.", what);
+        (void)sv_fail(error, SV_INTERNAL, NULL, "%s; see the log.", what);
     error->permanent = true;
     return false;
 }

@@ -37,8 +37,8 @@ void sv_state_close(struct sv_state *state); /* NULL is fine */
 bool sv_state_is_new(const struct sv_state *state);
 const char *sv_state_directory(const struct sv_state *state);
 
-/* Logs why a "file" or a "job" could not be stored, and fails: with SV_STORAGE_FULL if the disk is
- * full, else with SV_INTERNAL. */
+/* Logs what failed and why, and fails: with SV_STORAGE_FULL if the disk is full, else with
+ * SV_INTERNAL. */
 bool sv_state_fail_disk(const char *what, const struct sl_err *err, struct sv_error *error);
 
 /* Several changes as one, before there are other threads: much faster than one by one. */

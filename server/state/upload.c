@@ -79,7 +79,8 @@ static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
     }
     if (ok && atomic_load(&store->count) >= SV_FILES_MAX)
         ok = fail_full("The daemon keeps no more files", error);
-    ok = ok && (open_content(upload, &err) || sv_state_fail_disk("file", &err, error));
+    ok = ok && (open_content(upload, &err) ||
+                sv_state_fail_disk("The file could not be stored", &err, error));
     if (ok && has_free_space(upload, error))
         return upload;
     sv_upload_destroy(upload);
@@ -127,7 +128,7 @@ bool sv_upload_write(struct sv_upload *upload, const char *bytes, size_t count,
         if (written < 0) {
             (void)sl_fail(&err, sl_file_error_code(errno), "write '%s/content': %s",
                           upload->directory, strerrordesc_np(errno));
-            return sv_state_fail_disk("file", &err, error);
+            return sv_state_fail_disk("The file could not be stored", &err, error);
         }
         bytes += written;
         count -= (size_t)written;
@@ -201,7 +202,7 @@ static bool check_content(const struct sv_upload *upload, const char *filename,
     if (is_compressed)
         return true;
     if (!sl_map_open(&map, path, &err))
-        return sv_state_fail_disk("file", &err, error);
+        return sv_state_fail_disk("The file could not be stored", &err, error);
     bool ok = strncmp(format, ".json", 5) == 0 ? sv_json_lines_check(map.data, map.size, error)
                                                : check_text(map.data, map.size, error);
     sl_map_close(&map);
@@ -248,7 +249,7 @@ bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char
         return false;
     write_object(upload, filename, purpose, &text);
     bool ok = (sl_buffer_check(&text, &err) && publish(upload, text.data, &err)) ||
-              sv_state_fail_disk("file", &err, error);
+              sv_state_fail_disk("The file could not be stored", &err, error);
     if (ok) {
         atomic_fetch_add(&upload->store->count, 1);
         sl_buffer_append(object, text.data, text.bytes);
@@ -271,7 +272,7 @@ bool sv_file_put(struct sv_file_store *store, const char *id, const char *filena
     if (ok) {
         write_object(upload, filename, purpose, &object);
         ok = (sl_buffer_check(&object, &err) && publish(upload, object.data, &err)) ||
-             sv_state_fail_disk("file", &err, error);
+             sv_state_fail_disk("The file could not be stored", &err, error);
     }
     if (ok)
         atomic_fetch_add(&store->count, 1);

@@ -194,9 +194,9 @@ static void start_with_trainer(const char *lines)
     job_daemon_restart(&d, ARGS("--trainer", path));
 }
 
-static void expect_paused_for_space(const char *id)
+static void expect_paused(const char *id)
 {
-    job_wait_event(&d, id, "free disk space, then resume the job");
+    job_wait_event(&d, id, "mend that, then resume the job");
     job_wait(&d, id, "queued");
     expect_saved(id, "waiting");
 }
@@ -213,7 +213,7 @@ Test(job_storage, a_job_whose_trainer_finds_the_disk_full_is_paused,
     char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
     job_upload_reviews(&d, 40, file);
     job_create(&d, file, "mood", JOB_TINY ",\"steps\":40", id);
-    expect_paused_for_space(id);
+    expect_paused(id);
     cr_assert(job_has_event(&d, id, "Training was interrupted at step 0"), "it was tried again");
     cr_assert_not(job_has_event(&d, id, d.directory), "clients see paths of the daemon");
     test_write_file(test_path(path, d.directory, "trainer.free"), "");
@@ -256,7 +256,7 @@ Test(job_storage, a_pause_is_reported_once_there_is_room, .init = start_with_cou
         sleep_ms(10);
     sleep_ms(200); /* the daemon notices, and cannot say so */
     limit_files(RLIM_INFINITY);
-    expect_paused_for_space(id);
+    expect_paused(id);
     test_write_file(test_path(path, d.directory, "trainer.free"), "");
     cr_assert_eq(job_act(&d, id, "resume"), 200);
     job_wait(&d, id, "succeeded");
@@ -281,9 +281,21 @@ Test(job_storage, a_job_whose_model_has_no_room_in_the_store_is_paused,
     (void)job_wait_trainer(&d);
     limit_files(INDEX_BYTES);
     test_write_file(test_path(path, d.directory, "trainer.go"), "");
-    expect_paused_for_space(id);
+    expect_paused(id);
     cr_assert_eq(test_count_entries(test_path(path, d.store, "mood")), 0, "a part is left");
     limit_files(RLIM_INFINITY);
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    job_wait(&d, id, "succeeded");
+}
+
+Test(job_storage, a_job_whose_model_the_store_refuses_is_paused)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
+    test_write_file(test_path(path, d.store, "mood"), "in the way");
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", id);
+    expect_paused(id);
+    cr_assert_eq(unlink(path), 0);
     cr_assert_eq(job_act(&d, id, "resume"), 200);
     job_wait(&d, id, "succeeded");
 }
