@@ -269,7 +269,8 @@ static int compare_scored(const void *a, const void *b)
 }
 
 /* The lowest score above which predictions are precise enough. */
-static bool set_min_score(struct automatic_report *r, const struct predicted *p, struct sl_err *err)
+static bool set_least_score(struct automatic_report *r, const struct predicted *p,
+                            struct sl_err *err)
 {
     struct scored *all = malloc(((size_t)p->set.count + 1) * sizeof *all);
     if (!all)
@@ -280,21 +281,21 @@ static bool set_min_score(struct automatic_report *r, const struct predicted *p,
     for (int i = 0, right = 0; i < p->set.count; i++) {
         right += all[i].right;
         bool ties = i + 1 < p->set.count && all[i + 1].score >= all[i].score;
-        if (ties || right < r->min_precision * (i + 1))
+        if (ties || right < r->least_precision * (i + 1))
             continue;
         r->confident = i + 1;
-        r->min_score = (double)all[i].score;
+        r->least_score = (double)all[i].score;
     }
     free(all);
     return true;
 }
 
 bool automatic_report_open(struct automatic_report *r, const struct sl_linear_training *l,
-                           double min_precision, struct sl_err *err)
+                           double least_precision, struct sl_err *err)
 {
     struct predicted p;
-    *r = (struct automatic_report){.l = l, .min_precision = min_precision};
-    if (predicted_open(&p, l, err) && (!(min_precision > 0.0) || set_min_score(r, &p, err)))
+    *r = (struct automatic_report){.l = l, .least_precision = least_precision};
+    if (predicted_open(&p, l, err) && (!(least_precision > 0.0) || set_least_score(r, &p, err)))
         r->labels = label_metrics_count(&p.set, p.labels, l->set.labels.count, err);
     if (r->labels) {
         r->texts = p.set.count;
@@ -321,10 +322,11 @@ static json_t *result_json(const struct automatic_report *r)
                           r->texts, "folds", search->folds, "accuracy",
                           (double)r->correct / r->texts, "accuracy_interval", r->low, r->high,
                           "loss", r->loss, "calibration_error", r->calibration);
-    if (r->min_precision > 0.0)
+    if (r->least_precision > 0.0)
         (void)json_object_set_new(o, "confident",
-                                  json_pack("{s:f, s:f, s:i}", "min_precision", r->min_precision,
-                                            "min_score", r->min_score, "texts", r->confident));
+                                  json_pack("{s:f, s:f, s:i}", "least_precision",
+                                            r->least_precision, "least_score", r->least_score,
+                                            "texts", r->confident));
     (void)json_object_set_new(o, "recipe", trial_json(&search->trials[search->best]));
     (void)json_object_set_new(o, "labels", label_metrics_json(r->l->model, r->labels));
     return o;
@@ -344,14 +346,14 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
     return text;
 }
 
-static void print_min_score(const struct automatic_report *r)
+static void print_least_score(const struct automatic_report *r)
 {
-    if (r->min_precision > 0.0 && r->confident > 0)
+    if (r->least_precision > 0.0 && r->confident > 0)
         printf("of the labels with a score of %.4f or more, at least %.1f %% are right; %.1f %% of "
                "the texts reach that score\n",
-               r->min_score, 100.0 * r->min_precision, 100.0 * r->confident / r->texts);
-    else if (r->min_precision > 0.0)
-        printf("no score is high enough for %.1f %% to be right\n", 100.0 * r->min_precision);
+               r->least_score, 100.0 * r->least_precision, 100.0 * r->confident / r->texts);
+    else if (r->least_precision > 0.0)
+        printf("no score is high enough for %.1f %% to be right\n", 100.0 * r->least_precision);
 }
 
 void automatic_report_print(const struct automatic_report *r, const char *directory, bool json)
@@ -372,7 +374,7 @@ void automatic_report_print(const struct automatic_report *r, const char *direct
                search->folds);
     else
         printf("on %d texts that were held out; then all were trained on\n", r->texts);
-    print_min_score(r);
+    print_least_score(r);
     label_metrics_print(r->l->model, r->labels);
     printf("\npublished to %s\n", directory);
 }

@@ -18,13 +18,13 @@ struct automatic_report {
     double low, high;         /* 95 % interval of the accuracy (Wilson 1927) */
     double loss, calibration; /* expected calibration error of the predicted label, 15 bins */
     /* Predictions with at least this score have this precision, and are this many; 0: none has. */
-    double min_precision, min_score;
+    double least_precision, least_score;
     int confident;
 };
 
-/* min_precision: 0: no minimum score is wanted. */
+/* least_precision: 0: no least score is wanted. */
 bool automatic_report_open(struct automatic_report *report, const struct sl_linear_training *l,
-                           double min_precision, struct sl_err *err) SL_MUST_CHECK;
+                           double least_precision, struct sl_err *err) SL_MUST_CHECK;
 void automatic_report_close(struct automatic_report *report);
 void automatic_report_print(const struct automatic_report *report, const char *directory,
                             bool json);

@@ -59,7 +59,7 @@ static bool publish(const struct train_automatic_options *a, const struct sl_lin
                     struct sl_err *err)
 {
     struct automatic_report report;
-    if (!automatic_report_open(&report, l, a->min_precision, err))
+    if (!automatic_report_open(&report, l, a->least_precision, err))
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
     bool ok = provenance && sl_linear_training_publish(l, a->out, provenance, err);

@@ -11,10 +11,10 @@
 #define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
 
 const struct sl_option train_automatic_rows[] = {
-    {"min-precision", "X",
+    {"least-precision", "X",
      "print the score from which on at least this fraction of the labels is right, and which part "
      "of the texts reaches it",
-     SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 1},
+     SL_OPTION_REAL, offsetof(struct train_automatic_options, least_precision), 0.01, 1},
     {0}};
 
 /* Options that training of an architecture has, too. */

@@ -10,7 +10,7 @@ struct train_automatic_options {
     const char *base, *out, *truncate, *isa, *precision;
     bool overwrite, json;
     int threads;
-    double min_precision;
+    double least_precision;
 };
 
 /* Whether a command line has labelled texts and no architecture. */
