@@ -2,6 +2,7 @@
 #include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "cli/command.h"
+#include "cli/dataset_summary.h"
 #include "cli/label_metrics.h"
 #include "data/corpus.h"
 #include "train/evaluate.h"
@@ -245,6 +246,8 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     o->labels = ok ? label_metrics_count(&set, predicted, m->config.classes, err) : NULL;
     ok = o->labels != NULL;
     free(predicted);
+    if (ok)
+        dataset_summary_warn_skipped("eval", &set);
     if (ok && set.truncated > 0 && !a->json)
         printf("%d of %d texts were truncated to %d tokens\n", set.truncated, set.count,
                m->config.context_length);
@@ -311,7 +314,7 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *model = NULL;
-    struct arguments a = {0};
+    struct arguments a = {.columns.skip_incomplete = true};
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
     if (!sl_options_parse(&parser, count, words, err))

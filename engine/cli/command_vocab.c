@@ -54,7 +54,8 @@ static void options(const char *operand)
 static bool read_records(struct sl_tokenizer_trainer *trainer, const char *path,
                          const struct arguments *a, struct sl_err *err)
 {
-    const struct sl_record_options how = {.format = a->format, .text = a->text, .unlabelled = true};
+    const struct sl_record_options how = {
+        .format = a->format, .text = a->text, .unlabelled = true, .skip_incomplete = true};
     struct sl_record_reader *records = sl_record_reader_open(path, &how, err);
     bool ok = records != NULL;
     while (ok) {

@@ -43,6 +43,7 @@ void dataset_summary_add(const struct sl_trainer *trainer, json_t *object)
     put_int(object, "texts", m->train.count);
     put_int(object, "validation_texts", m->validation.count);
     put_int(object, "texts_truncated", m->train.truncated);
+    put_int(object, "records_skipped", (int)m->train.skipped.records);
     put_int(object, "vocabulary", sl_tokenizer_size(m->tokens));
     struct counts with = count_labels(&m->train);
     json_t *labels = json_object();
@@ -84,6 +85,23 @@ void dataset_summary_print(const struct sl_trainer *trainer)
     printf("\n");
 }
 
+void dataset_summary_warn_skipped(const char *command, const struct sl_dataset *set)
+{
+    long long records = (long long)set->skipped.records, line = (long long)set->skipped.line;
+    if (records == 1)
+        (void)fprintf(
+            stderr,
+            "sluice %s: warning: '%s': the record in line %lld has no label or no text; it "
+            "is left out\n",
+            command, set->path, line);
+    else if (records > 1)
+        (void)fprintf(
+            stderr,
+            "sluice %s: warning: '%s': %lld records have no label or no text, the first in "
+            "line %lld; they are left out\n",
+            command, set->path, records, line);
+}
+
 void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_dataset *validation)
 {
     static const struct sl_dataset none;
@@ -114,6 +132,10 @@ void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_d
 void dataset_summary_warn(const struct sl_trainer *trainer)
 {
     const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    if (is_labelled(m)) {
+        dataset_summary_warn_skipped("train", &m->train);
+        dataset_summary_warn_skipped("train", &m->validation);
+    }
     if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels)
         dataset_summary_warn_rare(&m->train, &m->validation);
 }

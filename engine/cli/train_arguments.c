@@ -282,5 +282,6 @@ bool train_arguments_read(struct train_arguments *a, const struct sl_option *row
     sl_train_options_init(&a->training, sl_arch_find(words[0]));
     if (!init_from(&a->training, first.training.init_from, err))
         return false;
+    a->training.sources.columns.skip_incomplete = true;
     return read_options(a, rows, count, words, err);
 }

@@ -67,7 +67,7 @@ bool train_automatic_options_read(struct train_automatic_options *options, int c
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = options},
                    {.rows = train_automatic_rows, .values = options}}};
-    *options = (struct train_automatic_options){0};
+    *options = (struct train_automatic_options){.sources.columns.skip_incomplete = true};
     bool good = sl_options_parse(&parser, count, words, err);
     (void)snprintf(unknown, SL_OPTION_NAME_BYTES, "%s", parser.unknown);
     return good;

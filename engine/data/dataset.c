@@ -101,9 +101,15 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
 {
     struct sl_record_reader *records = sl_record_reader_open(set->path, options, err);
     bool ok = records && records_take(set, given, records, err);
+    if (ok)
+        set->skipped = sl_record_reader_skipped(records);
     sl_record_reader_close(records);
     if (!ok)
         return false;
+    if (set->count == 0 && set->skipped.records > 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s': no record has both a label and a text; the first is in line %lld",
+                       set->path, (long long)set->skipped.line);
     if (set->count == 0)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has no texts", set->path);
     sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,

@@ -26,6 +26,7 @@ struct sl_dataset {
     struct sl_labels labels;
     struct sl_example *examples;
     int count;
+    struct sl_skipped skipped; /* records without a label or a text */
 
     /* The texts, each followed by a line feed: together one text to learn a vocabulary from. NULL
      * once they are encoded, unless keeping them was requested. */

@@ -106,6 +106,10 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
         *field = (struct sl_field){json_string_value(value), json_string_length(value)};
         return true;
     }
+    if (json_is_null(value)) {
+        *field = (struct sl_field){.data = ""};
+        return true;
+    }
     if (label && json_is_number(value)) {
         *field = number_print(jsonl, value);
         return true;

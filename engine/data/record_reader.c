@@ -29,6 +29,8 @@ struct sl_record_reader {
     struct sl_row row;
     char *text; /* columns joined */
     size_t room;
+    bool skips_incomplete;
+    struct sl_skipped skipped;
 };
 
 /* ---- which format --------------------------------------------------------------------------- */
@@ -152,6 +154,7 @@ static bool columns_choose(struct sl_record_reader *r, const struct sl_record_op
                            struct sl_err *err)
 {
     r->chosen.unlabelled = options->unlabelled;
+    r->skips_incomplete = options->skip_incomplete;
     r->label_column = strdup(options->label ? options->label : "label");
     r->text_columns = strdup(options->text ? options->text : "text");
     if (!r->label_column || !r->text_columns)
@@ -341,6 +344,14 @@ static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct 
     return true;
 }
 
+static bool skip(struct sl_record_reader *r)
+{
+    if (r->skipped.records++ == 0)
+        r->skipped.line = r->row.line;
+    return true;
+}
+
+/* The record's text is NULL if it was skipped. */
 static bool record_take(struct sl_record_reader *r, struct sl_record *record, struct sl_err *err)
 {
     if (!r->format->keyed && !fields_check(r, err))
@@ -349,10 +360,14 @@ static bool record_take(struct sl_record_reader *r, struct sl_record *record, st
     struct sl_field text = r->row.fields[r->places[LABEL + 1]];
     if (!r->chosen.unlabelled)
         label = r->row.fields[r->places[LABEL]];
-    if (!r->chosen.unlabelled && !label_check(r, &label, err))
-        return sl_err_set_field(err, r->label_column);
     if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
         return false;
+    bool has_label = r->chosen.unlabelled || label.bytes > 0;
+    *record = (struct sl_record){0};
+    if (r->skips_incomplete && (!has_label || text.bytes == 0))
+        return skip(r);
+    if (!r->chosen.unlabelled && !label_check(r, &label, err))
+        return sl_err_set_field(err, r->label_column);
     if (text.bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is empty", r->text_columns);
     *record = (struct sl_record){.line = r->row.line,
@@ -368,12 +383,17 @@ bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *r
 {
     assert(records);
     assert(record);
-    if (!records->format->next(records->state, records->lines, &records->row, err))
-        return false;
-    if (records->row.count == 0) {
-        *record = (struct sl_record){0};
-        return true;
-    }
-    return record_take(records, record, err) ||
-           sl_line_reader_wrap(records->lines, records->row.line, err);
+    *record = (struct sl_record){0};
+    do {
+        if (!records->format->next(records->state, records->lines, &records->row, err))
+            return false;
+        if (records->row.count > 0 && !record_take(records, record, err))
+            return sl_line_reader_wrap(records->lines, records->row.line, err);
+    } while (records->row.count > 0 && !record->text);
+    return true;
+}
+
+struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *records)
+{
+    return records->skipped;
 }

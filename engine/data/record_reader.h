@@ -17,10 +17,11 @@
  * from 1: it is not. Several text columns, as in "title,description", are joined by a space; empty
  * ones are skipped. JSON Lines always has names. */
 struct sl_record_options {
-    const char *format; /* "tsv", "csv", "jsonl"; NULL: from the file name */
-    const char *label;  /* NULL: "label" */
-    const char *text;   /* NULL: "text" */
-    bool unlabelled;    /* do not read a label column; records have no label */
+    const char *format;   /* "tsv", "csv", "jsonl"; NULL: from the file name */
+    const char *label;    /* NULL: "label" */
+    const char *text;     /* NULL: "text" */
+    bool unlabelled;      /* do not read a label column; records have no label */
+    bool skip_incomplete; /* skip records whose label or text is empty, instead of failing */
     struct sl_data_limits limits;
 };
 
@@ -39,6 +40,13 @@ struct sl_record_reader *sl_record_reader_open(const char *path,
                                                const struct sl_record_options *options,
                                                struct sl_err *err) SL_MUST_CHECK;
 void sl_record_reader_close(struct sl_record_reader *records); /* NULL is fine */
+
+/* How many records were skipped so far, and the line of the first. */
+struct sl_skipped {
+    int64_t records, line;
+};
+
+struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *records);
 
 bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *record,
                            struct sl_err *err) SL_MUST_CHECK;

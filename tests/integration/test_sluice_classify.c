@@ -129,8 +129,10 @@ Test(sluice_classify, the_training_data_is_reported)
     cr_assert_geq(fprintf(file, "hihg\t1 h, which is longer than the context\n"), 0);
     cr_assert_eq(fclose(file), 0);
     sluice_expect_success(&r, learning(data, ARGS("--steps", "1")));
-    cr_expect(strstr(r.out, "\"texts\":73,\"validation_texts\":8,\"texts_truncated\":1,"), "%s",
-              r.out);
+    cr_expect(
+        strstr(r.out,
+               "\"texts\":73,\"validation_texts\":8,\"texts_truncated\":1,\"records_skipped\":0,"),
+        "%s", r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
     cr_expect(strstr(r.err, "the label 'hihg' occurs only once, in line 81. Is it a typing"), "%s",
               r.err);

@@ -622,3 +622,41 @@ Test(dataset, orders_are_even)
             cr_assert_lt(abs(hits[place][example] - EACH), 170, "%d at %d: %d times (seed %llu)",
                          example, place, hits[place][example], (unsigned long long)seed);
 }
+
+/* Where it is asked for: training is better served by a warning. */
+Test(dataset, records_without_label_or_text_are_skipped_on_request, .init = setup, .fini = teardown)
+{
+    struct sl_err err;
+    struct sl_dataset set;
+
+    static const struct {
+        const char *name, *content;
+        struct sl_record_options options;
+        int64_t skipped, line;
+    } cases[] = {
+        {"a.csv", "id,label,text\n1,good,fine\n2,,x\n3,bad,\n,,\n4,bad,poor\n", {0}, 3, 3},
+        {"a.tsv", "a\tone\n\ttwo\nb\tthree\n", {.label = "1", .text = "2"}, 1, 2},
+        {"a.jsonl",
+         "{\"label\":null,\"text\":\"x\"}\n{\"label\":\"a\",\"text\":\"y\"}\n"
+         "{\"label\":\"b\",\"text\":\"z\"}\n",
+         {0},
+         1,
+         1},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct sl_record_options options = cases[i].options;
+        test_write_file(test_path(path, directory, cases[i].name), cases[i].content);
+        cr_expect_not(sl_dataset_open(&set, path, &options, NULL, &err), "%s", cases[i].name);
+        options.skip_incomplete = true;
+        EXPECT_OK(sl_dataset_open(&set, path, &options, NULL, &err), err);
+        cr_expect_eq(set.count, 2);
+        cr_expect_eq(set.skipped.records, cases[i].skipped, "%s", cases[i].name);
+        cr_expect_eq(set.skipped.line, cases[i].line, "%s", cases[i].name);
+        sl_dataset_close(&set);
+    }
+    test_write_file(test_path(path, directory, "none.tsv"), "\tone\n\ttwo\n");
+    const struct sl_record_options skip = {.label = "1", .text = "2", .skip_incomplete = true};
+    EXPECT_FAIL(sl_dataset_open(&set, path, &skip, NULL, &err), err, SL_BAD_INPUT,
+                "no record has both a label and a text; the first is in line 1");
+}

@@ -275,7 +275,7 @@ static const struct {
     {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, give --format tsv"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
      "line 1: column 'label' is true or false: expected a string or a number"},
-    {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label' is null: expected"},
+    {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label': the label is empty"},
     {"jsonl", NULL, NULL, "{\"label\":[1],\"text\":\"x\"}", "column 'label' is an array: expected"},
     {"jsonl", NULL, NULL, "{\"label\":{},\"text\":\"x\"}", "column 'label' is an object: expected"},
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":2}",
