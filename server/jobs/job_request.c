@@ -304,6 +304,22 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
     return find_base(jobs, name, task, spec, error);
 }
 
+/* Requests that name the model are for one task. */
+static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spec,
+                       struct sv_error *error)
+{
+    struct sv_model_ref *ref =
+        sv_registry_acquire(jobs->server->registry, spec->name, SV_SHARE_MAX);
+    bool classifies = ref ? sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION
+                          : spec->classifies;
+    sv_model_ref_release(ref);
+    return classifies == spec->classifies ||
+           sv_fail(error, SV_INVALID_VALUE, "suffix",
+                   "The model '%s' is a %s; publish the %s under another name (suffix).",
+                   spec->name, classifies ? "classifier" : "language model",
+                   classifies ? "language model" : "classifier");
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
@@ -335,6 +351,6 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);
-    return check_spelling(&spec->hyperparameters, error) && sv_job_spec_settings(spec, error) &&
-           check_promotion_details(spec, error);
+    return check_name(jobs, spec, error) && check_spelling(&spec->hyperparameters, error) &&
+           sv_job_spec_settings(spec, error) && check_promotion_details(spec, error);
 }

@@ -138,6 +138,11 @@ static void take_other_architecture(void)
     republish("tiny/1", "mood/4");
 }
 
+static void take_other_task(void)
+{
+    republish("tiny/1", "tiny/1");
+}
+
 /* All exponent bits of the last number, the highest byte of which is the file's last. */
 static void put_nan(void)
 {
@@ -190,6 +195,8 @@ static const struct {
     {"cut", cut, "(1000 bytes, expected"},
     {"a flipped bit", flip_bit, "the file is damaged or was changed"},
     {"of another architecture", take_other_architecture, "'token_embedding.weight': shape"},
+    {"of another task", take_other_task,
+     "it completes texts, and mood@4, which is served, classifies them; give it another name"},
     {"NaN", put_nan, "element 2 is nan"},
     {"too large", make_too_large, "MiB are left"},
     {"without weights", lose_weights,

@@ -204,6 +204,8 @@ Test(jobs, what_is_refused_is_named)
                         "'encoder' cannot complete texts, and 'a.txt' is for completion; ");
     expect_refused_with(text, "\"model\":\"tsa\",\"validation_file\":\"file-1\"", 400,
                         "validation_file", "labelled");
+    expect_refused_with(file, "\"model\":\"encoder\",\"suffix\":\"tiny\"", 400, "suffix",
+                        "The model 'tiny' is a language model; publish the classifier under");
     expect_refused_with(file, "\"model\":\"encoder\",\"suffix\":\"../x\"", 400, "suffix",
                         "letters");
     expect_refused_with(file, "\"model\":\"encoder\",\"seed\":-1", 400, "seed", "0");
