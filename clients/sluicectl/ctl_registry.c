@@ -188,6 +188,7 @@ const struct ctl_command ctl_label = {
         "                                  a higher version does not move it; moving it pins it,\n"
         "                                  too. `sluicectl load MODEL` moves it to the highest\n"
         "                                  version and unpins it\n"
+        "When `stable` moves to the version of `canary`, the label canary is removed.\n"
         "If the daemon rejects a change, all stays as it was.\n",
     .rows = label_rows,
     .values_bytes = sizeof(struct label_arguments),

@@ -136,10 +136,14 @@ bool print_label(const struct sl_buffer *body, struct client_error *failure)
     json_t *response = response_parse(body->data, body->bytes, failure);
     if (!response)
         return false;
+    long long version = response_int(response, "version");
+    long long before = response_int(response, "previous_version");
     (void)printf("%s:%s is version %lld", response_text(response, "model"),
-                 response_text(response, "label"), (long long)response_int(response, "version"));
-    if (response_int(response, "previous_version") > 0)
-        (void)printf(", was %lld", (long long)response_int(response, "previous_version"));
+                 response_text(response, "label"), version);
+    if (before > 0 && before != version)
+        (void)printf(", was %lld", before);
+    else if (before > 0 && strcmp(response_text(response, "label"), "stable") == 0)
+        (void)printf(" as before, and pinned to it");
     if (json_object_get(response, "weight"))
         (void)printf(", with %lld %% of the requests", (long long)response_int(response, "weight"));
     print_removed_canary(response);

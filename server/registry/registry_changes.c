@@ -304,6 +304,9 @@ void sv_make_change(struct sv_registry *registry, const struct sv_change *change
         return;
     const struct sv_model *model = sv_find_model(registry, change->model);
     result->weight = model ? model->labels.weight : 0;
-    result->removed_canary =
-        had_canary && change->kind != SV_CHANGE_UNLABEL && !has_canary(registry, change->model);
+    result->removed_canary = model && had_canary && change->kind != SV_CHANGE_UNLABEL &&
+                             !has_canary(registry, change->model);
+    if (result->removed_canary)
+        SV_LOG(SV_LOG_INFO, "label canary removed: stable moved to its version",
+               sv_str("model", model->name), sv_int("version", model->labels.stable));
 }

@@ -358,7 +358,7 @@ Test(jobs, jobs_wait_for_their_turn_in_order)
 
 Test(jobs, a_paused_job_gives_its_place_to_others)
 {
-    char file[JOB_ID_MAX], first[JOB_ID_MAX], second[JOB_ID_MAX];
+    char file[JOB_ID_MAX], first[JOB_ID_MAX], second[JOB_ID_MAX], path[128];
     job_upload_reviews(&d, 60, file);
     job_create(&d, file, "first", JOB_LONG, first);
     job_create(&d, file, "second", JOB_TINY ",\"n_epochs\":2", second);
@@ -367,10 +367,16 @@ Test(jobs, a_paused_job_gives_its_place_to_others)
     cr_assert_eq(job_act(&d, first, "pause"), 200);
     json_t *job = job_get(&d, first, "");
     cr_assert_str_eq(json_string_at(job, "status"), "queued");
+    cr_assert(json_is_true(json_at(job, "paused")));
     json_decref(job);
     cr_assert_eq(job_act(&d, first, "pause"), 409);
     job_wait_event(&d, first, "Job paused at step");
     job_wait(&d, second, "succeeded");
+    /* The uploaded file may go: the job has a link of its own. */
+    (void)snprintf(path, sizeof path, "/v1/files/%s", file);
+    struct http_response deleted = http_admin(&d, "DELETE", path, NULL);
+    cr_assert_eq(deleted.status, 200, "%s", deleted.body.data);
+    http_response_release(&deleted);
     cr_assert_eq(job_act(&d, first, "resume"), 200);
     job_wait(&d, first, "running");
     job_wait_event(&d, first, "Training continues from step");

@@ -692,6 +692,8 @@ Test(sluicectl, loads_labels_and_rolls_back)
     json_t *root = json_from_text(r->out);
     cr_assert_str_eq(json_string_at(root, "data/0/labels/0"), "stable");
     json_decref(root);
+    expect_output(CTL(&t, "label", "tiny", "stable"),
+                  "tiny:stable is version 1 as before, and pinned to it\n");
     expect_output(CTL(&t, "label", "tiny", "canary", "--remove"), "canary is removed\n");
     expect_output(CTL(&t, "label", "tiny", "canary", "3"),
                   "tiny:canary is version 3, with 0 % of the requests\n");
