@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <string.h>
 #include <utf8proc.h>
 
 /* Bytes of the valid character that begins here and its code point, or a number below 1. */
@@ -107,4 +108,11 @@ size_t sl_utf8_incomplete(const char *text, size_t bytes)
         return length > back ? back : 0;
     }
     return 0;
+}
+
+size_t sl_utf8_mark(const char *text, size_t bytes)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t length = sizeof mark - 1;
+    return bytes >= length && memcmp(text, mark, length) == 0 ? length : 0;
 }

@@ -33,6 +33,9 @@ size_t sl_utf8_length(const char *text, size_t bytes);
 /* The same, but a byte that is not UTF-8 counts as a character of its own; 0 only at the end. */
 size_t sl_utf8_step(const char *text, size_t bytes);
 
+/* The length of the byte order mark that Windows programs write before a text; 0: it has none. */
+size_t sl_utf8_mark(const char *text, size_t bytes);
+
 /* ---- a whole text ---------------------------------------------------------------------------- */
 
 bool sl_utf8_is_valid(const char *text, size_t bytes);

@@ -11,8 +11,6 @@
 
 enum { STANDARD_RECORD_BYTES = 16 << 20, PIECE_BYTES = 1 << 16 };
 
-static const char byte_order_mark[] = "\xEF\xBB\xBF";
-
 struct sl_line_reader {
     struct sl_compressed_reader *source;
     char *name; /* what errors call the file */
@@ -145,15 +143,13 @@ static size_t end_bytes_of(const char *text, size_t bytes)
 
 static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_err *err)
 {
-    const size_t mark = sizeof byte_order_mark - 1;
     size_t bytes = 0;
     l->can_go_on = false;
     if (!line_leave(l, err) || !line_find(l, &bytes, err))
         return false;
-    if (l->number == 1 && bytes >= mark && memcmp(l->text + l->start, byte_order_mark, mark) == 0) {
-        l->start += mark;
-        bytes -= mark;
-    }
+    size_t mark = l->number == 1 ? sl_utf8_mark(l->text + l->start, bytes) : 0;
+    l->start += mark;
+    bytes -= mark;
     if (bytes == 0) {
         *line = (struct sl_line){.number = l->number};
         return true;

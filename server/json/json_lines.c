@@ -1,5 +1,6 @@
 /* json_lines.c - whether a text is JSON Lines. */
 #include "json/json_lines.h"
+#include "base/utf8.h"
 #include "core/limits.h"
 
 #include <jansson.h>
@@ -27,7 +28,7 @@ bool sv_json_lines_check(const char *text, size_t bytes, struct sv_error *error)
 {
     const char *end = text + bytes;
     long long number = 0, objects = 0;
-    for (const char *line = text; line < end;) {
+    for (const char *line = text + sl_utf8_mark(text, bytes); line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         size_t length = (size_t)((stop ? stop : end) - line);
         number++;

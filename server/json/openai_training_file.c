@@ -1,6 +1,7 @@
 /* openai_training_file.c - training files in OpenAI's formats as labelled texts. */
 #include "json/openai_training_file.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static const char *text_of(const json_t *object, const char *name)
 bool sv_openai_training_file_found(const char *text, size_t bytes)
 {
     size_t count;
-    const char *at = text, *line = next_line(&at, text + bytes, &count);
+    const char *at = text + sl_utf8_mark(text, bytes), *line = next_line(&at, text + bytes, &count);
     json_t *object = line ? json_loadb(line, count, 0, NULL) : NULL;
     bool found = json_is_array(json_object_get(object, "messages")) ||
                  (text_of(object, "prompt") && text_of(object, "completion"));
@@ -113,7 +114,7 @@ bool sv_openai_training_file_convert(const char *text, size_t bytes,
     struct sl_buffer out = {0};
     size_t count;
     long long number = 0;
-    const char *at = text, *line;
+    const char *at = text + sl_utf8_mark(text, bytes), *line;
     bool ok = true;
     while (ok && (line = next_line(&at, text + bytes, &count)))
         ok = convert_line(line, count, ++number, &out, error) &&

@@ -282,10 +282,11 @@ Test(jobs, local_files_stay_in_their_directory)
     expect_label("local", "a fine film", "good");
 }
 
-Test(jobs, openai_style_files_become_labelled_texts)
+static void train_on_chats(const char *start)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX];
     struct sl_buffer text = {0};
+    sl_buffer_append_string(&text, start);
     for (int i = 0; i < 40; i++)
         sl_buffer_printf(&text,
                          "{\"messages\":[{\"role\":\"system\",\"content\":\"Classify.\"},"
@@ -297,6 +298,16 @@ Test(jobs, openai_style_files_become_labelled_texts)
     job_create(&d, file, "chat", JOB_TINY, id);
     job_wait(&d, id, "succeeded");
     expect_label("chat", "a dull film", "bad");
+}
+
+Test(jobs, openai_style_files_become_labelled_texts)
+{
+    train_on_chats("");
+}
+
+Test(jobs, a_file_may_begin_with_a_byte_order_mark)
+{
+    train_on_chats("\xEF\xBB\xBF");
 }
 
 Test(jobs, a_text_makes_a_language_model)
