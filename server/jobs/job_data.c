@@ -106,13 +106,10 @@ static bool write_line(void *context, const char *line, size_t count)
     return fwrite(line, 1, count, context) == count;
 }
 
-static bool replace_by(const char *path, const char *fresh, FILE *file, struct sv_error *error)
+static bool close_synced(FILE *file)
 {
     bool ok = fflush(file) == 0 && fsync(fileno(file)) == 0;
-    ok = fclose(file) == 0 && ok;
-    return (ok && rename(fresh, path) == 0) ||
-           sv_fail(error, SV_INTERNAL, "training_file",
-                   "The training file could not be converted: %s.", strerrordesc_np(errno));
+    return fclose(file) == 0 && ok;
 }
 
 /* Writes the converted lines beside the file and puts them in its place. */
@@ -125,13 +122,16 @@ static bool convert(const char *path, const struct sl_map *map, const char *para
     if (!file)
         return sv_fail(error, SV_INTERNAL, param, "The file could not be converted: %s.",
                        strerrordesc_np(errno));
-    if (!sv_openai_training_file_convert(map->data, map->size, write_line, file, error)) {
-        (void)snprintf(error->param, sizeof error->param, "%s", param);
-        (void)fclose(file);
-        (void)unlink(fresh);
-        return false;
-    }
-    return replace_by(path, fresh, file, error);
+    bool converted = sv_openai_training_file_convert(map->data, map->size, write_line, file, error);
+    bool written = close_synced(file);
+    if (converted && written && rename(fresh, path) == 0)
+        return true;
+    if (converted)
+        (void)sv_fail(error, SV_INTERNAL, param, "The file could not be converted: %s.",
+                      strerrordesc_np(errno));
+    (void)snprintf(error->param, sizeof error->param, "%s", param);
+    (void)unlink(fresh);
+    return false;
 }
 
 static bool prepare_one(const struct sv_jobs *jobs, const struct sv_job_spec *spec,

@@ -111,7 +111,8 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
                      "Files found, moving job to queued state; training checks what is in them");
         enter(jobs, job, SV_JOB_WAITING);
     } else
-        sv_job_fail(jobs, job, "invalid_training_file", error.param, error.message);
+        sv_job_fail(jobs, job, error.kind == SV_INTERNAL ? "internal" : "invalid_training_file",
+                    error.param, error.message);
     return true;
 }
 

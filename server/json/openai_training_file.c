@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -119,7 +120,8 @@ bool sv_openai_training_file_convert(const char *text, size_t bytes,
     while (ok && (line = next_line(&at, text + bytes, &count)))
         ok = convert_line(line, count, ++number, &out, error) &&
              (write(context, out.data, out.bytes) ||
-              sv_fail(error, SV_INTERNAL, NULL, "The training file could not be converted."));
+              sv_fail(error, SV_INTERNAL, NULL, "The file could not be converted: %s.",
+                      strerrordesc_np(errno)));
     sl_buffer_release(&out);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* test_job_storage.c - jobs whose directories cannot be written or read: nothing is forgotten, and
  * one job does not stop the others. */
 #include "core/limits.h"
+#include "support/file_upload.h"
 #include "support/job_client.h"
 #include "support/program.h"
 #include "support/test.h"
@@ -221,6 +222,8 @@ Test(job_storage, a_job_whose_trainer_finds_the_disk_full_is_paused,
     job_wait(&d, id, "succeeded");
 }
 
+enum { INDEX_BYTES = 5 << 20 }; /* no file of the index is larger */
+
 static int count_lines(const char *path)
 {
     char text[64];
@@ -270,8 +273,6 @@ static void start_with_waiting_trainer(void)
 Test(job_storage, a_job_whose_model_has_no_room_in_the_store_is_paused,
      .init = start_with_waiting_trainer)
 {
-    enum { INDEX_BYTES = 5 << 20 }; /* more than those, less than the model */
-
     char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
     job_upload_reviews(&d, 40, file);
     job_create(&d, file, "mood",
@@ -286,6 +287,26 @@ Test(job_storage, a_job_whose_model_has_no_room_in_the_store_is_paused,
     limit_files(RLIM_INFINITY);
     cr_assert_eq(job_act(&d, id, "resume"), 200);
     job_wait(&d, id, "succeeded");
+}
+
+/* What is wrong is not the file. */
+Test(job_storage, a_file_that_cannot_be_converted_leaves_nothing)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
+    struct sl_buffer text = {0};
+    for (int i = 0; i < 6000; i++)
+        sl_buffer_printf(&text, "{\"prompt\":\"film %01000d\",\"completion\":\"%d\"}\n", i, i % 2);
+    file_upload_text(&d, "pairs.jsonl", text.data, file);
+    sl_buffer_release(&text);
+    limit_files(INDEX_BYTES);
+    job_create(&d, file, "mood", JOB_TINY, id);
+    job_wait(&d, id, "failed");
+    limit_files(RLIM_INFINITY);
+    json_t *job = job_get(&d, id, "");
+    cr_assert_str_eq(json_string_at(job, "error/code"), "internal");
+    EXPECT_SAID(json_string_at(job, "error/message"), "could not be converted: File too large");
+    json_decref(job);
+    cr_assert_neq(access(job_path(id, "data.jsonl.tmp", path), F_OK), 0);
 }
 
 Test(job_storage, a_job_whose_model_the_store_refuses_is_paused)
