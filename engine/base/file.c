@@ -25,6 +25,19 @@ enum sl_code sl_file_error_code(int number)
     }
 }
 
+void sl_output_streams_open(void)
+{
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        int null = open("/dev/null", O_WRONLY); /* children have it, too */
+        if (null >= 0 && null != fd) {
+            (void)dup2(null, fd);
+            (void)close(null);
+        }
+    }
+}
+
 /* An error about a path, from errno. */
 static bool fail_errno(struct sl_err *err, const char *step, const char *path)
 {

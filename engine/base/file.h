@@ -8,6 +8,10 @@
 /* What the error of a system call on a file means for a caller. */
 enum sl_code sl_file_error_code(int number);
 
+/* Opens /dev/null as standard output and errors if they are closed: a file that got their number
+ * would receive what is printed. Call it before any file is opened. */
+void sl_output_streams_open(void);
+
 struct sl_map {
     const char *data; /* read-only; NULL when the file is empty */
     size_t size;

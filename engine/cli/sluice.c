@@ -1,6 +1,7 @@
 /* sluice.c - the offline program: finds the command, runs it and prints its error. */
 #include "arch/arch.h"
 #include "base/comma_list.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "sluice/model.h"
@@ -183,6 +184,7 @@ static int fail_unknown(const char *name)
 
 int main(int argc, char **argv)
 {
+    sl_output_streams_open();
     if (argc < 2 || wants_help(1, argv + 1)) {
         help();
         return argc < 2 ? 2 : 0;

@@ -2,6 +2,7 @@
 #include "core/log.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json_writer.h"
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ void sv_log_setup(const char *level, const char *format)
         if (strcmp(level, names[i]) == 0)
             max_level = (enum sv_log_level)i;
     as_json = strcmp(format, "json") == 0;
+    sl_output_streams_open();
 }
 
 static void add_time(struct sl_buffer *line)

@@ -25,7 +25,7 @@ static inline struct sv_log_field sv_int(const char *key, int64_t number)
     return (struct sv_log_field){.key = key, .number = number};
 }
 
-/* Once, before there are threads. */
+/* Once, before files are opened and before there are threads. */
 void sv_log_setup(const char *level, const char *format);
 void sv_log_write(enum sv_log_level level, const char *event, const struct sv_log_field *fields);
 

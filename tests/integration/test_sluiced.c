@@ -15,6 +15,35 @@ static int run(const char *const *words)
     return program_wait(daemon_spawn(words));
 }
 
+static void expect_link(pid_t pid, int fd, const char *expected)
+{
+    char path[64], target[PATH_MAX] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    cr_assert_gt(readlink(path, target, sizeof target - 1), 0);
+    cr_assert_str_eq(target, expected);
+}
+
+/* Else the log would go to a socket or a file of the state directory. */
+Test(sluiced, no_file_takes_the_place_of_closed_output)
+{
+    char path[PATH_MAX], port[PATH_MAX];
+    struct daemon mine;
+    daemon_make_store(&mine);
+    (void)test_path(port, mine.directory, "port");
+    mine.pid =
+        program_start("/bin/sh",
+                      ARGS("-c", "exec \"$0\" \"$@\" <&- >&- 2>&-", program_path(path, "sluiced"),
+                           "--listen", "127.0.0.1:0", "--store", mine.store, "--port-file", port),
+                      (const int[]){-1, -1, -1});
+    for (int ms = 0; access(port, F_OK) != 0; ms += 10) {
+        cr_assert_lt(ms, DAEMON_WAIT_MS);
+        sleep_ms(10);
+    }
+    expect_link(mine.pid, STDOUT_FILENO, "/dev/null");
+    expect_link(mine.pid, STDERR_FILENO, "/dev/null");
+    daemon_stop(&mine);
+}
+
 Test(sluiced, commands_and_bad_options)
 {
     cr_assert_eq(run((const char *const[]){"--help", NULL}), 0);
