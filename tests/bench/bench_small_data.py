@@ -8,7 +8,8 @@ text per line. NAME.sentences is made from NAME: one sentence of each text, with
 
 For each set, size and seed, `size` texts are drawn from the training part, as evenly over the labels as possible.
 Every method sees these alone, chooses its hyper-parameters on them (cross-validation, or a held-out fifth), and is
-measured on the whole test part. One line of JSON per result goes to --output; a table goes to standard output.
+measured on the whole test part. One line of JSON per result goes to --output, and what it has is not measured again; a
+table goes to standard output.
 
 Packages: scikit-learn 1.5.2, numpy 1.26.4, fasttext-wheel 0.9.2 (only for the methods that need them).
 """
@@ -191,16 +192,26 @@ def measure(method, train, test, options):
 
 
 def table(results, options):
-    print("| set | labels | " + " | ".join(options.methods) + " |")
-    print("|---|---|" + "---|" * len(options.methods))
+    """Accuracies with their standard deviation, and the mean calibration error of Sluice."""
+    print("| set | labels | " + " | ".join(options.methods) + " | calibration error |")
+    print("|---|---|" + "---|" * (len(options.methods) + 1))
     for name in options.sets:
         for size in options.sizes:
+            of = lambda method, key: [r[key] for r in results if (r["set"], r["size"], r["method"]) == (name, size, method)]
             cells = []
             for method in options.methods:
-                values = [100 * r["accuracy"] for r in results if (r["set"], r["size"], r["method"]) == (name, size, method)]
+                values = [100 * accuracy for accuracy in of(method, "accuracy")]
                 spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-                cells.append(f"{mean(values):.1f}{spread}")
+                cells.append(f"{mean(values):.1f}{spread}" if values else "")
+            errors = of("sluice", "calibration_error") if "sluice" in options.methods else []
+            cells.append(f"{mean(errors):.3f}" if errors else "")
             print(f"| {name} | {size or 'all'} | " + " | ".join(cells) + " |")
+
+
+def read_results(path):
+    if not path or not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def main():
@@ -218,7 +229,8 @@ def main():
     parser.add_argument("--autotune", type=int, default=60, help="seconds of fastText's autotune")
     parser.add_argument("--output", type=Path, help="append a line of JSON per result")
     options = parser.parse_args()
-    results = []
+    results = read_results(options.output)
+    measured = {(r["set"], r["size"], r["seed"], r["method"]) for r in results}
     for name in options.sets:
         rows, test = part(options.directory, name, "train"), part(options.directory, name, options.part)
         test = random.Random(0).sample(test, options.limit) if 0 < options.limit < len(test) else test
@@ -226,6 +238,8 @@ def main():
             for seed in range(options.seeds):
                 train = sample(rows, size or len(rows), seed)
                 for method in options.methods:
+                    if (name, size, seed, method) in measured:
+                        continue
                     result = {"set": name, "size": size, "seed": seed, "method": method,
                               **measure(method, train, test, options)}
                     results.append(result)
