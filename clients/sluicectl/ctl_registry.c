@@ -91,13 +91,14 @@ static bool run_unload(const struct ctl_options *ctl, void *values, const char *
     return change_model(ctl, "unload MODEL[@VERSION]", operand, paths, failure);
 }
 
-const struct ctl_command ctl_load = {.name = "load",
-                                     .operand = "MODEL[@VERSION]",
-                                     .help = "load and serve a version, by default the highest",
-                                     .example = "mood@7",
-                                     .notes = notes,
-                                     .rows = no_rows,
-                                     .run = run_load};
+const struct ctl_command ctl_load = {
+    .name = "load",
+    .operand = "MODEL[@VERSION]",
+    .help = "load a version; without @VERSION, load the highest and serve it by default",
+    .example = "mood@7",
+    .notes = notes,
+    .rows = no_rows,
+    .run = run_load};
 
 const struct ctl_command ctl_unload = {.name = "unload",
                                        .operand = "MODEL[@VERSION]",
@@ -184,10 +185,9 @@ const struct ctl_command ctl_label = {
         "percentage of them; other labels are names for requests to use, as in mood:LABEL. A\n"
         "version that is not loaded is loaded first. Without VERSION:\n"
         "  label MODEL canary --weight N   changes only the percentage\n"
-        "  label MODEL stable              pins `stable` to its present version, so that loading\n"
-        "                                  a higher version does not move it; moving it pins it,\n"
-        "                                  too. `sluicectl load MODEL` moves it to the highest\n"
-        "                                  version and unpins it\n"
+        "  label MODEL stable              pins `stable` to its present version\n"
+        "A pinned `stable` stays when a higher version is loaded. Moving it to a VERSION pins it,\n"
+        "too. `sluicectl load MODEL` unpins it and moves it to the highest version.\n"
         "When `stable` moves to the version of `canary`, the label canary is removed.\n"
         "If the daemon rejects a change, all stays as it was.\n",
     .rows = label_rows,

@@ -34,7 +34,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
     {"labels", "FILE",
      "file that translates labels; each line is a label of --data, a tab and the model's label; "
-     "each label of the model has a line",
+     "every label of the model needs a line",
      SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct arguments, columns.label), 0, 0},

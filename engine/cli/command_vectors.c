@@ -28,10 +28,10 @@ static const struct sl_option rows[] = {
      SL_OPTION_FLAG, offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write the learnt vectors to, in word2vec's text format",
      SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
-    {"base", "DIR", "also write the vectors as a model, for `sluice train --data` with --init-from",
+    {"base", "DIR", "model to write the vectors to, for `sluice train --data` with --init-from",
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
-     "with --base: word vectors to take instead of learning them; give their --width; the corpus "
+     "do not learn: make a model, --base, of these word vectors; --width must be theirs; --corpus "
      "then only says how frequent words are",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     ISA_OPTION(struct arguments),

@@ -159,6 +159,11 @@ static struct sl_tokenizer *learn(struct sl_tokenizer_trainer *trainer, const st
     return tokens;
 }
 
+static bool is_kind(const char *word)
+{
+    return strcmp(word, "wordpiece") == 0 || strcmp(word, "words") == 0;
+}
+
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char *operands[OPERANDS_MAX + 1];
@@ -170,7 +175,8 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (parser.operand_count < 2 || !a.out)
         return fail_missing(&command_vocab,
-                            parser.operand_count < 1   ? "KIND: wordpiece or words"
+                            parser.operand_count < 1 || !is_kind(operands[0])
+                                ? "KIND: wordpiece or words"
                             : parser.operand_count < 2 ? "TEXT-FILE"
                                                        : "--output FILE",
                             err);

@@ -45,7 +45,8 @@ const struct sl_option train_rows[] = {
     {"run-dir", "DIR", "directory for what --resume needs, and for log.jsonl", SL_OPTION_STRING,
      offsetof(struct train_arguments, run), 0, 0},
     {"output", "DIR",
-     "directory to publish the model to, <store>/<model>/<version> [it is not published]",
+     "directory to write the finished model to; it ends in a version, as in models/mood/1 "
+     "[no model is written, only --run-dir]",
      SL_OPTION_STRING, offsetof(struct train_arguments, out), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
@@ -227,11 +228,13 @@ static const char *owners_of(const char *option, char owners[SL_ARCH_LIST])
     return owners;
 }
 
-/* Says of an unknown option whose it is: an architecture has options that others do not have. */
+/* Says of an unknown option whose it is: an architecture has options that others do not have. One
+ * of its own is only misspelt, with '_'. */
 static bool fail_foreign(const char *option, const struct sl_arch *arch, struct sl_err *err)
 {
-    char owners[SL_ARCH_LIST];
-    return owners_of(option, owners)[0] &&
+    char owners[SL_ARCH_LIST], name[SL_OPTION_NAME_BYTES];
+    parameter_name(option, name);
+    return !sl_param_find(arch->hypers, name) && owners_of(option, owners)[0] &&
            sl_fail(err, SL_BAD_INPUT, "--%s is an option of %s, not of %s", option, owners,
                    arch->name);
 }

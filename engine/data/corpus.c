@@ -101,8 +101,8 @@ bool sl_corpus_split(const struct sl_corpus *corpus, struct sl_split_fractions f
     if (train < (int64_t)context + 2)
         return sl_fail(err, SL_BAD_INPUT,
                        "the training part, %.3g %% of the text, has %lld tokens, too few for a "
-                       "context length of %d; give a longer text or, to train, a smaller "
-                       "context_length",
+                       "context length of %d; give a longer text, or a model with a "
+                       "smaller context length",
                        100.0 * fractions.train, (long long)train, context);
     if (fractions.validation > 0 && validation < 2)
         return sl_fail(

@@ -201,11 +201,13 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
                        "no column '%s': there is only one, %s; fields must be separated by %s",
                        name, sl_name_list_text(&list), r->format->separator);
     return found >= 0 ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "no column '%s'; the line was read as column names: %s; if it is data, choose "
-                   "columns by number: %s",
-                   name, sl_name_list_text(&list),
-                   r->chosen.unlabelled ? "--text 1" : "--label 1 --text 2");
+           sl_fail(
+               err, SL_BAD_INPUT,
+               "no column '%s'; the columns are %s; choose %s by name or, if this line is data, "
+               "by number: %s",
+               name, sl_name_list_text(&list),
+               r->chosen.unlabelled ? "--text" : "--label and --text",
+               r->chosen.unlabelled ? "--text 1" : "--label 1 --text 2");
 }
 
 static bool names_read(struct sl_record_reader *r, struct sl_err *err)

@@ -211,8 +211,8 @@ static const struct sl_option own_rows[] = {
     {"config", "FILE", "configuration file, in YAML [SLUICE_CONFIG, else none]", SL_OPTION_STRING,
      offsetof(struct requested, config), 0, 0},
     {"check-config", NULL,
-     "check the options, the configuration file, the files of keys and TLS and that the store "
-     "exists, and exit; whether addresses are free and models can be loaded is only known at start",
+     "check options, configuration file, key file, TLS files and that the store exists, then "
+     "exit; it does not check that addresses are free and that models can be loaded",
      SL_OPTION_FLAG, offsetof(struct requested, check_config), 0, 0},
     {"sample-config", NULL,
      "print a configuration file with all options at their defaults, and exit", SL_OPTION_FLAG,

@@ -98,7 +98,7 @@ static const struct sl_param hypers[] = {
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, character_ngrams, SL_FLAG, 0, 1,
                     0, "n-grams of 4 characters, too", NULL, SL_CLASSIFIES),
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, score_exponent, SL_REAL, 0, 100,
-                    0, "a: probabilities are proportional to softplus(score)^a; 0: to exp(score)",
+                    0, "probabilities are proportional to softplus(score)^X; 0: to exp(score)",
                     NULL, SL_CLASSIFIES),
     {0}};
 

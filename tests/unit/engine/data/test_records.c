@@ -223,11 +223,11 @@ static const struct {
 } bad[] = {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
-     "input' line 1: no column 'text'; the line was read as column names: 'label', 'body', 'x'; if "
-     "it is data, choose columns by number: --label 1 --text 2"},
+     "input' line 1: no column 'text'; the columns are 'label', 'body', 'x'; choose --label and "
+     "--text by name or, if this line is data, by number: --label 1 --text 2"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
-     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; if it is data"},
+     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; choose --label"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
     {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are only 2"},
@@ -240,7 +240,7 @@ static const struct {
      "'label\ttext'; fields must be separated by commas"},
     {"tsv", NULL, NULL, "label,text\na,one\n", "'label,text'; fields must be separated by tabs"},
     {"tsv", NULL, NULL, "name\na\n",
-     "no column 'label'; the line was read as column names: 'name'; if"},
+     "no column 'label'; the columns are 'name'; choose --label and --text by name"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
