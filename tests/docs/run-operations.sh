@@ -18,7 +18,8 @@ export SLUICE_LISTEN="127.0.0.1:$port" SLUICE_ADMIN_LISTEN="unix:$root/admin.soc
 # here - names of the system's files become those of this tree
 here() {
     sed "s#/etc/sluice#$root/etc/sluice#g; s#/var/lib/sluice#$root/var/lib/sluice#g
-        s#/run/sluiced-admin.sock#$root/admin.sock#g; s#https://127.0.0.1:8080#https://127.0.0.1:$port#g; s/  *# .*//"
+        s#/run/sluiced-admin.sock#$root/admin.sock#g; s#/etc/systemd#$root/etc/systemd#g
+        s#https://127.0.0.1:8080#https://127.0.0.1:$port#g; s/  *# .*//"
 }
 here <"$top/conf/service.yaml" >"$root/etc/sluice/sluiced.yaml"
 
@@ -27,7 +28,11 @@ printf '#!/bin/sh\ncase $* in "install ./build/package/sluice_"*.deb) ;; *) exit
 cat >"$root/bin/systemctl" <<END
 #!/bin/sh
 set -eu
-[ "\$2" = sluiced ] || exit 1
+case \$* in
+daemon-reload) exit ;;
+'stop sluiced sluiced.socket' | 'stop sluiced sluiced.socket sluiced-admin.socket' | *' sluiced') ;;
+*) exit 1 ;;
+esac
 start() {
     "$top/systemd/copy-models" "$top/models" "$root/var/lib/sluice/models"
     sluiced --config "$root/etc/sluice/sluiced.yaml" --log-level error </dev/null >/dev/null 2>>"$root/daemon.log" &
