@@ -30,7 +30,7 @@ cat >"$root/bin/systemctl" <<END
 set -eu
 case \$* in
 daemon-reload) exit ;;
-'stop sluiced sluiced.socket' | 'stop sluiced sluiced.socket sluiced-admin.socket' | *' sluiced') ;;
+'stop sluiced sluiced.socket sluiced-admin.socket' | *' sluiced') ;;
 *) exit 1 ;;
 esac
 start() {
