@@ -1,7 +1,7 @@
 #!/bin/sh
 # run-operations.sh - runs every command of docs/operations.md, in order, in a tree of its own instead of the system's:
-# `sudo` runs the command, `systemctl` starts, reloads and stops a daemon with the installed configuration, and `apt` only
-# looks at its package's name (tests/package installs it).
+# `sudo` runs the command, `systemctl` starts, reloads and stops a daemon with the installed configuration, and `apt` and
+# `chgrp` only look at their arguments (tests/package/under-systemd.sh runs all of them for real).
 #
 #     tests/docs/run-operations.sh TOP BUILD-DIR
 set -eu
@@ -25,6 +25,7 @@ here <"$top/conf/service.yaml" >"$root/etc/sluice/sluiced.yaml"
 
 printf '#!/bin/sh\nexec "$@"\n' >"$root/bin/sudo"
 printf '#!/bin/sh\ncase $* in "install ./build/package/sluice_"*.deb) ;; *) exit 1 ;; esac\n' >"$root/bin/apt"
+printf '#!/bin/sh\n[ "$1" = sluice ] && [ -f "$2" ]\n' >"$root/bin/chgrp" # the group may not exist here
 cat >"$root/bin/systemctl" <<END
 #!/bin/sh
 set -eu

@@ -1,12 +1,12 @@
 #!/bin/bash
 # under-systemd.sh - boots systemd in namespaces of its own and uses the package as an operator does: every command of
-# docs/operations.md, an upgrade under load, and the removal. It changes the system: run it as root in a fresh Debian, a
-# container or a chroot.
+# docs/operations.md, an upgrade under load, and the removal. Run it as root.
 #
-#     tests/package/under-systemd.sh FOLDER      with sluice_*.deb, from `make package`
+#     tests/package/under-systemd.sh FOLDER ROOT
+#
+# FOLDER has sluice_*.deb, from `make package`. ROOT is the root directory of a fresh Debian, from debootstrap; nothing
+# else is changed.
 set -euo pipefail
-here=$(realpath "$0")
-top=$(realpath "$(dirname "$0")/../..")
 fail() { echo "$*" >&2; exit 1; }
 
 # ---- inside: root of a system that systemd runs ----------------------------------------------------
@@ -34,11 +34,11 @@ ask() {
 
 upgrade() {
     cd /root
-    dpkg-deb -R /home/ops/build/package/sluice_*.deb tree
+    dpkg-deb -R /srv/ops/build/package/sluice_*.deb tree
     sed -i 's/^Version: .*/&.1/' tree/DEBIAN/control
     dpkg-deb -Zgzip -z1 -b tree next.deb >out
     before=$(systemctl show -p MainPID sluiced)
-    for i in 1 2 3; do ask $i -H "Authorization: Bearer $(cat /home/ops/web.key)" -d '{"inputs":"A lovely film."}' \
+    for i in 1 2 3; do ask $i -H "Authorization: Bearer $(cat /srv/ops/web.key)" -d '{"inputs":"A lovely film."}' \
         -H 'Content-Type: application/json' http://127.0.0.1:8080/predict & done
     ask admin --unix-socket /run/sluiced-admin.sock http://localhost/v1/models &
     sleep 1
@@ -62,7 +62,7 @@ removal() {
 case ${1:-} in
 commands) commands; exit ;;
 inside)
-    su - ops -c "$here commands" || { journalctl --no-pager -b -u sluiced -n 30 >&2; exit 1; }
+    su - ops -c "under-systemd commands" || { journalctl --no-pager -b -u sluiced -n 30 >&2; exit 1; }
     echo "operations.md: every command works"
     upgrade
     removal
@@ -73,50 +73,61 @@ esac
 
 # ---- outside -------------------------------------------------------------------------------------------
 
-[ ! -d /run/systemd/system ] || fail "this system is in use: run it in a container or a chroot"
+top=$(realpath "$(dirname "$0")/../..")
 package=$(ls "$(realpath "$1")"/sluice_*.deb)
-export DEBIAN_FRONTEND=noninteractive
+root=$(realpath "$2")
 scratch=$(mktemp -d)
 init=
 clean() {
     [ -z "$init" ] || kill -KILL "$init" 2>/dev/null || :
-    wait
+    sleep 1 # until its processes have ended
+    unshare --mount --propagation private sh -c 'mount -t cgroup2 cgroup2 "$0/mnt" &&
+        find "$0"/mnt/sluice-under-systemd -depth -type d -exec rmdir {} ";"' "$root" || :
     rm -rf "$scratch"
 }
 trap clean EXIT
-install() { apt-get install -y -qq --no-install-recommends "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; fail "apt-get failed"; }; }
-# What the package depends on stays: inside there is no network.
-install systemd systemd-sysv dbus sudo adduser curl openssl iproute2 procps util-linux "$package"
-apt-get purge -y -qq sluice >"$scratch/log" 2>&1
-rm -rf /var/lib/sluice
 
-useradd -m -s /bin/bash -G sudo ops
+home=$root/srv/ops
+mkdir -p "$home/build/package"
+cp "$package" "$home/build/package/"
+cp "$top/docs/operations.md" "$home/"
+cp "$0" "$root/usr/local/bin/under-systemd"
+for i in $(seq 60); do printf 'positive\tWhat a lovely day %d.\nnegative\tFine. It rained %d.\n' "$i" "$i"; done >"$home/reviews.tsv"
+cp "$home/reviews.tsv" "$home/more.tsv"
+cut -f 2 "$home/reviews.tsv" >"$home/texts.txt"
+# It is restarted more often than a person would. In a sandbox nobody may raise the limit of descriptors.
+mkdir -p "$root/etc/systemd/system/sluiced.service.d"
+cat >"$root/etc/systemd/system/sluiced.service.d/test.conf" <<END
+[Unit]
+StartLimitIntervalSec=0
+[Service]
+LimitNOFILE=$(ulimit -Hn | sed s,unlimited,infinity,)
+END
+# What the package depends on stays: inside there is no network.
+cat >"$root/prepare" <<'END'
+set -eu
+apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus sudo adduser curl openssl iproute2 procps \
+    /srv/ops/build/package/sluice_*.deb
+apt-get purge -y -qq sluice
+rm -rf /var/lib/sluice
+useradd -d /srv/ops -s /bin/bash -G sudo ops
 echo 'ops ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/ops
-mkdir -p /home/ops/build/package
-cp "$package" /home/ops/build/package/
-cp "$top/docs/operations.md" /home/ops/
-for i in $(seq 60); do printf 'positive\tWhat a lovely day %d.\nnegative\tFine. It rained %d.\n' "$i" "$i"; done \
-    >/home/ops/reviews.tsv
-cp /home/ops/reviews.tsv /home/ops/more.tsv
-cut -f 2 /home/ops/reviews.tsv >/home/ops/texts.txt
-chown -R ops: /home/ops
-# In a sandbox nobody may raise the limit of descriptors.
-if [ "$(ulimit -Hn)" != unlimited ] && [ "$(ulimit -Hn)" -lt 65536 ]; then
-    mkdir -p /etc/systemd/system/sluiced.service.d
-    printf '[Service]\nLimitNOFILE=%d\n' "$(ulimit -Hn)" >/etc/systemd/system/sluiced.service.d/limit.conf
-fi
+chown -R ops: /srv/ops
+END
+env=(env -i -C / HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin DEBIAN_FRONTEND=noninteractive)
+unshare --mount --propagation private sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "${env[@]}" sh /prepare \
+    >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; fail "the root cannot be prepared"; }
 
 # A root that is a mount of its own, which systemd wants, with file systems that end with it.
 cat >"$scratch/boot" <<'END'
 set -eu
-mount -t tmpfs tmpfs /mnt
-mkdir /mnt/cgroup /mnt/root
-mount -t cgroup2 cgroup2 /mnt/cgroup
-mkdir -p /mnt/cgroup/sluice-under-systemd
-echo 0 >/mnt/cgroup/sluice-under-systemd/cgroup.procs
-umount /mnt/cgroup
-mount --bind / /mnt/root
-cd /mnt/root
+root=$1
+mount -t cgroup2 cgroup2 "$root/mnt"
+mkdir -p "$root/mnt/sluice-under-systemd"
+echo 0 >"$root/mnt/sluice-under-systemd/cgroup.procs"
+umount "$root/mnt"
+mount --bind "$root" "$root"
+cd "$root"
 mount -t proc proc proc
 mount -t sysfs sysfs sys
 mount -t tmpfs tmpfs run
@@ -137,18 +148,19 @@ mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 ln -s pts/ptmx dev/ptmx
 ip link set lo up
 hostname under-systemd
-mount --move . /
-exec chroot . unshare --cgroup sh -c 'mount -t tmpfs tmpfs /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup &&
+pivot_root . mnt
+exec unshare --cgroup sh -c 'umount -l /mnt && mount -t tmpfs tmpfs /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup &&
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin container=test /lib/systemd/systemd --log-target=journal-or-kmsg --show-status=0'
 END
-unshare --mount --pid --uts --ipc --net --fork --kill-child --propagation private sh "$scratch/boot" >"$scratch/boot.log" 2>&1 &
+unshare --mount --pid --uts --ipc --net --fork --kill-child --propagation private sh "$scratch/boot" "$root" >"$scratch/boot.log" 2>&1 &
 init=$!
-enter() { nsenter -t "$(pgrep -P "$init")" --mount --pid --uts --ipc --net --cgroup --root --wd=/ env -i HOME=/root LANG=C.UTF-8 \
-    PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
+disown
+enter() { nsenter -t "$(pgrep -P "$init")" --mount --pid --uts --ipc --net --cgroup --root "${env[@]}" "$@"; }
 tries=0
-until enter systemctl is-system-running 2>"$scratch/log" | grep -qE 'running|degraded'; do
+# Degraded: other units cannot run in such a sandbox.
+until [[ $(enter systemctl is-system-running 2>"$scratch/log") =~ running|degraded ]]; do
     tries=$((tries + 1))
     [ $tries -lt 300 ] || { cat "$scratch/boot.log" "$scratch/log" >&2; fail "systemd does not start here"; }
     sleep 0.1
 done
-enter "$here" inside
+enter under-systemd inside
