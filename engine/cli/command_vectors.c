@@ -28,11 +28,13 @@ static const struct sl_option rows[] = {
      SL_OPTION_FLAG, offsetof(struct arguments, cased), 0, 0},
     {"output", "FILE", "file to write the learnt vectors to, in word2vec's text format",
      SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
-    {"base", "DIR", "model to write the vectors to, for `sluice train --data` with --init-from",
+    {"base", "DIR",
+     "new model to create from the vectors, as in models/base/1; `sluice train --data` "
+     "starts from it with --init-from",
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
-     "do not learn: make a model, --base, of these word vectors; --width must be theirs; --corpus "
-     "then only says how frequent words are",
+     "do not learn: read these word vectors, of --width numbers, and write them as the model "
+     "--base; --corpus then only says how frequent words are",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},

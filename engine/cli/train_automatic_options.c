@@ -12,8 +12,8 @@
 
 const struct sl_option train_automatic_rows[] = {
     {"least-precision", "X",
-     "print the lowest score at and above which at least this fraction of the labels is right, and "
-     "how many texts have such a score",
+     "print the lowest score S such that of the predictions scored S or higher at least this "
+     "fraction is right, and how many texts reach S",
      SL_OPTION_REAL, offsetof(struct train_automatic_options, least_precision), 0.01, 1},
     {0}};
 

@@ -93,7 +93,7 @@ static struct table *read_file(const char *path, struct sl_err *err)
     if (!table)
         (void)sl_fail(err, SL_NO_MEMORY, "out of memory");
     else if (!stream)
-        (void)sl_fail(err, SL_IO, "%s", strerrordesc_np(errno));
+        (void)sl_fail(err, SL_BAD_INPUT, "%s", strerrordesc_np(errno));
     if (stream)
         (void)fclose(stream);
     if (good)

@@ -56,7 +56,7 @@ static bool read_file(const char *option, const char *name, bool is_secret, char
         return true;
     FILE *stream = fopen(path, "re");
     bool good = stream ? read_stream(stream, is_secret, text, err)
-                       : sl_fail(err, SL_IO, "%s", strerrordesc_np(errno));
+                       : sl_fail(err, SL_BAD_INPUT, "%s", strerrordesc_np(errno));
     if (stream)
         (void)fclose(stream);
     return good || sl_wrap(err, "%s '%s'", name, path);

@@ -81,7 +81,7 @@ void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, con
 
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 {
-    char id[SV_FILE_ID_MAX];
+    char id[SV_FILE_ID_MAX], serving[SV_MODEL_ID_MAX];
     struct sv_error error;
     struct sl_buffer csv = {0};
     (void)snprintf(id, sizeof id, "file-%s", job->spec.id + strlen("ftjob-"));
@@ -92,6 +92,11 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
     job->phase = SV_JOB_SUCCEEDED;
     if (!job->has_results)
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
+    if (job->spec.promotion != SV_PROMOTE_CANARY && sv_job_find_serving(jobs, job, serving))
+        sv_job_event(
+            jobs, job, "info", NULL,
+            "%s still serves requests that name no version; `sluicectl load %s` changes that",
+            serving, job->spec.name);
     sv_job_event(jobs, job, "info", NULL, "The job has successfully completed");
     end(jobs, job);
 }
