@@ -129,8 +129,10 @@ static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, const c
 {
     job->run.failures = (struct sv_job_failures){0};
     job->desired = SV_DESIRED_PAUSED;
+    size_t bytes = strlen(reason), room = sizeof job->pause_reason - 1;
+    bytes -= bytes > 0 && reason[bytes - 1] == '.'; /* the sentence goes on */
     (void)snprintf(job->pause_reason, sizeof job->pause_reason, "%.*s",
-                   (int)sizeof job->pause_reason - 1, reason);
+                   (int)(bytes < room ? bytes : room), reason);
     SV_LOG(SV_LOG_WARN, "a job is paused until it is resumed", sv_str("job", job->spec.id),
            sv_str("reason", reason));
     enter(jobs, job, SV_JOB_WAITING);
@@ -291,14 +293,23 @@ static bool choose_version(struct sv_jobs *jobs, struct sv_job *job)
     return true;
 }
 
+/* Pins `stable`. That it fails for a model that there is not yet does not matter. */
+static bool pin(struct sv_jobs *jobs, struct sv_job *job)
+{
+    if (!has_answer(jobs, job, sv_job_ask_pin))
+        return false;
+    if (job->run.answer.kind == SV_INTERNAL)
+        pause_until_mended(jobs, job, job->run.answer.message);
+    else
+        job->run.pinned = true;
+    return true;
+}
+
 static bool publish(struct sv_jobs *jobs, struct sv_job *job)
 {
     struct sl_err err;
-    if (!job->run.pinned) {
-        /* It fails for a model that there is not yet, which does not matter. */
-        job->run.pinned = has_answer(jobs, job, sv_job_ask_pin);
-        return job->run.pinned;
-    }
+    if (!job->run.pinned)
+        return pin(jobs, job);
     if (job->spec.version == 0 && !choose_version(jobs, job))
         return true;
     if (job->saves_failed > 0) /* the version must be on the disk first */

@@ -147,6 +147,22 @@ void job_wait_event(const struct daemon *daemon, const char *id, const char *tex
     }
 }
 
+const char *job_path(const struct daemon *daemon, const char *id, const char *name,
+                     char path[static PATH_MAX])
+{
+    char file[PATH_MAX];
+    (void)snprintf(file, sizeof file, "state/jobs/%s/%s", id, name);
+    return test_path(path, daemon->directory, file);
+}
+
+void job_expect_saved(const struct daemon *daemon, const char *id, const char *phase)
+{
+    char path[PATH_MAX], text[8192], expected[64];
+    test_read_file(text, sizeof text, job_path(daemon, id, "job.json", path));
+    (void)snprintf(expected, sizeof expected, "\"phase\":\"%s\"", phase);
+    cr_assert(strstr(text, expected), "%s", text);
+}
+
 /* The parent of a process; 0: it is gone. */
 static pid_t parent_of(const char *pid)
 {

@@ -43,6 +43,12 @@ void job_wait_event(const struct daemon *daemon, const char *id, const char *tex
 /* Whether an event's message contains this text. */
 bool job_has_event(const struct daemon *daemon, const char *id, const char *text);
 
+/* The path of a file in the job's directory; returns path. */
+const char *job_path(const struct daemon *daemon, const char *id, const char *name,
+                     char path[static PATH_MAX]);
+/* Which phase is on the disk. */
+void job_expect_saved(const struct daemon *daemon, const char *id, const char *phase);
+
 /* The trainer's process id; 0: none runs. */
 pid_t job_trainer(const struct daemon *daemon);
 /* The same; waits for one. */
