@@ -18,12 +18,12 @@ apt_install() { apt-get install -y -qq --no-install-recommends "$@" >"$scratch/l
 # setting NAME - what the unit says, with %S as systemd has it
 setting() { sed -n "s/^$1=//p" "$unit" | sed 's#%S#/var/lib#g'; }
 
-# As systemd: the sockets of the socket units, a user of its own, the state directory.
+# As systemd: the sockets of the socket units, a user of its own in the group of the unit, the state directory.
 serve() {
     [ -f "$unit" ] || unit=/usr/lib/systemd/system/sluiced.service
     state=/var/lib/$(setting StateDirectory)
     mkdir -p "$state" && chown 64999:64999 "$state" && chmod "$(setting StateDirectoryMode)" "$state"
-    as="setpriv --reuid 64999 --regid 64999 --clear-groups --no-new-privs --bounding-set=-all"
+    as="setpriv --reuid 64999 --regid 64999 --groups $(setting SupplementaryGroups) --no-new-privs --bounding-set=-all"
     (cd "$state" && umask "$(setting UMask)" && $as $(setting ExecStartPre))
     inference=$(sed -n 's/^ListenStream=//p' "${unit%.service}.socket")
     admin=$(sed -n 's/^ListenStream=//p' "${unit%sluiced.service}sluiced-admin.socket")

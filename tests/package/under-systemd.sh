@@ -32,25 +32,27 @@ ask() {
     done
 }
 
+# Ten restarts and an upgrade under load.
 upgrade() {
     cd /root
     dpkg-deb -R /srv/ops/build/package/sluice_*.deb tree
     sed -i 's/^Version: .*/&.1/' tree/DEBIAN/control
     dpkg-deb -Zgzip -z1 -b tree next.deb >out
-    before=$(systemctl show -p MainPID sluiced)
     for i in 1 2 3; do ask $i -H "Authorization: Bearer $(cat /srv/ops/web.key)" -d '{"inputs":"A lovely film."}' \
         -H 'Content-Type: application/json' http://127.0.0.1:8080/predict & done
     ask admin --unix-socket /run/sluiced-admin.sock http://localhost/v1/models &
     sleep 1
+    for _ in $(seq 10); do systemctl restart sluiced; done
+    before=$(systemctl show -p MainPID sluiced)
     apt-get install -y -qq ./next.deb >out 2>&1 || { cat out >&2; fail "the upgrade failed"; }
     sleep 1
     touch stop
     wait
     [ "$before" != "$(systemctl show -p MainPID sluiced)" ] || fail "the upgrade did not restart the daemon"
-    ! grep . failed.* || fail "requests failed during the upgrade"
+    ! grep . failed.* || fail "requests failed during the restarts or the upgrade"
     for name in 1 2 3 admin; do [ "$(wc -l <answered.$name)" -gt 10 ] || fail "too few requests during the upgrade"; done
     systemctl -q is-active sluiced.service sluiced.socket sluiced-admin.socket || fail "a unit does not run after the upgrade"
-    echo "upgraded: $(cat answered.* | wc -l) requests, none failed"
+    echo "restarted and upgraded: $(cat answered.* | wc -l) requests, none failed"
 }
 
 removal() {
