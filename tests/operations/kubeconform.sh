@@ -11,13 +11,13 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "$*" >&2; exit 1; }
 
-venv "$kept/schemas" kubernetes-validate==1.37.0
 PATH=$PATH:$kept/bin
 if ! command -v kubeconform >"$scratch/log"; then
     command -v go >"$scratch/log" || skip "neither kubeconform nor Go is installed"
     GOBIN=$kept/bin timeout 200 go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0 >"$scratch/log" 2>&1 ||
         skip "Go cannot build kubeconform: $(tail -n 1 "$scratch/log")"
 fi
+venv "$kept/schemas" kubernetes-validate==1.37.0
 
 # validate VERSION FILE... - KServe's own kinds have no schema there.
 validate() {
