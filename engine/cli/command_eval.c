@@ -247,7 +247,7 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     ok = o->labels != NULL;
     free(predicted);
     if (ok)
-        dataset_summary_warn_skipped("eval", &set);
+        dataset_summary_warn_skipped("eval", set.path, set.skipped);
     if (ok && set.truncated > 0 && !a->json)
         printf("%d of %d texts were truncated to %d tokens\n", set.truncated, set.count,
                m->config.context_length);

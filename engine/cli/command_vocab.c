@@ -4,6 +4,7 @@
 #include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
+#include "cli/dataset_summary.h"
 #include "data/record_reader.h"
 #include "tokenizer/tokenizer_trainer.h"
 
@@ -65,6 +66,8 @@ static bool read_records(struct sl_tokenizer_trainer *trainer, const char *path,
             break;
         ok = sl_tokenizer_trainer_add(trainer, record.text, record.text_bytes, err);
     }
+    if (ok)
+        dataset_summary_warn_skipped("vocab", path, sl_record_reader_skipped(records));
     sl_record_reader_close(records);
     return ok;
 }

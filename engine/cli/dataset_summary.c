@@ -85,21 +85,21 @@ void dataset_summary_print(const struct sl_trainer *trainer)
     printf("\n");
 }
 
-void dataset_summary_warn_skipped(const char *command, const struct sl_dataset *set)
+void dataset_summary_warn_skipped(const char *command, const char *path, struct sl_skipped skipped)
 {
-    long long records = (long long)set->skipped.records, line = (long long)set->skipped.line;
+    long long records = (long long)skipped.records, line = (long long)skipped.line;
     if (records == 1)
         (void)fprintf(
             stderr,
             "sluice %s: warning: '%s': the record in line %lld has no label or no text; it "
             "is left out\n",
-            command, set->path, line);
+            command, path, line);
     else if (records > 1)
         (void)fprintf(
             stderr,
             "sluice %s: warning: '%s': %lld records have no label or no text, the first in "
             "line %lld; they are left out\n",
-            command, set->path, records, line);
+            command, path, records, line);
 }
 
 void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_dataset *validation)
@@ -133,8 +133,8 @@ void dataset_summary_warn(const struct sl_trainer *trainer)
 {
     const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
     if (is_labelled(m)) {
-        dataset_summary_warn_skipped("train", &m->train);
-        dataset_summary_warn_skipped("train", &m->validation);
+        dataset_summary_warn_skipped("train", m->train.path, m->train.skipped);
+        dataset_summary_warn_skipped("train", m->validation.path, m->validation.skipped);
     }
     if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels)
         dataset_summary_warn_rare(&m->train, &m->validation);

@@ -85,6 +85,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     bool json = a->json;
     if (!sl_linear_training_open(&l, &options, err))
         return false;
+    dataset_summary_warn_skipped("train", l.set.path, l.set.skipped);
     if (!a->sources.labels)
         dataset_summary_warn_rare(&l.set, NULL);
     automatic_report_texts(&l, learns ? "the vocabulary is made from the texts" : no_base, json);

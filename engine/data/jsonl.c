@@ -13,6 +13,7 @@ struct jsonl {
     struct sl_chosen chosen;
     json_t *object;            /* of the last row, whose fields point into it */
     char number[NUMBER_BYTES]; /* a label that is one, as text */
+    bool seen[SL_CHOSEN_MAX];  /* a column that an object had: others may leave it out */
 };
 
 static bool jsonl_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
@@ -106,7 +107,7 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
         *field = (struct sl_field){json_string_value(value), json_string_length(value)};
         return true;
     }
-    if (json_is_null(value)) {
+    if (json_is_null(value) || (!value && jsonl->seen[column])) {
         *field = (struct sl_field){.data = ""};
         return true;
     }
@@ -125,9 +126,11 @@ static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_
 {
     if (!object_parse(jsonl, line, err))
         return false;
-    for (int i = 0; i < jsonl->chosen.count; i++)
+    for (int i = 0; i < jsonl->chosen.count; i++) {
         if (!field_of(jsonl, i, &row->fields[i], err))
             return sl_err_set_field(err, jsonl->chosen.names[i]);
+        jsonl->seen[i] = true;
+    }
     row->count = jsonl->chosen.count;
     return true;
 }

@@ -31,6 +31,6 @@ double sl_calibrate(const struct sl_calibration *c, const float *logits, int cla
 double sl_calibration_loss(const struct sl_calibration *c,
                            const struct sl_predictions *predictions);
 
-/* Minimize that loss: with the temperature alone, and with all three numbers. */
+/* Minimize that loss: with the temperature alone, and then with shift and exponent. */
 struct sl_calibration sl_calibration_fit_temperature(const struct sl_predictions *predictions);
 struct sl_calibration sl_calibration_fit(const struct sl_predictions *predictions);

@@ -58,26 +58,33 @@ static int compare_places(const void *a, const void *b)
     return (x->text > y->text) - (x->text < y->text);
 }
 
-/* Equal texts with one label go where the first of them goes. */
-static void join_equal(struct sl_linear_search *out, const struct sl_dataset *set,
-                       struct place *places)
+/* first[i]: the first text that equals text i and has its label. */
+static void find_firsts(const struct sl_dataset *set, struct place *places, int32_t *first)
 {
     for (int i = 0; i < set->count; i++)
         places[i] = (struct place){set->examples[i].label, i, hash_text(set, i)};
     qsort(places, (size_t)set->count, sizeof *places, compare_places);
-    for (int i = 1; i < set->count; i++)
-        if (places[i].label == places[i - 1].label && places[i].hash == places[i - 1].hash)
-            out->fold[places[i].text] = out->fold[places[i - 1].text];
+    for (int i = 0; i < set->count; i++) {
+        const struct place *p = &places[i], *before = i > 0 ? p - 1 : NULL;
+        bool same = before && before->label == p->label && before->hash == p->hash;
+        first[p->text] = same ? first[before->text] : p->text;
+    }
 }
 
-/* Fold 0 is the last part of each label's texts. Labels with fewer texts than folds take turns. */
-static void cut(struct sl_linear_search *out, const struct sl_dataset *set, int *texts, int *before)
+/* Fold 0 is the last part of each label's texts, equal ones counted once. Labels with fewer texts
+ * than folds take turns. */
+static void cut(struct sl_linear_search *out, const struct sl_dataset *set, const int32_t *first,
+                int *texts, int *before)
 {
     int next = 0;
     for (int i = 0; i < set->count; i++)
-        texts[set->examples[i].label]++;
+        texts[set->examples[i].label] += first[i] == i;
     for (int i = 0; i < set->count; i++) {
         int label = set->examples[i].label;
+        if (first[i] != i) {
+            out->fold[i] = out->fold[first[i]];
+            continue;
+        }
         int64_t part = (int64_t)before[label]++ * out->folds / texts[label];
         if (texts[label] < out->folds)
             part = next++ % out->folds;
@@ -87,19 +94,21 @@ static void cut(struct sl_linear_search *out, const struct sl_dataset *set, int 
 
 static bool divide(struct sl_linear_search *out, const struct sl_dataset *set, struct sl_err *err)
 {
-    size_t labels = (size_t)set->labels.count;
-    struct place *places = malloc((size_t)set->count * sizeof *places);
+    size_t count = (size_t)set->count, labels = (size_t)set->labels.count;
+    struct place *places = malloc(count * sizeof *places);
+    int32_t *first = malloc(count * sizeof *first);
     int *counts = calloc(2 * labels, sizeof *counts);
-    out->fold = calloc((size_t)set->count, sizeof *out->fold);
+    out->fold = calloc(count, sizeof *out->fold);
     out->folds = set->count > TEXTS_MANY && set->count <= TEXTS_VERY_MANY ? FOLDS_MANY : FOLDS;
     out->folds_predicted = set->count > TEXTS_VERY_MANY ? 1 : out->folds;
-    bool ok = (places && counts && out->fold) ||
+    bool ok = (places && first && counts && out->fold) ||
               sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
     if (ok) {
-        cut(out, set, counts, counts + labels);
-        join_equal(out, set, places);
+        find_firsts(set, places, first);
+        cut(out, set, first, counts, counts + labels);
     }
     free(places);
+    free(first);
     free(counts);
     return ok;
 }
@@ -344,11 +353,14 @@ static void calibrate(struct search *s)
     }
 }
 
-static void list_predicted(struct search *s)
+/* There may be none: of very many texts, if each label has fewer different ones than folds. */
+static bool list_predicted(struct search *s, struct sl_err *err)
 {
     for (int i = 0; i < s->options->set->count; i++)
         if (sl_linear_search_has(s->out, i))
             s->predicted[s->predicted_count++] = i;
+    return s->predicted_count > 0 ||
+           sl_fail(err, SL_BAD_INPUT, "there are too few different texts to hold some out");
 }
 
 bool sl_linear_search_run(struct sl_linear_search *search,
@@ -367,9 +379,7 @@ bool sl_linear_search_run(struct sl_linear_search *search,
     for (size_t i = 0; ok && i < texts; i++)
         s.labels[i] = set->examples[i].label;
     ok = ok && divide(search, set, err);
-    if (ok)
-        list_predicted(&s);
-    ok = ok && search_grid(&s, err);
+    ok = ok && list_predicted(&s, err) && search_grid(&s, err);
     if (ok)
         calibrate(&s);
     free(s.labels);

@@ -8,18 +8,13 @@
 #include <string.h>
 
 /* Progress first, then what every state has, then what depends on the architecture. */
-enum { COUNTERS_MAX = 96, PROGRESS_COUNTERS = 4, CORPUS_COUNTER = 7, COMMON_COUNTERS = 8 };
-
-/* They decide how a text is read, so they are compared before it. */
-static const char *const reading[] = {"mask_fraction", "replace_fraction", NULL};
-
-static bool is_reading(const char *name)
-{
-    for (int i = 0; reading[i]; i++)
-        if (strcmp(reading[i], name) == 0)
-            return true;
-    return false;
-}
+enum {
+    COUNTERS_MAX = 96,
+    PROGRESS_COUNTERS = 4,
+    ARCHITECTURE_COUNTER = PROGRESS_COUNTERS,
+    CORPUS_COUNTER,
+    COMMON_COUNTERS
+};
 
 static struct sl_state_entry hyperparameter_of(const struct sl_trainer *tr,
                                                const struct sl_param *row)
@@ -44,15 +39,12 @@ static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list
     const char *arch = tr->training.arch->name;
     list[count++] = (struct sl_state_entry){.name = "architecture",
                                             .whole = sl_fingerprint(arch, strlen(arch))};
-    for (int i = 0; reading[i]; i++)
-        list[count++] = hyperparameter_of(tr, sl_param_find(sl_hyperparameter_rows, reading[i]));
     assert(count == CORPUS_COUNTER);
     list[count++] = (struct sl_state_entry){.name = "corpus",
                                             .whole = sl_dataloader_fingerprint(&tr->dataloader)};
     assert(count == COMMON_COUNTERS);
     for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
-        if (!is_reading(r->name))
-            list[count++] = hyperparameter_of(tr, r);
+        list[count++] = hyperparameter_of(tr, r);
     for (const struct sl_param *h = tr->training.arch->hypers; h->name; h++)
         list[count++] = (struct sl_state_entry){.name = h->name,
                                                 .kind = SL_ENTRY_REAL,
@@ -93,37 +85,36 @@ static const char *architecture_of(int64_t fingerprint)
     return "an unknown architecture";
 }
 
-static bool fail_whole(int place, int64_t before, int64_t now, struct sl_err *err)
-{
-    if (place == CORPUS_COUNTER)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "the run was started with other texts or labels than those given now");
-    return sl_fail(err, SL_BAD_INPUT, "the run was started with %s, not %s",
-                   architecture_of(before), architecture_of(now));
-}
-
-/* The same training: every number of hyperparameters and architecture, and the text. */
+/* The same training: every number of hyperparameters and architecture, and the text. Other options
+ * may be why a text is another, so they are named before it. */
 static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
                   struct sl_err *err)
 {
     char list[400] = "";
     for (int i = PROGRESS_COUNTERS; i < count; i++) {
-        /* Other options may be why a text is another. */
-        if (saved[i].kind == SL_ENTRY_INTEGER && saved[i].whole != asked[i].whole && !list[0])
-            return fail_whole(i, saved[i].whole, asked[i].whole, err);
-        if (saved[i].kind == SL_ENTRY_REAL && saved[i].number != asked[i].number) {
-            char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT], difference[2 * SL_PARAM_TEXT + 64];
-            sl_number_format(saved[i].number, before);
-            sl_number_format(asked[i].number, now);
-            (void)snprintf(difference, sizeof difference, "%s %s (now %s)", asked[i].name, before,
-                           now);
-            sl_list_add(list, sizeof list, difference);
-        }
+        if (saved[i].kind != SL_ENTRY_REAL || saved[i].number == asked[i].number)
+            continue;
+        char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT], difference[2 * SL_PARAM_TEXT + 64];
+        sl_number_format(saved[i].number, before);
+        sl_number_format(asked[i].number, now);
+        (void)snprintf(difference, sizeof difference, "%s %s (now %s)", asked[i].name, before, now);
+        sl_list_add(list, sizeof list, difference);
     }
-    return !list[0] || sl_fail(err, SL_BAD_INPUT,
-                               "the run was started with %s; give all options that it was "
-                               "started with",
-                               list);
+    if (list[0])
+        return sl_fail(err, SL_BAD_INPUT,
+                       "the run was started with %s; give all options that it was started with",
+                       list);
+    return saved[CORPUS_COUNTER].whole == asked[CORPUS_COUNTER].whole ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "the run was started with other texts or labels than those given now");
+}
+
+static bool same_architecture(const struct sl_state_entry *saved,
+                              const struct sl_state_entry *asked, struct sl_err *err)
+{
+    int64_t before = saved[ARCHITECTURE_COUNTER].whole, now = asked[ARCHITECTURE_COUNTER].whole;
+    return before == now || sl_fail(err, SL_BAD_INPUT, "the run was started with %s, not %s",
+                                    architecture_of(before), architecture_of(now));
 }
 
 /* Compared before tensors are read: another width is to be reported as such, not as a tensor of the
@@ -134,7 +125,7 @@ static bool same_training(const char *path, const struct sl_state_entry *asked, 
     struct sl_state_entry saved[COUNTERS_MAX];
     memcpy(saved, asked, (size_t)count * sizeof *saved);
     return sl_training_state_peek(path, saved, COMMON_COUNTERS, err) &&
-           agree(saved, asked, COMMON_COUNTERS, err) &&
+           same_architecture(saved, asked, err) &&
            sl_training_state_peek(path, saved, count, err) && agree(saved, asked, count, err);
 }
 

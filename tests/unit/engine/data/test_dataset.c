@@ -638,9 +638,9 @@ Test(dataset, records_without_label_or_text_are_skipped_on_request, .init = setu
         {"a.tsv", "a\tone\n\ttwo\nb\tthree\n", {.label = "1", .text = "2"}, 1, 2},
         {"a.jsonl",
          "{\"label\":null,\"text\":\"x\"}\n{\"label\":\"a\",\"text\":\"y\"}\n"
-         "{\"label\":\"b\",\"text\":\"z\"}\n",
+         "{\"text\":\"w\"}\n{\"label\":\"b\",\"text\":\"z\"}\n",
          {0},
-         1,
+         2,
          1},
     };
 

@@ -244,7 +244,7 @@ static const struct {
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
-     "input' line 2: no column 'text'; the object has: 'label'; choose with --label and --text"},
+     "input' line 2: column 'text': the text is empty"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
      "line 1: no column 'topic'; the object has: 'label', 'text'"},
     {"jsonl", "1", "2", "{\"label\":\"a\",\"text\":\"x\"}",
