@@ -238,8 +238,8 @@ static void write_stems(int times)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* Eight labels with words of their own: some texts have several of them, others only one and several
- * of another label. Scores of the squared loss are then no logits. */
+/* Eight labels with words of their own: some texts have several of them, others only one and
+ * several of another label. Scores of the squared loss are then no logits. */
 static void write_noise(void)
 {
     enum { LABELS = 8, WORDS = 6 };
