@@ -103,7 +103,7 @@ package: ## build the Debian packages build/package/*.deb and check them
 packages: ## install the Debian packages of all targets
 	@.ci/packages build run test lint install package
 
-packages-operations: ## install HAProxy, nginx and Prometheus too, for the tests that want them
+packages-operations: ## install HAProxy, nginx, Prometheus, shells and systemd, for the tests that want them
 	@.ci/packages operations
 
 clean: ## remove build/
