@@ -89,9 +89,9 @@ enum {
     SV_STREAM_TEXT_BYTES = 4096, /* buffered for one slow reader, per choice */
     SV_STREAM_TOKENS = 64,       /* and, with log probabilities, this many tokens */
 
-    SV_STATE_PATH_MAX = 512,  /* of the state directory, with its NUL */
-    SV_LEFTOVER_MS = 1000,    /* waited for children of a daemon that was killed */
-    SV_WORKER_TASKS_MAX = 64, /* waiting for the disk thread */
+    SV_STATE_PATH_MAX = 512,    /* of the state directory, with its NUL */
+    SV_KILLED_DAEMON_MS = 1000, /* waited for children of a daemon that was killed */
+    SV_WORKER_TASKS_MAX = 64,   /* waiting for the disk thread */
     SV_FILES_MAX = 10000,
     SV_UPLOADS_MAX = 16,              /* at the same time */
     SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */

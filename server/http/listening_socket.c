@@ -1,7 +1,7 @@
 /* listening_socket.c - a socket that clients connect to, opened before anything is promised. */
 #include "http/listening_socket.h"
 
-#include "core/leftover.h"
+#include "core/killed_daemon.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -103,7 +103,7 @@ static int open_free_tcp(const struct addrinfo *info, int *fd)
 {
     int error;
     const struct tcp_attempt attempt = {.info = info, .fd = fd, .error = &error};
-    (void)sv_leftover_wait(is_settled, &attempt);
+    (void)sv_killed_daemon_wait(is_settled, &attempt);
     return error;
 }
 
@@ -214,7 +214,7 @@ static bool remove_stale(const struct sv_address *address, const struct sockaddr
         return sl_fail(err, SL_BAD_INPUT,
                        "%s: '%s' exists and is not a socket; remove it or set another path",
                        address->option, to->sun_path);
-    if (!sv_leftover_wait(is_stale, to))
+    if (!sv_killed_daemon_wait(is_stale, to))
         return sl_fail(err, SL_BUSY, "%s: another process serves '%s'; set another path",
                        address->option, to->sun_path);
     return unlink(to->sun_path) == 0 || errno == ENOENT ||

@@ -1,7 +1,7 @@
 /* state_directory.c - the state directory, and an index of its documents in SQLite. */
 #include "state/state_directory.h"
 #include "base/file.h"
-#include "core/leftover.h"
+#include "core/killed_daemon.h"
 #include "core/limits.h"
 #include "core/log.h"
 
@@ -265,7 +265,7 @@ static bool lock_directory(struct sv_state *state, struct sl_err *err)
     state->lock_fd = open(state->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (state->lock_fd < 0)
         return sl_fail(err, SL_IO, "open '%s': %s", state->directory, strerrordesc_np(errno));
-    return sv_leftover_wait(try_lock, &state->lock_fd) ||
+    return sv_killed_daemon_wait(try_lock, &state->lock_fd) ||
            sl_fail(err, SL_BUSY, "another daemon uses the state directory '%s'", state->directory);
 }
 

@@ -1,16 +1,16 @@
-/* leftover.c - see leftover.h. */
-#include "core/leftover.h"
+/* killed_daemon.c - see killed_daemon.h. */
+#include "core/killed_daemon.h"
 
 #include "core/limits.h"
 
 #include <unistd.h>
 
-bool sv_leftover_wait(bool (*is_free)(const void *thing), const void *thing)
+bool sv_killed_daemon_wait(bool (*is_free)(const void *thing), const void *thing)
 {
     enum { STEP_MS = 20 };
 
     for (int ms = 0; !is_free(thing); ms += STEP_MS) {
-        if (ms >= SV_LEFTOVER_MS)
+        if (ms >= SV_KILLED_DAEMON_MS)
             return false;
         (void)usleep(STEP_MS * 1000);
     }
