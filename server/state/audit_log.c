@@ -122,7 +122,7 @@ static bool end_cut_line(const struct sv_audit_log *log, const struct sl_map *ma
     const char *last = memrchr(map->data, '\n', map->size);
     off_t end = last ? last + 1 - map->data : 0;
     return write(log->fd, "\n", 1) == 1 || ftruncate(log->fd, end) == 0 ||
-           sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno));
+           sl_fail(err, sl_file_error_code(errno), "audit.jsonl: %s", strerrordesc_np(errno));
 }
 
 /* If the disk is full, entries are indexed before the next that can be written. */
@@ -150,7 +150,8 @@ struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
     (void)pthread_mutex_init(&log->lock, NULL);
     audit_path(state, path);
     log->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    bool ok = log->fd >= 0 || sl_fail(err, SL_IO, "open '%s': %s", path, strerrordesc_np(errno));
+    bool ok = log->fd >= 0 || sl_fail(err, sl_file_error_code(errno), "open '%s': %s", path,
+                                      strerrordesc_np(errno));
     if (ok && (ok = sl_map_open(&map, path, err))) {
         index_now_or_later(log, &map);
         ok = end_cut_line(log, &map, err);
@@ -201,7 +202,7 @@ static bool write_line(struct sv_audit_log *log, const struct sl_buffer *line, s
 {
     return (sv_append_line(log->fd, line, err) || sl_wrap(err, "audit.jsonl")) &&
            (fdatasync(log->fd) == 0 ||
-            sl_fail(err, SL_IO, "audit.jsonl: %s", strerrordesc_np(errno)));
+            sl_fail(err, sl_file_error_code(errno), "audit.jsonl: %s", strerrordesc_np(errno)));
 }
 
 /* Once the index could not be written, it gets what it lacks from the file, in order. Not as one

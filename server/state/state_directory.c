@@ -62,10 +62,18 @@ static const struct {
     [NEWEST] = {"SELECT id, document FROM ", " WHERE position < ?1" LISTED " DESC LIMIT ?5"},
     [OLDEST] = {"SELECT id, document FROM ", " WHERE position > ?1" LISTED " LIMIT ?5"}};
 
+/* SQLite calls only ENOSPC full. At a quota or a limit of the size of files it says that it could
+ * not write, and errno is still that of the write; sqlite3_system_errno is not, after a commit. */
+static bool is_full(const struct sv_state *state)
+{
+    int number = errno, code = state->db ? sqlite3_extended_errcode(state->db) : SQLITE_NOMEM;
+    return code == SQLITE_FULL ||
+           (code == SQLITE_IOERR_WRITE && sl_file_error_code(number) == SL_NO_SPACE);
+}
+
 static bool fail(const struct sv_state *state, const char *what, struct sl_err *err)
 {
-    bool is_full = state->db && (sqlite3_errcode(state->db) & 0xff) == SQLITE_FULL;
-    return sl_fail(err, is_full ? SL_NO_SPACE : SL_IO, "%s in '%s/sluice.db': %s", what,
+    return sl_fail(err, is_full(state) ? SL_NO_SPACE : SL_IO, "%s in '%s/sluice.db': %s", what,
                    state->directory, state->db ? sqlite3_errmsg(state->db) : "out of memory");
 }
 

@@ -6,8 +6,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +112,25 @@ Test(state, an_event_without_its_job_is_refused)
     struct sl_err err;
     struct sv_state *state = open_state();
     EXPECT_FAIL(sv_state_put(state, SV_EVENTS, "e", "nowhere", "{}", &err), err, SL_IO, "FOREIGN");
+    sv_state_close(state);
+}
+
+/* As a quota is; SQLite calls only ENOSPC full. */
+Test(state, a_limit_of_the_size_of_files_is_a_full_disk)
+{
+    static char document[1 << 20];
+    struct sl_err err;
+    struct rlimit limit;
+    struct sv_state *state = open_state();
+    memset(document, ' ', sizeof document - 1);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {.rlim_cur = 64 << 10, .rlim_max = limit.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    bool fits = sv_state_put(state, SV_FILES, "a", NULL, document, &err);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_not(fits);
+    cr_assert_eq(err.code, SL_NO_SPACE, "%s", err.text);
     sv_state_close(state);
 }
 
