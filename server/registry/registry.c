@@ -151,6 +151,7 @@ struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *
     if (!ref)
         return NULL;
     version->ref = NULL;
+    version->reason[0] = '\0'; /* of a reload: it is not why requests do not get it */
     version->retired++;
     if (registry->options.drain_seconds > 0)
         ref->deadline_ns = sl_now_ns() + registry->options.drain_seconds * 1000000000;

@@ -150,8 +150,8 @@ const char *sv_registry_list_models(struct sv_registry *registry, bool loaded, c
  *
  *     stable   what `model` alone means. It follows the highest version: at the start, and when a
  *              load names no version. Once it was set or rolled back, or a version was loaded by
- *              its number beside it, it is pinned: it stays until it is moved again, or a load
- *              names no version.
+ *              its number beside it, or a higher one was refused because it is for another task,
+ *              it is pinned: it stays until it is moved again, or a load names no version.
  *     canary   gets a percentage of the requests that name no version
  *
  * Labels are kept in <store>/<model>/labels.json, which is replaced before a change takes effect.

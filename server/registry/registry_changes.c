@@ -291,6 +291,17 @@ static bool has_canary(struct sv_registry *registry, const char *name)
     return model && sv_labels_find(&model->labels, sv_canary) > 0;
 }
 
+/* At the next start nothing is served yet that the version would be refused for. */
+static void pin_below_refused(struct sv_registry *registry, struct sv_model *model)
+{
+    struct sv_error ignored; /* what is served does not change; the log says what failed */
+    struct sv_labels labels = model->labels;
+    for (int i = 0; i < model->count; i++)
+        if (model->versions[i].is_of_other_task)
+            pin_below(&labels, model->versions[i].number);
+    (void)set_labels(registry, model, &labels, &ignored);
+}
+
 void sv_make_change(struct sv_registry *registry, const struct sv_change *change,
                     struct sv_change_result *result)
 {
@@ -300,9 +311,12 @@ void sv_make_change(struct sv_registry *registry, const struct sv_change *change
         [SV_CHANGE_UNLABEL] = unlabel, [SV_CHANGE_ROLL_BACK] = roll_back,
     };
     bool had_canary = has_canary(registry, change->model);
-    if (!check(change, &result->error) || !changes[change->kind](registry, change, result))
+    bool ok = check(change, &result->error) && changes[change->kind](registry, change, result);
+    struct sv_model *model = sv_find_model(registry, change->model);
+    if (model)
+        pin_below_refused(registry, model);
+    if (!ok)
         return;
-    const struct sv_model *model = sv_find_model(registry, change->model);
     result->weight = model ? model->labels.weight : 0;
     result->removed_canary = model && had_canary && change->kind != SV_CHANGE_UNLABEL &&
                              !has_canary(registry, change->model);

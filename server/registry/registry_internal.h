@@ -32,6 +32,7 @@ struct sv_version {
     bool is_candidate;        /* see struct sv_change */
     int retired;              /* earlier ones that are still in use */
     bool is_known;            /* it was complete when the store was looked at */
+    bool is_of_other_task;    /* than the stable one, so it was refused */
     char reason[SV_REASON_MAX];
     char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */
 };

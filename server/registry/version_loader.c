@@ -173,14 +173,16 @@ static const char *describe_task(const struct sv_model_ref *ref)
 
 /* What is served under a name goes on to answer what it is asked. */
 static bool has_task_of_stable(struct sv_registry *registry, struct sv_model *model,
-                               const struct sv_model_ref *ref, char reason[static SV_REASON_MAX])
+                               struct sv_version *version, const struct sv_model_ref *ref,
+                               char reason[static SV_REASON_MAX])
 {
     pthread_mutex_lock(&registry->lock);
     const struct sv_version *stable = sv_find_version(model, model->labels.stable);
     const char *served = stable && stable->ref ? describe_task(stable->ref) : NULL;
     pthread_mutex_unlock(&registry->lock);
     const char *task = describe_task(ref);
-    if (!served || strcmp(served, task) == 0)
+    version->is_of_other_task = served && strcmp(served, task) != 0;
+    if (!version->is_of_other_task)
         return true;
     (void)snprintf(reason, SV_REASON_MAX,
                    "it %s texts, and %s@%ld, which is served, %s them; give it another name", task,
@@ -200,7 +202,7 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
     if (!ref)
         return err.code == SL_UNSUPPORTED ? leave_out(registry, model, version, reason)
                                           : fail_load(registry, model, version, reason);
-    if (!has_task_of_stable(registry, model, ref, reason)) {
+    if (!has_task_of_stable(registry, model, version, ref, reason)) {
         sv_version_close(ref);
         return fail_load(registry, model, version, reason);
     }

@@ -109,6 +109,8 @@ Test(registry, a_bad_version_changes_nothing, .fini = close_fixture)
                  "a reload");
     cr_assert_eq(registry_state_of(&fixture, MOOD "@4"), SV_VERSION_READY);
     registry_expect_served(&fixture, MOOD, MOOD "@4");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_UNLOAD, MOOD, 0).error.kind, SV_OK);
+    cr_assert_str_eq(registry_info_of(&fixture, MOOD "@4").reason, "", "it was on purpose");
 }
 
 /* Its files were replaced while it was served. */
@@ -292,4 +294,35 @@ Test(registry, models_that_are_gone_give_their_places_to_others, .fini = close_f
     tiny_store_copy(fixture.store, "mood/4", "new/1");
     cr_assert_eq(registry_change(&fixture, SV_CHANGE_LOAD, "new", 0).error.kind, SV_OK);
     registry_expect_served(&fixture, MOOD, MOOD "@4");
+}
+
+/* ---- another task ---------------------------------------------------------------------------- */
+
+static void add_generator(void)
+{
+    tiny_store_make(fixture.store);
+}
+
+/* Otherwise it would be: nothing is served by then that it could be compared with. */
+Test(registry, a_version_that_was_refused_is_not_served_after_a_restart, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, add_generator);
+    tiny_store_copy(fixture.store, "tiny/1", "mood/5");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 0).error.kind, SV_LOAD_FAILED);
+    registry_fixture_restart(&fixture);
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
+    tiny_store_copy(fixture.store, "mood/4", "mood/6");
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 0).version, 6);
+    registry_fixture_restart(&fixture);
+    registry_expect_served(&fixture, MOOD, MOOD "@6");
+}
+
+Test(registry, nor_is_one_that_was_found_and_refused, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, add_generator);
+    tiny_store_copy(fixture.store, "tiny/1", "mood/6");
+    tiny_store_copy(fixture.store, "mood/4", "mood/5");
+    rescan_until(MOOD "@5");
+    registry_fixture_restart(&fixture);
+    registry_expect_served(&fixture, MOOD, MOOD "@5");
 }
