@@ -112,8 +112,8 @@ static char *write_body(const struct arguments *a, char *const *texts, int count
     return text;
 }
 
-/* Reports a text that cannot be classified; the others are still classified. */
-/* `why` goes on after the text's number, as "is empty" does, or is a sentence. */
+/* Reports a text that cannot be classified; the others are still classified. `why` goes on after
+ * the text's number, as "is empty" does, or is a sentence. */
 static void report(struct job *job, int64_t number, const char *why)
 {
     (void)fflush(stdout);

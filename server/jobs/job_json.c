@@ -124,7 +124,7 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add_string(sl_json_key(json, "organization_id"), "local");
     sl_json_add_string(sl_json_key(json, "status"), sv_job_status(job->phase, job->desired));
     sl_json_add_bool(sl_json_key(json, "paused"),
-                     job->desired == SV_DESIRED_PAUSED && !sv_job_phase_has_ended(job->phase));
+                     job->desired == SV_DESIRED_PAUSED && job->phase <= SV_JOB_TRAINING);
     add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
     sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
     add_text(sl_json_key(json, "validation_file"), spec->validation_file);

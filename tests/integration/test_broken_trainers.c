@@ -121,3 +121,49 @@ Test(broken_trainers, one_crash_does_no_harm)
     cr_assert(job_has_event(&d, id, "killed by signal 11"));
     daemon_stop(&d);
 }
+
+static void wait_for_file(const char *path)
+{
+    for (int i = 0; access(path, F_OK) != 0; i++) {
+        cr_assert_lt(i, DAEMON_WAIT_MS / 5, "there is no '%s'", path);
+        sleep_ms(5);
+    }
+}
+
+/* Such as one that is just finishing: its model is published, and clients see no pause. The trainer
+ * of the second job waits to be asked, and its evaluation for the test. */
+Test(broken_trainers, a_pause_that_comes_too_late)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], body[JOB_BODY_MAX], path[PATH_MAX], held[PATH_MAX];
+    start_with("trap ': >\"$0.$1.asked\"' TERM\n"
+               "while test -e \"$0.$1\" && ! test -e \"$0.$1.asked\"; do sleep 0.05; done\n"
+               "exec \"$SLUICE\" \"$@\"");
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", id);
+    job_wait(&d, id, "succeeded");
+    test_write_file(test_path(held, d.directory, "trainer.train"), "");
+    test_write_file(test_path(held, d.directory, "trainer.eval"), "");
+    (void)snprintf(body, sizeof body,
+                   "{\"model\":\"encoder\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
+                   "\"suffix\":\"mood\",\"hyperparameters\":{" JOB_TINY
+                   ",\"n_epochs\":2,\"promotion\":\"if_better\"}}",
+                   file, file);
+    struct http_response response = job_post(&d, body, NULL);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *job = json_from_response(&response);
+    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
+    json_decref(job);
+    http_response_release(&response);
+    (void)job_wait_trainer(&d);
+    sleep_ms(200); /* the shell has set its trap */
+    cr_assert_eq(job_act(&d, id, "pause"), 200);
+    wait_for_file(test_path(path, d.directory, "trainer.train.asked"));
+    job_wait_event(&d, id, "New model created");
+    job_wait(&d, id, "running");
+    job = job_get(&d, id, "");
+    cr_assert(json_is_false(json_at(job, "paused")));
+    json_decref(job);
+    cr_assert_eq(unlink(held), 0);
+    job_wait(&d, id, "succeeded");
+    daemon_stop(&d);
+}
