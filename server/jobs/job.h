@@ -58,6 +58,7 @@ struct sv_job_progress {
     int64_t tokens;        /* trained on in all */
     int64_t tokens_before; /* by earlier trainers, up to `resumed` */
     int64_t saved_step, saved_tokens, saved_at;
+    int64_t skipped; /* records of the training data that have no label or no text */
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
     int64_t ends_at;                    /* estimate [seconds since 1970]; 0: unknown */
     int64_t evaluated, saved, shown;    /* the steps of the last events of each kind */
@@ -95,7 +96,7 @@ struct sv_job {
     char pause_reason[SV_TRAINER_REASON_MAX]; /* of a pause that is an event once it is saved */
     int events;                               /* numbered so far */
     int messages, metrics;                    /* written: those without metrics, and with */
-    int events_lost;                          /* and checkpoints, since one could be written */
+    int events_lost; /* events and checkpoints in a row that could not be recorded */
     int64_t indexed_ns;
     struct sv_job_progress progress;
     struct sv_job_run run;
@@ -232,7 +233,7 @@ int64_t sv_store_highest(const char *store, const char *name);
 bool sv_job_ask_pin(struct sv_jobs *jobs, struct sv_job *job);
 bool sv_job_ask_load(struct sv_jobs *jobs, struct sv_job *job);
 bool sv_job_ask_promotion(struct sv_jobs *jobs, struct sv_job *job);
-/* The version that serves requests for the job's model, "mood/3". False: none, or the new one. */
+/* The version that serves requests for the job's model, "mood@3". False: none, or the new one. */
 bool sv_job_find_serving(struct sv_jobs *jobs, const struct sv_job *job,
                          char serving[static SV_MODEL_ID_MAX]);
 /* Records a promotion by the job's rule in the audit log. */

@@ -86,6 +86,7 @@ static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_li
 {
     p->resumed = line->step;
     p->steps = line->steps;
+    p->skipped = line->records_skipped;
     p->reason[0] = '\0';
     p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
     if (line->step == 0)
@@ -199,17 +200,27 @@ static void on_saved(struct sv_jobs *jobs, struct sv_job *job,
                      (long long)line->step);
 }
 
+static void on_started(struct sv_jobs *jobs, struct sv_job *job,
+                       const struct sv_trainer_log_line *line, bool is_news)
+{
+    struct sv_job_progress *p = &job->progress;
+    bool skips = line->records_skipped > p->skipped; /* the next trainer of the job says it, too */
+    start_from(p, line);
+    if (is_news && skips)
+        sv_job_event(jobs, job, "warn", NULL, "%lld record%s no label or no text and %s left out",
+                     (long long)p->skipped, p->skipped == 1 ? " has" : "s have",
+                     p->skipped == 1 ? "is" : "are");
+    if (is_news && line->step > 0)
+        sv_job_event(jobs, job, "info", NULL, "Training continues from step %lld",
+                     (long long)line->step);
+}
+
 static void on_line(struct sv_jobs *jobs, struct sv_job *job,
                     const struct sv_trainer_log_line *line, bool is_news)
 {
     struct sv_job_progress *p = &job->progress;
     switch (line->event) {
-    case SV_TRAINER_STARTED:
-        start_from(p, line);
-        if (is_news && line->step > 0)
-            sv_job_event(jobs, job, "info", NULL, "Training continues from step %lld",
-                         (long long)line->step);
-        return;
+    case SV_TRAINER_STARTED: on_started(jobs, job, line, is_news); return;
     case SV_TRAINER_STEP:
         advance(p, line);
         if (is_due(&p->shown, line) && is_news)

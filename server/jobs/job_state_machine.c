@@ -92,7 +92,7 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
     job->phase = SV_JOB_SUCCEEDED;
     if (!job->has_results)
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
-    if (job->spec.promotion != SV_PROMOTE_CANARY && sv_job_find_serving(jobs, job, serving))
+    if (job->spec.promotion == SV_PROMOTE_NEVER && sv_job_find_serving(jobs, job, serving))
         sv_job_event(
             jobs, job, "info", NULL,
             "%s still serves requests that name no version; `sluicectl load %s` changes that",

@@ -63,8 +63,7 @@ bool sv_job_find_serving(struct sv_jobs *jobs, const struct sv_job *job,
     (void)snprintf(version, sizeof version, "%lld", (long long)job->spec.version);
     bool other = ref && strcmp(sv_model_ref_version(ref), version) != 0;
     if (other)
-        (void)snprintf(serving, SV_MODEL_ID_MAX, "%s/%s", sv_model_ref_name(ref),
-                       sv_model_ref_version(ref));
+        (void)snprintf(serving, SV_MODEL_ID_MAX, "%s", sv_model_ref_id(ref));
     sv_model_ref_release(ref);
     return other;
 }

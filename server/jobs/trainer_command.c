@@ -165,7 +165,8 @@ bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, st
         sv_command_add(line, "%s/%s/%lld", jobs->server->options->store, spec->name,
                        (long long)spec->version);
     else
-        sv_command_add(line, "%s/%s", jobs->server->options->store, job->run.serving);
+        sv_command_add(line, "%s/%s/%s", jobs->server->options->store, spec->name,
+                       strrchr(job->run.serving, '@') + 1);
     add_path(jobs, job, line, spec->classifies ? "data" : "corpus",
              spec->classifies ? spec->validation : spec->data);
     add_engine(jobs, line);

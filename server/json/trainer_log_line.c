@@ -44,6 +44,7 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->steps = integer(o, "steps");
     line->time = integer(o, "time");
     line->trained_tokens = integer(o, "trained_tokens");
+    line->records_skipped = integer(o, "records_skipped");
     line->train_loss = number(o, "train_loss");
     line->train_accuracy = number(o, "train_accuracy");
     line->validation_loss = number(o, "validation_loss");

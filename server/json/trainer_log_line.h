@@ -22,8 +22,9 @@ enum { SV_TRAINER_REASON_MAX = 512 };
 struct sv_trainer_log_line {
     enum sv_trainer_event event;
     int64_t step, steps;
-    int64_t time;           /* seconds since 1970 */
-    int64_t trained_tokens; /* by the process that wrote the line */
+    int64_t time;            /* seconds since 1970 */
+    int64_t trained_tokens;  /* by the process that wrote the line */
+    int64_t records_skipped; /* of the training data, because they have no label or no text */
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;
     char reason[SV_TRAINER_REASON_MAX]; /* of a failure, or "" */

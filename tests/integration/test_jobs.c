@@ -502,6 +502,7 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     http_response_release(&response);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "1", "it was promoted without a rule");
+    cr_assert(job_has_event(&d, id, "mood@1 still serves requests that name no version"));
     expect_label("mood@2", "a lovely and great film", "positive");
     (void)snprintf(body, sizeof body,
                    "{\"model\":\"mood@1\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
@@ -529,6 +530,36 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     http_response_release(&response);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "3");
+    cr_assert(job_has_event(&d, id, " and mood@3 scores "));
+    cr_assert_not(job_has_event(&d, id, "sluicectl load"), "it would serve the worse one");
+}
+
+Test(jobs, records_that_are_left_out_are_reported_once)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX];
+    struct sl_buffer text = {0};
+    for (int i = 0; i < 40; i++)
+        sl_buffer_printf(&text, "{\"text\":\"film %d\",\"label\":\"%s\"}\n", i,
+                         i < 2   ? ""
+                         : i % 2 ? "good"
+                                 : "bad");
+    file_upload_text(&d, "some.jsonl", text.data, file);
+    sl_buffer_release(&text);
+    job_create(&d, file, "mood", JOB_LONG, id);
+    job_wait_event(&d, id, "2 records have no label or no text and are left out");
+    job_wait_event(&d, id, "Step");
+    cr_assert_eq(job_act(&d, id, "pause"), 200);
+    job_wait_event(&d, id, "Job paused at step");
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    job_wait_event(&d, id, "Training continues from step");
+    json_t *events = job_get(&d, id, "events?limit=100");
+    int reports = 0;
+    for (size_t i = 0; i < json_array_size(json_at(events, "data")); i++)
+        reports += strstr(json_string_value(json_object_get(
+                              json_array_get(json_at(events, "data"), i), "message")),
+                          "left out") != NULL;
+    cr_assert_eq(reports, 1);
+    json_decref(events);
 }
 
 Test(jobs, after_the_highest_version_there_is_none)
