@@ -79,6 +79,7 @@ static bool link_one(struct sv_jobs *jobs, const struct sv_job *job, const char 
                      const char *data, const char *param, struct sv_error *error)
 {
     char path[PATH_MAX];
+    struct sl_err err;
     struct sv_file_info info;
     if (!data[0] || data[0] == '/')
         return true;
@@ -87,9 +88,8 @@ static bool link_one(struct sv_jobs *jobs, const struct sv_job *job, const char 
         return false;
     if (link(info.path, path) == 0 || errno == EEXIST)
         return true;
-    SV_LOG(SV_LOG_ERROR, "a training file could not be linked", sv_str("file", id),
-           sv_str("reason", strerrordesc_np(errno)));
-    return sv_fail(error, SV_INTERNAL, param, "The file could not be used; see the log.");
+    (void)sl_fail(&err, sl_file_error_code(errno), "link '%s': %s", id, strerrordesc_np(errno));
+    return sv_state_fail_disk("The file could not be used", &err, error);
 }
 
 bool sv_job_data_link(struct sv_jobs *jobs, const struct sv_job *job, struct sv_error *error)
@@ -101,15 +101,34 @@ bool sv_job_data_link(struct sv_jobs *jobs, const struct sv_job *job, struct sv_
 
 /* ---- OpenAI's formats ------------------------------------------------------------------------ */
 
-static bool write_line(void *context, const char *line, size_t count)
+struct output {
+    FILE *file;
+    int error; /* errno of the first failure; 0: there was none */
+};
+
+static bool check_output(struct output *output, bool ok)
 {
-    return fwrite(line, 1, count, context) == count;
+    output->error = ok || output->error ? output->error : errno;
+    return ok;
 }
 
-static bool close_synced(FILE *file)
+static bool write_line(void *context, const char *line, size_t count)
 {
-    bool ok = fflush(file) == 0 && fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && ok;
+    struct output *output = context;
+    return check_output(output, fwrite(line, 1, count, output->file) == count);
+}
+
+static void close_synced(struct output *output)
+{
+    (void)check_output(output, fflush(output->file) == 0 && fsync(fileno(output->file)) == 0);
+    (void)check_output(output, fclose(output->file) == 0);
+}
+
+static bool fail_conversion(int number, const char *param, struct sv_error *error)
+{
+    bool is_full = sl_file_error_code(number) == SL_NO_SPACE;
+    return sv_fail(error, is_full ? SV_STORAGE_FULL : SV_INTERNAL, param,
+                   "The file could not be converted: %s.", strerrordesc_np(number));
 }
 
 /* Writes the converted lines beside the file and puts them in its place. */
@@ -118,17 +137,16 @@ static bool convert(const char *path, const struct sl_map *map, const char *para
 {
     char fresh[PATH_MAX + 8];
     (void)snprintf(fresh, sizeof fresh, "%s.tmp", path);
-    FILE *file = fopen(fresh, "we");
-    if (!file)
-        return sv_fail(error, SV_INTERNAL, param, "The file could not be converted: %s.",
-                       strerrordesc_np(errno));
-    bool converted = sv_openai_training_file_convert(map->data, map->size, write_line, file, error);
-    bool written = close_synced(file);
-    if (converted && written && rename(fresh, path) == 0)
+    struct output output = {.file = fopen(fresh, "we")};
+    if (!output.file)
+        return fail_conversion(errno, param, error);
+    bool ok = sv_openai_training_file_convert(map->data, map->size, write_line, &output, error);
+    close_synced(&output);
+    ok = ok && output.error == 0 && check_output(&output, rename(fresh, path) == 0);
+    if (ok)
         return true;
-    if (converted)
-        (void)sv_fail(error, SV_INTERNAL, param, "The file could not be converted: %s.",
-                      strerrordesc_np(errno));
+    if (output.error)
+        (void)fail_conversion(output.error, param, error);
     (void)snprintf(error->param, sizeof error->param, "%s", param);
     (void)unlink(fresh);
     return false;

@@ -41,7 +41,8 @@ static bool append_line(struct sv_jobs *jobs, const struct sv_job *job, const ch
                      event_start, event);
     sv_job_path(jobs, job, "events.jsonl", path);
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    bool ok = (fd >= 0 || sl_fail(err, SL_IO, "events.jsonl: %s", strerrordesc_np(errno))) &&
+    bool ok = (fd >= 0 || sl_fail(err, sl_file_error_code(errno), "events.jsonl: %s",
+                                  strerrordesc_np(errno))) &&
               sl_buffer_check(&line, err) && sv_append_line(fd, &line, err);
     if (fd >= 0)
         (void)close(fd);

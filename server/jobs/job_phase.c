@@ -35,7 +35,7 @@ bool sv_job_phase_find(const char *name, enum sv_job_phase *phase)
 
 const char *sv_job_status(enum sv_job_phase phase, enum sv_job_desired_state desired)
 {
-    bool pauses = desired == SV_DESIRED_PAUSED && phase == SV_JOB_TRAINING;
+    bool pauses = desired == SV_DESIRED_PAUSED && phase <= SV_JOB_TRAINING;
     return phases[pauses ? SV_JOB_WAITING : phase].status;
 }
 

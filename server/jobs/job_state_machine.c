@@ -101,31 +101,12 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
     end(jobs, job);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
-{
-    struct sv_error error = {0};
-    pthread_mutex_unlock(&jobs->lock);
-    bool ok = sv_job_data_prepare(jobs, &job->spec, &error);
-    pthread_mutex_lock(&jobs->lock);
-    if (job->phase != SV_JOB_PREPARING)
-        return true;
-    if (ok) {
-        sv_job_event(jobs, job, "info", NULL,
-                     "Files found, moving job to queued state; training checks what is in them");
-        enter(jobs, job, SV_JOB_WAITING);
-    } else
-        sv_job_fail(jobs, job, error.kind == SV_INTERNAL ? "internal" : "invalid_training_file",
-                    error.param, error.message);
-    return true;
-}
-
 /* ---- what an administrator must mend --------------------------------------------------------- */
 
 /* A full disk, or a store that may not be written: to try again and again is of no use, and nothing
  * of the job must be lost. */
-static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
+static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase,
+                               const char *reason)
 {
     job->run.failures = (struct sv_job_failures){0};
     job->desired = SV_DESIRED_PAUSED;
@@ -135,7 +116,31 @@ static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, const c
                    (int)(bytes < room ? bytes : room), reason);
     SV_LOG(SV_LOG_WARN, "a job is paused until it is resumed", sv_str("job", job->spec.id),
            sv_str("reason", reason));
-    enter(jobs, job, SV_JOB_WAITING);
+    enter(jobs, job, phase);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sv_error error = {0};
+    if (job->desired == SV_DESIRED_PAUSED)
+        return false;
+    pthread_mutex_unlock(&jobs->lock);
+    bool ok = sv_job_data_prepare(jobs, &job->spec, &error);
+    pthread_mutex_lock(&jobs->lock);
+    if (job->phase != SV_JOB_PREPARING)
+        return true;
+    if (ok) {
+        sv_job_event(jobs, job, "info", NULL,
+                     "Files found, moving job to queued state; training checks what is in them");
+        enter(jobs, job, SV_JOB_WAITING);
+    } else if (error.kind == SV_STORAGE_FULL)
+        pause_until_mended(jobs, job, SV_JOB_PREPARING, error.message);
+    else
+        sv_job_fail(jobs, job, error.kind == SV_INTERNAL ? "internal" : "invalid_training_file",
+                    error.param, error.message);
+    return true;
 }
 
 /* ---- training -------------------------------------------------------------------------------- */
@@ -171,7 +176,7 @@ static void on_failure(struct sv_jobs *jobs, struct sv_job *job, bool disk_is_fu
 {
     int64_t wait_ms = sv_job_failed_at(&job->run.failures, job->progress.step);
     if (wait_ms < 0 && disk_is_full) {
-        pause_until_mended(jobs, job, reason);
+        pause_until_mended(jobs, job, SV_JOB_WAITING, reason);
         return;
     }
     if (wait_ms < 0) {
@@ -299,7 +304,7 @@ static bool pin(struct sv_jobs *jobs, struct sv_job *job)
     if (!has_answer(jobs, job, sv_job_ask_pin))
         return false;
     if (job->run.answer.kind == SV_INTERNAL)
-        pause_until_mended(jobs, job, job->run.answer.message);
+        pause_until_mended(jobs, job, SV_JOB_WAITING, job->run.answer.message);
     else
         job->run.pinned = true;
     return true;
@@ -324,7 +329,7 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
     } else if (err.code == SL_BUSY)
         job->spec.version = 0;
     else if (err.code == SL_NO_SPACE || err.code == SL_IO)
-        pause_until_mended(jobs, job, err.text);
+        pause_until_mended(jobs, job, SV_JOB_WAITING, err.text);
     else
         sv_job_fail(jobs, job, "publishing_failed", NULL, err.text);
     return true;

@@ -116,7 +116,7 @@ static void step_all(struct sv_jobs *jobs)
 static bool is_idle(const struct sv_jobs *jobs)
 {
     for (const struct sv_job *job = jobs->first; job; job = job->next)
-        if (job->phase != SV_JOB_WAITING || job->desired == SV_DESIRED_RUNNING ||
+        if (job->phase > SV_JOB_WAITING || job->desired == SV_DESIRED_RUNNING ||
             job->saves_failed > 0)
             return false;
     return true;

@@ -3,7 +3,6 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -118,10 +117,8 @@ bool sv_openai_training_file_convert(const char *text, size_t bytes,
     const char *at = text + sl_utf8_mark(text, bytes), *line;
     bool ok = true;
     while (ok && (line = next_line(&at, text + bytes, &count)))
-        ok = convert_line(line, count, ++number, &out, error) &&
-             (write(context, out.data, out.bytes) ||
-              sv_fail(error, SV_INTERNAL, NULL, "The file could not be converted: %s.",
-                      strerrordesc_np(errno)));
+        ok =
+            convert_line(line, count, ++number, &out, error) && write(context, out.data, out.bytes);
     sl_buffer_release(&out);
     return ok;
 }

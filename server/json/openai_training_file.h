@@ -8,7 +8,8 @@
 bool sv_openai_training_file_found(const char *text, size_t bytes);
 
 /* Calls `write` with each line as {"text": ..., "label": ...}: the user's messages or the prompt,
- * and the last message of the assistant or the completion. `write` fails with errno. */
+ * and the last message of the assistant or the completion. False without an error: `write` has
+ * failed. */
 bool sv_openai_training_file_convert(const char *text, size_t bytes,
                                      bool (*write)(void *context, const char *line, size_t count),
                                      void *context, struct sv_error *error);

@@ -36,11 +36,16 @@ static void start_with_trainer(const char *lines)
     job_daemon_restart(&d, ARGS("--trainer", path));
 }
 
-static void expect_paused(const char *id)
+static void expect_paused_in(const char *id, const char *phase)
 {
     job_wait_event(&d, id, "mend that, then resume the job");
     job_wait(&d, id, "queued");
-    job_expect_saved(&d, id, "waiting");
+    job_expect_saved(&d, id, phase);
+}
+
+static void expect_paused(const char *id)
+{
+    expect_paused_in(id, "waiting");
 }
 
 static void start_with_limited_trainer(void)
@@ -148,7 +153,7 @@ Test(full_disk, a_model_is_not_published_before_stable_is_pinned)
 }
 
 /* What is wrong is not the file. */
-Test(full_disk, a_file_that_cannot_be_converted_leaves_nothing)
+Test(full_disk, a_job_whose_file_has_no_room_to_be_converted_is_paused)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
     struct sl_buffer text = {0};
@@ -157,14 +162,15 @@ Test(full_disk, a_file_that_cannot_be_converted_leaves_nothing)
     file_upload_text(&d, "pairs.jsonl", text.data, file);
     sl_buffer_release(&text);
     limit_files(INDEX_BYTES);
-    job_create(&d, file, "mood", JOB_TINY, id);
-    job_wait(&d, id, "failed");
-    limit_files(RLIM_INFINITY);
-    json_t *job = job_get(&d, id, "");
-    cr_assert_str_eq(json_string_at(job, "error/code"), "internal");
-    EXPECT_SAID(json_string_at(job, "error/message"), "could not be converted: File too large");
-    json_decref(job);
+    job_create(&d, file, "mood", JOB_TINY ",\"steps\":2", id);
+    expect_paused_in(id, "preparing");
+    cr_assert(job_has_event(&d, id, "could not be converted: File too large; mend"));
     cr_assert_neq(access(job_path(&d, id, "data.jsonl.tmp", path), F_OK), 0);
+    job_daemon_kill(&d);
+    job_daemon_restart(&d, NULL);
+    expect_paused_in(id, "preparing");
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    job_wait(&d, id, "succeeded");
 }
 
 Test(full_disk, a_job_whose_model_the_store_refuses_is_paused)

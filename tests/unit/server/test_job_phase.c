@@ -17,7 +17,9 @@ Test(job_phase, every_phase_has_a_name_and_a_status)
             known = known || strcmp(sv_job_status(phase, SV_DESIRED_RUNNING), statuses[s]) == 0;
         cr_assert(known, "%s", sv_job_status(phase, SV_DESIRED_RUNNING));
     }
+    cr_assert_str_eq(sv_job_status(SV_JOB_PREPARING, SV_DESIRED_PAUSED), "queued");
     cr_assert_str_eq(sv_job_status(SV_JOB_TRAINING, SV_DESIRED_PAUSED), "queued");
+    cr_assert_str_eq(sv_job_status(SV_JOB_PUBLISHING, SV_DESIRED_PAUSED), "running");
     enum sv_job_phase none;
     cr_assert_not(sv_job_phase_find("paused", &none));
 }
