@@ -136,7 +136,8 @@ Test(broken_trainers, a_pause_that_comes_too_late)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX], body[JOB_BODY_MAX], path[PATH_MAX], held[PATH_MAX];
     start_with("trap ': >\"$0.$1.asked\"' TERM\n"
-               "while test -e \"$0.$1\" && ! test -e \"$0.$1.asked\"; do sleep 0.05; done\n"
+               "while test -e \"$0.$1\" && ! test -e \"$0.$1.asked\"; do\n"
+               ": >\"$0.$1.waits\"; sleep 0.05; done\n"
                "exec \"$SLUICE\" \"$@\"");
     job_upload_reviews(&d, 40, file);
     job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", id);
@@ -154,8 +155,7 @@ Test(broken_trainers, a_pause_that_comes_too_late)
     (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
     json_decref(job);
     http_response_release(&response);
-    (void)job_wait_trainer(&d);
-    sleep_ms(200); /* the shell has set its trap */
+    wait_for_file(test_path(path, d.directory, "trainer.train.waits"));
     cr_assert_eq(job_act(&d, id, "pause"), 200);
     wait_for_file(test_path(path, d.directory, "trainer.train.asked"));
     job_wait_event(&d, id, "New model created");
