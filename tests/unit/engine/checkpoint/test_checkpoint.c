@@ -574,7 +574,7 @@ Test(checkpoint, a_full_disk_leaves_the_old_model, .init = setup, .fini = teardo
         cr_assert_eq(test_count_entries(directory), 1, "something was left behind");
         if (ok)
             break;
-        cr_assert_eq(err.code, SL_IO, "%s", err.text);
+        cr_assert_eq(err.code, SL_NO_SPACE, "%s", err.text);
         cr_assert(strstr(err.text, "File too large"), "%s", err.text);
         expect_model(0.5f);
         failures++;

@@ -385,7 +385,7 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
     for (rlim_t max = 0; max < 16384; max += 1000) {
         const struct rlimit small = {.rlim_cur = max, .rlim_max = limit.rlim_max};
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-        EXPECT_FAIL(sl_safetensors_write(path, &content, &err), err, SL_IO, "File too large");
+        EXPECT_FAIL(sl_safetensors_write(path, &content, &err), err, SL_NO_SPACE, "File too large");
     }
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     struct image after = image_read(path);

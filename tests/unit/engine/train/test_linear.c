@@ -246,7 +246,7 @@ static void write_noise(void)
 
     FILE *file = fopen(dirs.corpus, "we");
     cr_assert(file);
-    for (uint64_t i = 0; i < 800; i++) {
+    for (uint64_t i = 0; i < 400; i++) {
         uint64_t key = sl_random_key(i, "noise");
         int label = (int)(i % LABELS), other = (int)sl_random_below(key, 0, LABELS);
         int own = (int)sl_random_below(key, 1, WORDS);
