@@ -9,7 +9,7 @@ enum {
     SV_VERSIONS_MAX = 256,   /* of one model in the index; beyond that, unused ones are left out */
     SV_EXECUTORS_MAX = 256,  /* versions loaded at the same time, of all models */
     SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
-    SV_LOADER_NICE = 5,      /* added for the thread that loads versions while others are served */
+    SV_LOADER_NICE = 15,     /* added for the thread that loads versions while others are served */
     SV_LABELS_MAX = 16,      /* of one model */
     SV_LABEL_BYTES_MAX = 31, /* of a label, without NUL */
     SV_MODEL_ID_MAX = 96,    /* name@version, with its NUL */
