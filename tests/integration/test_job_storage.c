@@ -59,13 +59,29 @@ Test(job_storage, a_cancellation_that_cannot_be_saved_is_saved_later)
     job_expect_saved(&d, id, "cancelled");
 }
 
-Test(job_storage, a_job_waits_for_the_disk_before_it_is_published)
+/* The trainer ends once the test allows it. */
+static void start_with_held_trainer(void)
+{
+    char path[PATH_MAX], sluice[PATH_MAX];
+    struct sl_buffer script = {0};
+    daemon_make_store(&d);
+    sl_buffer_printf(
+        &script, "#!/bin/sh\n'%s' \"$@\" || exit\nwhile ! test -e \"$0.go\"; do sleep 0.05; done\n",
+        program_path(sluice, "sluice"));
+    test_write_file(test_path(path, d.directory, "trainer"), script.data);
+    sl_buffer_release(&script);
+    cr_assert_eq(chmod(path, 0700), 0);
+    job_daemon_restart(&d, ARGS("--trainer", path));
+}
+
+Test(job_storage, a_job_waits_for_the_disk_before_it_is_published, .init = start_with_held_trainer)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
     job_upload_reviews(&d, 40, file);
     job_create(&d, file, "mood", JOB_TINY ",\"steps\":400", id);
     job_wait_event(&d, id, "Step");
     obstruct(id);
+    test_write_file(test_path(path, d.directory, "trainer.go"), "");
     job_wait_event(&d, id, "Training has finished");
     sleep_ms(200);
     cr_assert_neq(access(test_path(path, d.store, "mood"), F_OK), 0,
