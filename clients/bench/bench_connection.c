@@ -147,7 +147,7 @@ void bench_connection_release(struct bench_connection *s)
     free(s->body);
 }
 
-bool bench_connection_begin(struct bench_connection *s, int64_t number)
+bool bench_connection_begin(struct bench_connection *s, int64_t number, int64_t begun_ns)
 {
     free(s->body);
     s->body = s->plan->body(s->plan->context, number);
@@ -161,18 +161,31 @@ bool bench_connection_begin(struct bench_connection *s, int64_t number)
     s->failure[0] = s->curl_error[0] = '\0';
     if (!s->body || curl_easy_setopt(s->easy, CURLOPT_POSTFIELDS, s->body) != CURLE_OK)
         return false;
-    s->begun_ns = sl_now_ns();
+    s->begun_ns = begun_ns;
     return true;
 }
 
-/* Only the first failure is reported; and to explain one may take a second. */
+static bool is_rejection(int status)
+{
+    return status == 429 || status == 503;
+}
+
+/* An open loop may ask for more than the daemon serves, so there any other failure is news. */
+static bool is_worth_reporting(const struct bench_connection *s, const struct bench_result *result)
+{
+    bool is_first = result->failure[0] == '\0';
+    return is_first ||
+           (s->plan->rate > 0 && is_rejection(result->failure_status) && !is_rejection(s->status));
+}
+
+/* Only one failure is reported; and to explain one may take a second. */
 static void explain_transport(struct bench_connection *s, int code,
                               const struct bench_result *result)
 {
     struct client_error failure = {0};
     const struct transport_end end = {
         .curl = s->easy, .code = code, .detail = s->curl_error, .timeout_ms = s->plan->timeout_ms};
-    if (result->failure[0])
+    if (!is_worth_reporting(s, result))
         return;
     (void)transport_error_set(&s->plan->endpoint, &end, &failure);
     (void)snprintf(s->failure, sizeof s->failure, "%s", failure.err.text);
@@ -216,7 +229,7 @@ void bench_connection_finish(struct bench_connection *s, int code, struct bench_
     if (s->status == 200 && !s->plan->stream && s->plan->texts == 0 && s->response.data)
         s->usage = read_usage(s->response.data, s->response.bytes);
     bool failed = has_failed(s, code, result);
-    if (failed && result->failure[0] == '\0') {
+    if (failed && is_worth_reporting(s, result)) {
         memcpy(result->failure, s->failure, sizeof result->failure);
         result->failure_status = s->status;
     }
@@ -225,7 +238,7 @@ void bench_connection_finish(struct bench_connection *s, int code, struct bench_
         return;
     }
     result->failed += failed;
-    result->rejected += s->status == 429 || s->status == 503;
+    result->rejected += is_rejection(s->status);
     if (failed)
         return;
     result->done++;

@@ -36,7 +36,9 @@ struct bench_connection {
 bool bench_connection_init(struct bench_connection *s, const struct bench_plan *plan,
                            struct bench_result *result) SL_MUST_CHECK; /* false: no memory */
 void bench_connection_release(struct bench_connection *s); /* zeroed or half initialised is fine */
-/* Prepares the handle for the request of this number; false: no memory. */
-bool bench_connection_begin(struct bench_connection *s, int64_t number) SL_MUST_CHECK;
+/* Prepares the handle for the request of this number, whose latency counts from begun_ns; false: no
+ * memory. */
+bool bench_connection_begin(struct bench_connection *s, int64_t number, int64_t begun_ns)
+    SL_MUST_CHECK;
 /* Adds the measurements to the result; code is the CURLcode of the transfer. */
 void bench_connection_finish(struct bench_connection *s, int code, struct bench_result *result);

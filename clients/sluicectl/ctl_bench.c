@@ -1,12 +1,15 @@
 /* ctl_bench.c - `sluicectl bench`: load-tests a running daemon. */
+#include "base/file.h"
 #include "bench/bench.h"
 #include "bench/bench_classify_requests.h"
+#include "bench/load_curve.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 #include "sluicectl/response_error.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +18,13 @@ enum { CONNECTIONS = 64, TOKENS = 512, REQUESTS_PER_CONNECTION = 4, WARM_UP_TOKE
 
 enum { CLASSIFY_CONNECTIONS = 128, SECONDS = 10 };
 
+enum { RATE_CONNECTIONS = 1024, RATE_WARM_UP = 128 };
+
 struct arguments {
-    const char *model, *prompt, *classify;
+    const char *model, *prompt, *classify, *rate, *svg;
     struct sl_given_int tokens, requests, warm_up, seed, connections, texts;
     struct sl_given_real temperature, seconds;
-    bool no_stream;
+    bool no_stream, poisson;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -30,18 +35,30 @@ static const struct sl_option rows[] = {
     {"classify", "FILE", "classify the lines of FILE instead of generating text", SL_OPTION_STRING,
      AT(classify), 0, 0},
     {"connections", "N",
-     "concurrent connections, each with one request at a time [64; with --classify 128]",
+     "concurrent connections, each with one request at a time [64; with --classify 128; with "
+     "--rate 1024]",
      SL_OPTION_GIVEN_INT, AT(connections), 1, BENCH_STREAMS_MAX},
+    {"rate", "R[,R...]",
+     "send R requests per second, whether or not earlier ones have ended; latencies count from "
+     "when a request is due, and one that is due while all connections are busy is dropped and "
+     "counted. Several rates are measured one after another",
+     SL_OPTION_STRING, AT(rate), 0, 0},
+    {"poisson", NULL, "with --rate: requests at random times, with R per second on average",
+     SL_OPTION_FLAG, AT(poisson), 0, 0},
+    {"svg", "FILE", "with --rate: also draw latency against rate to FILE", SL_OPTION_STRING,
+     AT(svg), 0, 0},
     {"texts", "N", "texts per request, with --classify [1]", SL_OPTION_GIVEN_INT, AT(texts), 1,
      4096},
-    {"seconds", "S", "duration of the test in seconds, with --classify [10]", SL_OPTION_GIVEN_REAL,
-     AT(seconds), 0.01, 86400},
+    {"seconds", "S", "duration in seconds, with --classify, or of each rate [10]",
+     SL_OPTION_GIVEN_REAL, AT(seconds), 0.01, 86400},
     {"tokens", "N", "tokens to generate per request [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
      1e6},
-    {"requests", "N", "total number of requests [4 per connection; no limit with --classify]",
+    {"requests", "N",
+     "number of requests, of each rate [4 per connection; no limit with --classify or --rate]",
      SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
-    {"warm-up", "N", "requests to send before measuring [1 per connection]", SL_OPTION_GIVEN_INT,
-     AT(warm_up), 0, 1e9},
+    {"warm-up", "N",
+     "requests to send before measuring [1 per connection; with --rate 128 at most]",
+     SL_OPTION_GIVEN_INT, AT(warm_up), 0, 1e9},
     {"prompt", "TEXT", "prompt of each request [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
     {"temperature", "T", "sampling temperature [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
     {"seed", "N", "seed of the first request; request i uses seed + i [1]", SL_OPTION_GIVEN_INT,
@@ -133,22 +150,145 @@ static bool run_plan(const struct bench_plan *plan, const char *model, bool json
     return good;
 }
 
+/* ---- an open loop ---------------------------------------------------------------------------- */
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Reads --rate: numbers separated by commas. Sorts them. */
+static bool read_rates(const char *text, double *rates, int *count, struct client_error *failure)
+{
+    static const double rate_min = 0.01, rate_max = 1e6;
+    for (*count = 0;; text++) {
+        char *end;
+        double rate = strtod(text, &end);
+        bool is_number = end > text && (*end == ',' || *end == '\0');
+        if (!is_number || !(rate >= rate_min && rate <= rate_max))
+            return client_error_set(failure, EXIT_BAD_INPUT,
+                                    "--rate: '%.*s' is not a rate; give requests per second, from "
+                                    "%g to %g, several separated by commas",
+                                    (int)strcspn(text, ","), text, rate_min, rate_max);
+        if (*count == LOAD_CURVE_POINTS_MAX)
+            return client_error_set(failure, EXIT_BAD_INPUT, "--rate: more than %d rates",
+                                    LOAD_CURVE_POINTS_MAX);
+        rates[(*count)++] = rate;
+        text = end;
+        if (*text == '\0')
+            break;
+    }
+    qsort(rates, (size_t)*count, sizeof *rates, by_rate);
+    return true;
+}
+
+/* More than the daemon serves may be due, so rejections are results. */
+static bool is_failure(const struct bench_result *r)
+{
+    return r->warm_up_failed > 0 || r->failed > r->rejected;
+}
+
+/* Runs the plan at each rate and prints the results as they come. The failure is the first rate's
+ * that has one; after a failed warm-up nothing more is measured. */
+static bool run_rates(struct bench_plan plan, const double *rates, struct load_curve *curve,
+                      const char *model, bool json, struct client_error *failure)
+{
+    struct bench_result *result = malloc(sizeof *result);
+    bool good = true, goes_on = result || client_error_no_memory(failure);
+    int count = curve->count;
+    double seconds = plan.seconds;
+    curve->count = 0;
+    if (goes_on && !json)
+        print_load_head(&plan, model);
+    for (int i = 0; i < count && goes_on; i++) {
+        struct client_error *first = good ? failure : &(struct client_error){0};
+        plan.rate = rates[i];
+        plan.seconds = fmin(seconds, (double)plan.requests / rates[i]);
+        goes_on = bench_run(&plan, result, first);
+        if (goes_on && is_failure(result))
+            good = explain(&plan, result, first) && good;
+        goes_on = goes_on && result->warm_up_failed == 0;
+        if (!goes_on)
+            break;
+        curve->points[curve->count++] = load_point_of(&plan, result);
+        if (json)
+            print_bench(&plan, result, model, true);
+        else
+            print_load_row(&plan, result);
+    }
+    free(result);
+    return good && goes_on;
+}
+
+static bool write_svg(const struct load_curve *curve, const char *model, const char *path,
+                      struct client_error *failure)
+{
+    struct sl_buffer svg = {0};
+    struct sl_err err = {0};
+    char title[256];
+    (void)snprintf(title, sizeof title, "%s: latency against rate", model);
+    load_curve_svg(curve, title, &svg);
+    if (svg.bytes == 0 && !svg.failed)
+        return client_error_set(failure, EXIT_FAILED,
+                                "no request ended well, so there is nothing to draw to '%s'", path);
+    const struct sl_slice slice = {svg.data, svg.bytes};
+    bool good = sl_buffer_check(&svg, &err) && sl_file_replace(path, &slice, 1, &err);
+    sl_buffer_release(&svg);
+    return good || client_error_wrap(failure, EXIT_FAILED, &err);
+}
+
+static bool measure_rates(const struct bench_plan *plan, const struct arguments *a,
+                          const char *model, bool json, struct client_error *failure)
+{
+    double rates[LOAD_CURVE_POINTS_MAX];
+    struct load_curve curve = {0};
+    if (!read_rates(a->rate, rates, &curve.count, failure))
+        return false;
+    bool good = run_rates(*plan, rates, &curve, model, json, failure);
+    struct client_error later = {0};
+    bool shown = json || curve.count == 0 || print_load_curve(&curve, &later);
+    bool drawn = !a->svg || curve.count == 0 || write_svg(&curve, model, a->svg, &later);
+    if (good && !(shown && drawn))
+        *failure = later;
+    return good && shown && drawn;
+}
+
+/* One rate after another, or a closed loop. */
+static bool run_all(struct bench_plan plan, const struct ctl_options *ctl,
+                    const struct arguments *a, const char *model, struct client_error *failure)
+{
+    int64_t connections = a->rate ? RATE_CONNECTIONS : plan.connections;
+    plan.connections = (int)value_or(&a->connections, connections);
+    int most = a->rate && plan.connections > RATE_WARM_UP ? RATE_WARM_UP : plan.connections;
+    plan.warm_up = value_or(&a->warm_up, most);
+    plan.poisson = a->poisson;
+    if (a->rate)
+        return measure_rates(&plan, a, model, ctl->json, failure);
+    return run_plan(&plan, model, ctl->json, failure);
+}
+
+static double seconds_of(const struct arguments *a)
+{
+    return a->seconds.given ? a->seconds.value : SECONDS;
+}
+
 static bool measure(const struct ctl_options *ctl, struct request_template *template,
                     struct client_error *failure)
 {
     const struct arguments *a = template->arguments;
     int64_t connections = value_or(&a->connections, CONNECTIONS);
-    const struct bench_plan plan = {
-        .endpoint = ctl_endpoint(ctl),
-        .path = "/v1/completions",
-        .connections = (int)connections,
-        .requests = value_or(&a->requests, REQUESTS_PER_CONNECTION * connections),
-        .warm_up = value_or(&a->warm_up, connections),
-        .timeout_ms = ctl_timeout_ms(ctl),
-        .stream = !a->no_stream,
-        .body = write_body,
-        .context = template};
-    return run_plan(&plan, template->model, ctl->json, failure);
+    int64_t requests = a->rate ? INT64_MAX : REQUESTS_PER_CONNECTION * connections;
+    const struct bench_plan plan = {.endpoint = ctl_endpoint(ctl),
+                                    .path = "/v1/completions",
+                                    .connections = (int)connections,
+                                    .requests = value_or(&a->requests, requests),
+                                    .seconds = a->rate ? seconds_of(a) : 0,
+                                    .timeout_ms = ctl_timeout_ms(ctl),
+                                    .stream = !a->no_stream,
+                                    .body = write_body,
+                                    .context = template};
+    return run_all(plan, ctl, a, template->model, failure);
 }
 
 /* ---- classification -------------------------------------------------------------------------- */
@@ -166,13 +306,12 @@ static bool measure_classes(const struct ctl_options *ctl, const struct argument
                                     .path = path,
                                     .connections = (int)connections,
                                     .requests = value_or(&a->requests, INT64_MAX),
-                                    .seconds = a->seconds.given ? a->seconds.value : SECONDS,
-                                    .warm_up = value_or(&a->warm_up, connections),
+                                    .seconds = seconds_of(a),
                                     .timeout_ms = ctl_timeout_ms(ctl),
                                     .texts = texts.each,
                                     .body = bench_classify_requests_body,
                                     .context = &texts};
-    bool good = run_plan(&plan, model, ctl->json, failure);
+    bool good = run_all(plan, ctl, a, model, failure);
     bench_classify_requests_release(&texts);
     return good;
 }
@@ -214,13 +353,17 @@ static bool check(const struct arguments *a, struct client_error *failure)
                                                              {"seed", a->seed.given},
                                                              {"no-stream", a->no_stream},
                                                              {0}});
-    const char *classifying = first_given(
-        (const struct given[]){{"texts", a->texts.given}, {"seconds", a->seconds.given}, {0}});
+    const char *without_rate =
+        first_given((const struct given[]){{"poisson", a->poisson}, {"svg", a->svg}, {0}});
     if (a->classify && writing)
         return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with --classify",
                                 writing);
-    return a->classify || !classifying ||
-           client_error_set(failure, EXIT_BAD_INPUT, "--%s needs --classify", classifying);
+    if (!a->classify && a->texts.given)
+        return client_error_set(failure, EXIT_BAD_INPUT, "--texts needs --classify");
+    if (!a->rate && without_rate)
+        return client_error_set(failure, EXIT_BAD_INPUT, "--%s needs --rate", without_rate);
+    return a->classify || a->rate || !a->seconds.given ||
+           client_error_set(failure, EXIT_BAD_INPUT, "--seconds needs --classify or --rate");
 }
 
 static bool run(const struct ctl_options *ctl, void *values, const char *operand,
@@ -243,7 +386,7 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
 
 const struct ctl_command ctl_bench = {.name = "bench",
                                       .help = "load-test a running daemon",
-                                      .example = "--connections 8 --tokens 128",
+                                      .example = "--rate 10,20,40 --tokens 128",
                                       .rows = rows,
                                       .values_bytes = sizeof(struct arguments),
                                       .run = run};

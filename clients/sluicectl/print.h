@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bench/bench.h"
+#include "bench/load_curve.h"
 #include "common/client.h"
 
 /* The functions below fail when a response is malformed. */
@@ -68,3 +69,8 @@ void print_health(const struct print_health *health, const char *url, bool json)
 /* The results of a load test. */
 void print_bench(const struct bench_plan *plan, const struct bench_result *result,
                  const char *model, bool json);
+
+/* A table of load tests with open loops, a row per rate, and what follows from it. */
+void print_load_head(const struct bench_plan *plan, const char *model);
+void print_load_row(const struct bench_plan *plan, const struct bench_result *result);
+bool print_load_curve(const struct load_curve *curve, struct client_error *failure) SL_MUST_CHECK;

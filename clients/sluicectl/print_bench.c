@@ -39,6 +39,29 @@ static double client_load(const struct bench_result *result)
     return result->seconds > 0 ? result->client_seconds / result->seconds : 0;
 }
 
+/* Prints the object, with the members of an open loop if it was one, and frees both. */
+static void print_members(const struct bench_plan *plan, const struct bench_result *r,
+                          json_t *object, json_t *rest)
+{
+    const struct bench_open_loop *open = &r->open;
+    (void)json_object_update(object, rest);
+    if (plan->rate > 0) {
+        struct load_point point = load_point_of(plan, r);
+        json_t *more = json_pack(
+            "{s:f, s:s, s:I, s:I, s:f, s:b, s:o}", "rate", plan->rate, "arrivals",
+            plan->poisson ? "poisson" : "even", "due", (json_int_t)open->due, "dropped",
+            (json_int_t)open->dropped, "ended_per_second", open->ended_per_second, "keeps_up",
+            point.keeps_up, "start_delay_ms", percentiles(&open->start_delay, ns_per_ms));
+        (void)json_object_update(object, more);
+        json_decref(more);
+    }
+    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    (void)putchar('\n');
+    (void)fflush(stdout);
+    json_decref(rest);
+    json_decref(object);
+}
+
 static void print_object(const struct bench_plan *plan, const struct bench_result *r,
                          const char *model)
 {
@@ -56,11 +79,7 @@ static void print_object(const struct bench_plan *plan, const struct bench_resul
         percentiles(&r->first_chunk, ns_per_ms), "inter_token_ms",
         percentiles(&r->inter_token, ns_per_ms), "inter_chunk_ms",
         percentiles(&r->inter_chunk, ns_per_ms), "latency_ms", percentiles(&r->latency, ns_per_ms));
-    (void)json_object_update(object, rest);
-    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    (void)putchar('\n');
-    json_decref(rest);
-    json_decref(object);
+    print_members(plan, r, object, rest);
 }
 
 static void print_line(const char *what, const struct histogram *h, double unit)
@@ -110,11 +129,7 @@ static void print_classes_object(const struct bench_plan *plan, const struct ben
                   "requests_per_second", per_second(r->done, r), "tokens_per_second",
                   per_second(r->prompt_tokens, r), "layer_ops_skipped", r->layer_ops_skipped,
                   "client_cpus", client_load(r), "latency_ms", percentiles(&r->latency, ns_per_ms));
-    (void)json_object_update(object, rest);
-    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    (void)putchar('\n');
-    json_decref(rest);
-    json_decref(object);
+    print_members(plan, r, object, rest);
 }
 
 static void print_classes_lines(const struct bench_plan *plan, const struct bench_result *r,
@@ -138,4 +153,56 @@ void print_bench(const struct bench_plan *plan, const struct bench_result *resul
         (json ? print_classes_object : print_classes_lines)(plan, result, model);
     else
         (json ? print_object : print_lines)(plan, result, model);
+}
+
+/* ---- an open loop ---------------------------------------------------------------------------- */
+
+void print_load_head(const struct bench_plan *plan, const char *model)
+{
+    (void)printf("%s, %g s per rate, at most %d requests at a time\n\n", model, plan->seconds,
+                 plan->connections);
+    (void)printf("%10s %10s %10s %8s %8s %8s %9s %9s %9s %7s\n", "requests/s", "ended/s",
+                 plan->texts > 0 ? "texts/s" : "tokens/s", "dropped", "rejected", "failed",
+                 "median ms", "p90 ms", "p99 ms", "client");
+}
+
+void print_load_row(const struct bench_plan *plan, const struct bench_result *r)
+{
+    struct load_point point = load_point_of(plan, r);
+    double units = plan->texts > 0 ? (double)plan->texts
+                   : r->done > 0   ? (double)r->tokens / (double)r->done
+                                   : 0;
+    (void)printf("%10g %10.1f %10.0f %8lld %8lld %8lld", plan->rate, point.ended,
+                 point.ended * units, (long long)r->open.dropped, (long long)r->rejected,
+                 (long long)(r->failed - r->rejected));
+    for (int q = 0; q < LOAD_QUANTILES; q++)
+        if (r->done > 0)
+            (void)printf(" %9.2f", point.latency_ms[q]);
+        else
+            (void)printf(" %9s", "-");
+    (void)printf(" %7.2f\n", client_load(r));
+    (void)fflush(stdout);
+}
+
+static void print_saturation(const struct load_curve *curve)
+{
+    int first = load_curve_saturation(curve);
+    if (first < 0)
+        (void)printf("The daemon keeps up with all of these rates.\n");
+    else if (first == 0)
+        (void)printf("The daemon does not keep up with %g requests/s.\n", curve->points[0].rate);
+    else
+        (void)printf("The daemon keeps up with %g requests/s, and not with %g.\n",
+                     curve->points[first - 1].rate, curve->points[first].rate);
+}
+
+bool print_load_curve(const struct load_curve *curve, struct client_error *failure)
+{
+    struct sl_buffer text = {0};
+    load_curve_print(curve, &text);
+    bool good = !text.failed || client_error_no_memory(failure);
+    (void)printf("\n%s%s", good && text.bytes > 0 ? text.data : "", text.bytes > 0 ? "\n" : "");
+    print_saturation(curve);
+    sl_buffer_release(&text);
+    return good;
 }
