@@ -53,13 +53,15 @@ struct sl_arch {
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
     /* What pretrains it instead of `sluice train`; NULL: nothing. */
     const char *pretrained_by;
+    /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
+    const char *embeds;
     size_t size; /* of its own struct */
     /* Checks that involve several hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
-    /* Logits of the wanted rows, or of each sequence when the task is classification; NULL while
-     * training if forward adds the losses itself. */
+    /* Logits of the wanted rows, or of each sequence when the task is classification. Pretraining:
+     * NULL after adding the losses of a corrupted batch; else the embedding of each sequence. */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
 };
 

@@ -1,4 +1,5 @@
-/* classifier.c - one ragged batch of texts after another: the serving state of one classifier. */
+/* classifier.c - one ragged batch of texts after another: the serving state of one classifier, or
+ * of a model that gives embeddings. */
 #include "infer/classifier.h"
 
 #include "base/int_math.h"
@@ -74,11 +75,8 @@ static bool check_options(const struct sl_model *m, const struct sl_classifier_o
 {
     enum { ITEMS_MOST = 65536, ROWS_MOST = 1 << 20 };
 
-    if (m->config.task != SL_TASK_CLASSIFICATION)
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s%s", sl_task_name(m->config.task),
-                       m->config.task == SL_TASK_PRETRAINING
-                           ? ": `sluice train --init-from` makes a classifier of it"
-                           : "");
+    if (m->config.task != SL_TASK_CLASSIFICATION && m->info.dimensions == 0)
+        return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->max_batch_size < 1 || o->max_batch_size > ITEMS_MOST ||
         o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > ROWS_MOST)
         return sl_fail(

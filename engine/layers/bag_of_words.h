@@ -20,6 +20,17 @@ enum sl_token_role {
     SL_TOKEN_CONTINUES /* continues the word before it, as "##ing" does */
 };
 
+static inline enum sl_token_role sl_token_role(const struct sl_parameter *roles, int32_t token)
+{
+    float role = roles->data[token];
+    if (role < 0.5f)
+        return SL_TOKEN_SKIPPED;
+    return role < 1.5f ? SL_TOKEN_WORD : SL_TOKEN_CONTINUES;
+}
+
+/* The second view weights a token of frequency p by a / (a + p): Arora et al. 2017. */
+#define SL_SIF_SMOOTHING 1e-3
+
 /* The parameters and buffers, for what fits them. */
 struct sl_bag_of_words {
     struct sl_parameter *vectors;       /* vocab x width; NULL: no vectors */

@@ -94,7 +94,8 @@ extern const char *const sl_pooling_names[]; /* ends with NULL */
  * all rows, pooling to one row per sequence, and a linear layer. Pretraining: norm of all rows and
  * a GELU layer; from it the token of masked rows (Devlin et al. 2019, section 3.1), times the tied
  * table, and of every other row whether its token was replaced (Clark et al. 2020, section 2). It
- * adds both losses itself and gives NULL. */
+ * adds both losses itself and gives NULL. A batch without corruption gets the embeddings of its
+ * texts: norm of all rows, and their mean. */
 struct sl_output_head {
     struct sl_norm norm; /* without weight: no norm */
     struct sl_embedding embedding;

@@ -13,14 +13,6 @@ enum {
     CHARACTER_GRAMS = 1 /* words have 0: the hashes of both differ */
 };
 
-static enum sl_token_role role_of(const struct sl_parameter *roles, int32_t token)
-{
-    float role = roles->data[token];
-    if (role < 0.5f)
-        return SL_TOKEN_SKIPPED;
-    return role < 1.5f ? SL_TOKEN_WORD : SL_TOKEN_CONTINUES;
-}
-
 /* A word is the hash of its pieces. */
 static int word_hashes(const struct sl_parameter *roles, const int32_t *tokens, int count,
                        uint64_t *hashes)
@@ -28,7 +20,7 @@ static int word_hashes(const struct sl_parameter *roles, const int32_t *tokens, 
     int words = 0;
     bool open = false;
     for (int i = 0; i < count; i++) {
-        enum sl_token_role role = role_of(roles, tokens[i]);
+        enum sl_token_role role = sl_token_role(roles, tokens[i]);
         if (role == SL_TOKEN_CONTINUES && open)
             hashes[words - 1] = sl_random_bits(hashes[words - 1], (uint64_t)tokens[i]);
         else if (role != SL_TOKEN_SKIPPED)
@@ -91,8 +83,8 @@ int sl_character_hashes(const struct sl_bag_of_words *m, const int32_t *tokens, 
 {
     struct window w = {.hashes = hashes};
     for (int i = 0; i < count; i++) {
-        enum sl_token_role role = role_of(m->roles, tokens[i]);
-        bool ends = i + 1 == count || role_of(m->roles, tokens[i + 1]) != SL_TOKEN_CONTINUES;
+        enum sl_token_role role = sl_token_role(m->roles, tokens[i]);
+        bool ends = i + 1 == count || sl_token_role(m->roles, tokens[i + 1]) != SL_TOKEN_CONTINUES;
         const float *spelling = m->spellings->data + (size_t)tokens[i] * SL_SPELLING_FLOATS;
         if (role == SL_TOKEN_SKIPPED)
             continue;

@@ -78,7 +78,6 @@ static void add_pretraining_losses(struct sl_tape *t, const struct sl_output_hea
                                    struct sl_tensor *h)
 {
     const struct sl_corruption *c = t->batch->corruption;
-    assert(c);
     h = sl_linear_apply(t, &head->transform, normed(t, head, h),
                         (struct sl_linear_args){.activation = SL_GELU, .operand = true});
     if (c->masked->count > 0)
@@ -94,6 +93,8 @@ static void add_pretraining_losses(struct sl_tape *t, const struct sl_output_hea
 struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output_head *head,
                                        struct sl_tensor *h)
 {
+    if (head->transform.weight && !t->batch->corruption)
+        return sl_pool_sequences(t, normed(t, head, h), SL_POOLING_MEAN);
     if (head->transform.weight) {
         add_pretraining_losses(t, head, h);
         return NULL;

@@ -330,6 +330,11 @@ struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
     return logits;
 }
 
+static bool embeds(const struct sl_model *m)
+{
+    return m->config.task == SL_TASK_PRETRAINING && m->arch->embeds && m->config.width > 0;
+}
+
 static const char *gating_of(const struct sl_model *m)
 {
     return m->arch->skipping ? m->arch->skipping(&m->policy) : "none";
@@ -343,6 +348,8 @@ void sl_model_describe(struct sl_model *m)
                                      .task = m->config.task,
                                      .classes = m->config.classes,
                                      .labels = (const char *const *)m->labels,
+                                     .dimensions = embeds(m) ? m->config.width : 0,
+                                     .pooling = embeds(m) ? m->arch->embeds : NULL,
                                      .context = m->config.context_length,
                                      .vocab = m->config.vocab,
                                      .depth = m->config.depth,

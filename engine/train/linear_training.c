@@ -425,11 +425,10 @@ bool sl_linear_training_publish(const struct sl_linear_training *l, const char *
 
 /* ---- a base ---------------------------------------------------------------------------------- */
 
-/* Smooth inverse frequency, a / (a + p(t)): Arora et al. 2017. */
 static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents *documents,
                             struct sl_err *err)
 {
-    const double a = 1e-3;
+    const double a = SL_SIF_SMOOTHING;
     const int vocab = m->token_weights->cols;
     int64_t *times = calloc((size_t)vocab, sizeof *times);
     if (!times)

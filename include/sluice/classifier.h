@@ -1,6 +1,7 @@
 /* classifier.h - runs a classifier on many texts in one ragged batch; one row of logits per text.
+ * Or a pretrained model, which gives the embeddings of texts.
  *
- * Batch-invariant: a text's logits are bit for bit the same alone or among hundreds, with one
+ * Batch-invariant: a text's result is bit for bit the same alone or among hundreds, with one
  * thread or many. A classifier belongs to one thread at a time. Memory for the largest batch is
  * allocated when it is created, except for lists of rows, whose length depends on the texts: they
  * begin with 4 MiB and grow when a batch needs more. */
@@ -20,7 +21,7 @@ struct sl_classifier_options {
     int max_batch_tokens; /* tokens in one run, over all texts; at least the model's context */
 };
 
-/* The model must be a classifier, and outlive this. */
+/* The model must be a classifier or have embeddings (sl_model_info), and outlive this. */
 SL_PUBLIC struct sl_classifier *sl_classifier_create(const struct sl_model *model,
                                                      const struct sl_classifier_options *options,
                                                      struct sl_err *err) SL_MUST_CHECK;
@@ -31,11 +32,16 @@ struct sl_classifier_item {
     /* in */
     const int32_t *tokens; /* ids below the vocabulary's size */
     int count;             /* 1 .. the model's context */
+
     /* out */
-    const float *logits; /* classes floats, until the next run */
+    union {                     /* until the next run: */
+        const float *logits;    /* classes floats, of a classifier */
+        const float *embedding; /* dimensions floats, of a pretrained model; not normalized */
+    };
+
     int64_t layers_used; /* token-layer operations executed */
     int64_t layers_full; /* that a model without gates would execute: count x depth */
-    bool finite;         /* false: these logits hold NaN or infinity; others are not affected */
+    bool finite;         /* false: the result holds NaN or infinity; others are not affected */
 };
 
 /* Runs the items as one batch. Fails only if an item breaks the rules above or the options' limits,

@@ -29,11 +29,10 @@ enum sl_code {
     SL_NOT_FOUND, /* no such file, model, key */
     SL_BUSY,      /* try again later */
     SL_NO_MEMORY,
-    SL_NO_SPACE,   /* the disk is full, or a quota or a limit of file sizes is reached */
-    SL_IO,         /* the disk or the operating system failed otherwise */
-    SL_CORRUPT,    /* a file is damaged or of another format */
-    SL_NOT_FINITE, /* NaN or infinity was computed */
-    SL_UNSUPPORTED /* the model is for something else */
+    SL_NO_SPACE,  /* the disk is full, or a quota or a limit of file sizes is reached */
+    SL_IO,        /* the disk or the operating system failed otherwise */
+    SL_CORRUPT,   /* a file is damaged or of another format */
+    SL_NOT_FINITE /* NaN or infinity was computed */
 };
 
 enum { SL_ERR_TEXT_MAX = 1024, SL_ERR_PATH_MAX = 512, SL_ERR_FIELD_MAX = 64 };

@@ -30,8 +30,8 @@ SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *d
 /* Its sessions and classifiers must be destroyed before. NULL is fine. */
 SL_PUBLIC void sl_model_close(struct sl_model *model);
 
-/* A model that was only pretrained has neither completions nor classes: it is where the training of
- * a classifier begins. */
+/* A model that was only pretrained has neither completions nor classes: it gives embeddings of
+ * texts, and the training of a classifier begins with it. */
 enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION, SL_TASK_PRETRAINING };
 
 enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
@@ -43,6 +43,8 @@ struct sl_model_info {
     int context, vocab, depth, width;
     int classes;               /* of a classifier; else 0 */
     const char *const *labels; /* their names */
+    int dimensions;            /* of the embeddings of a pretrained model; else 0 */
+    const char *pooling;       /* how they are made: "mean" or "weighted_mean"; else NULL */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
     /* How layers are skipped when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */

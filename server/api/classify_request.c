@@ -1,4 +1,5 @@
-/* classify_request.c - one request's texts on their way through a classifier. */
+/* classify_request.c - one request's texts on their way through a classifier, or through a model
+ * that gives embeddings. */
 #include "api/classify_request.h"
 #include "api/model_resolver.h"
 #include "base/clock.h"
@@ -49,22 +50,34 @@ static void destroy(void *state)
     free(c->token_ids);
     free(c->task.items);
     free(c->tokens_before_truncation);
-    free(c->logits);
+    free(c->results);
     free(c->params);
     sv_json_document_release(c->document);
     sv_model_ref_release(c->ref);
     free(c);
 }
 
+static struct sv_model_ref *resolve(const struct sv_classification *c, const char *name,
+                                    struct sv_error *error)
+{
+    switch (c->format->wants) {
+    case SV_WANTS_EMBEDDINGS: return sv_resolve_embedder(c->request, name, error);
+    case SV_WANTS_EITHER: return sv_resolve_classifier_or_embedder(c->request, name, error);
+    case SV_WANTS_CLASSIFIER: break;
+    }
+    return sv_resolve_classifier(c->request, name, error);
+}
+
 static bool find_model(struct sv_classification *c, const char *name, struct sv_error *error)
 {
-    c->ref = sv_resolve_classifier(c->request, name, error);
+    c->ref = resolve(c, name, error);
     if (!c->ref)
         return false;
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
     c->usage.depth = info->depth;
     c->classes = info->classes;
     c->labels = info->labels;
+    c->outputs = sv_classify_outputs(info);
     return true;
 }
 
@@ -76,39 +89,45 @@ static bool allocate(struct sv_classification *c, int count)
     c->token_ids = calloc(texts, sizeof(int32_t *));
     c->task.items = calloc(texts, sizeof *c->task.items);
     c->tokens_before_truncation = calloc(texts, sizeof *c->tokens_before_truncation);
-    c->logits = calloc(texts * (size_t)c->classes, sizeof *c->logits);
-    return c->token_ids && c->task.items && c->tokens_before_truncation && c->logits;
+    c->results = calloc(texts * (size_t)c->outputs, sizeof *c->results);
+    return c->token_ids && c->task.items && c->tokens_before_truncation && c->results;
 }
 
-static bool encode(struct sv_classification *c, const struct sv_tokenize_options *tokenize,
-                   const struct sv_string *text, const char *param, int index,
+static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
     struct sv_tokens tokens = {0};
-    bool encoded = sv_tokenize_for_classifier(c->ref, tokenize, text, param, &tokens, error);
+    const struct sv_classify_input *input = &c->input;
+    const struct sv_string *text = &input->texts.items[index];
+    bool encoded =
+        input->ids
+            ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
+            : sv_tokenize_for_classifier(c->ref, input->tokenize, text, param, &tokens, error);
     c->token_ids[index] = tokens.ids;
     if (!encoded)
         return false;
     c->task.items[index] =
         (struct sv_classification_item){.tokens = tokens.ids,
                                         .count = tokens.count,
-                                        .logits = c->logits + (size_t)index * (size_t)c->classes};
+                                        .logits = c->results + (size_t)index * (size_t)c->outputs};
     c->usage.prompt_tokens += tokens.count;
-    c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
+    if (!input->ids)
+        c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
     c->tokens_before_truncation[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
     return true;
 }
 
-static bool check_scores(const struct sv_classification *c, int texts, struct sv_error *error)
+static bool check_outputs(const struct sv_classification *c, int texts, struct sv_error *error)
 {
-    int max = sv_classify_batch_max(c->classes);
+    int max = sv_classify_batch_max(c->outputs);
+    const char *outputs = c->classes > 0 ? "labels" : "dimensions";
     return texts <= max ||
-           sv_fail(
-               error, SV_INVALID_VALUE, c->format->texts_field,
-               "'%s' holds %d texts and '%s' has %d labels; at most %d texts with so many labels "
-               "are accepted in one request.",
-               c->format->texts_field, texts, sv_model_ref_id(c->ref), c->classes, max);
+           sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
+                   "'%s' holds %d texts and '%s' has %d %s; at most %d texts with so many %s are "
+                   "accepted in one request.",
+                   c->format->texts_field, texts, sv_model_ref_id(c->ref), c->outputs, outputs, max,
+                   outputs);
 }
 
 /* At most one per byte, and what the model reads. */
@@ -118,7 +137,8 @@ static int64_t count_tokens_at_most(const struct sv_classification *c)
     size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
     int64_t tokens = 0;
     for (int i = 0; i < texts->count; i++) {
-        size_t max = sl_tokenizer_max_tokens(texts->items[i].bytes);
+        size_t max = c->input.ids ? (size_t)c->input.ids[i].id_count
+                                  : sl_tokenizer_max_tokens(texts->items[i].bytes);
         tokens += (int64_t)(max < context ? max : context);
     }
     return tokens;
@@ -129,7 +149,7 @@ static bool admit(struct sv_classification *c, struct sv_error *error)
 {
     int texts = c->input.texts.count;
     if (!sv_request_check_batch_size(c->request, c->format->texts_field, texts, error) ||
-        !check_scores(c, texts, error))
+        !check_outputs(c, texts, error))
         return false;
     c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, texts,
                                         count_tokens_at_most(c), &c->reserved, error);
@@ -145,13 +165,13 @@ static bool encode_some(struct sv_classification *c, struct sv_error *error)
     char name[SV_PARAM_MAX];
     for (size_t bytes = 0; c->encoded < texts->count && bytes < SV_TOKENIZE_SLICE_BYTES;
          c->encoded++) {
-        const struct sv_string *text = &texts->items[c->encoded];
         sv_param_name(c->format->texts_field, texts->is_array, c->encoded, name);
-        if (!encode(c, c->input.tokenize, text, name, c->encoded, error)) {
+        if (!encode(c, name, c->encoded, error)) {
             error->index = texts->is_array ? c->encoded : -1;
             return false;
         }
-        bytes += text->bytes;
+        bytes += c->input.ids ? (size_t)c->input.ids[c->encoded].id_count * sizeof(int32_t)
+                              : texts->items[c->encoded].bytes;
     }
     c->task.encoded_ns += sl_now_ns() - began;
     return true;

@@ -1,4 +1,4 @@
-/* classify_request.h - the life of a classification request, shared by all APIs. */
+/* classify_request.h - the life of a request for classes or embeddings, shared by all APIs. */
 #pragma once
 
 #include "api/text_to_tokens.h"
@@ -11,6 +11,7 @@
 struct sv_classify_input {
     char model[SV_PATH_MAX]; /* if the body names it */
     struct sv_texts texts;
+    const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
 };
 
@@ -24,29 +25,33 @@ struct sv_classification {
     struct sv_classification_task task; /* items are in the order of the texts */
     struct sv_usage usage;
     const char *const *labels;
-    int classes;
+    int classes; /* 0: it gives embeddings */
+    int outputs; /* numbers for each text */
     struct sv_classify_input input;
     int64_t reserved; /* tokens admitted, until the task is submitted */
     int encoded;      /* texts that have their tokens */
     bool is_admitted, is_submitted;
     int *tokens_before_truncation; /* of each text */
     int truncated_count;           /* number of truncated texts */
-    float *logits;                 /* of all items */
+    float *results;                /* of all items */
     int32_t **token_ids;
     int64_t characters;
 };
+
+enum sv_wanted_model { SV_WANTS_CLASSIFIER, SV_WANTS_EMBEDDINGS, SV_WANTS_EITHER };
 
 /* How one API reads a request and writes the response. */
 struct sv_classify_format {
     size_t params_size;
     const char *texts_field; /* the name of its texts in messages */
     bool body_names_model;
+    enum sv_wanted_model wants;
     /* Reads the body into `params` and `input`. NULL: see error. */
     struct sv_json_document *(*read)(struct sv_request *request, void *params,
                                      struct sv_classify_input *input, struct sv_error *error);
-    /* Checks that need the classifier; may be NULL. */
+    /* Checks that need the model; may be NULL. */
     bool (*prepare)(const struct sv_classification *c, struct sv_error *error);
-    /* Writes the response once every text has its logits. */
+    /* Writes the response once every text has its result. */
     enum sv_progress (*respond)(struct sv_request *request, const struct sv_classification *c);
 };
 

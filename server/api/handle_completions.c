@@ -350,10 +350,12 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
     struct sv_model_ref *ref = sv_resolve_model(request, name, error);
     if (!ref || sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
         return ref;
+    bool classifies = sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
     (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model",
-                  "The model '%s' is a classifier and completes no texts: use /v1/decisions, "
-                  "/models/%s/predict or `sluicectl classify`.",
-                  name, sv_model_ref_name(ref));
+                  "The model '%s' %s and completes no texts: use %s, /models/%s/%s.", name,
+                  classifies ? "is a classifier" : "gives embeddings",
+                  classifies ? "/v1/decisions" : "/v1/embeddings", sv_model_ref_name(ref),
+                  classifies ? "predict or `sluicectl classify`" : "embed or `sluicectl embed`");
     sv_model_ref_release(ref);
     return NULL;
 }

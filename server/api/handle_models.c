@@ -87,19 +87,25 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
                         const struct sv_snapshot *snapshot)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    bool completes = info->task == SL_TASK_COMPLETION;
+    static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
+                                        [SL_TASK_CLASSIFICATION] = "classification",
+                                        [SL_TASK_PRETRAINING] = "embedding"};
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
     add_versions(sl_json_key(json, "versions"), snapshot, sv_model_ref_name(ref));
     sl_json_add_string(sl_json_key(json, "architecture"), info->architecture);
     sl_json_add_string(sl_json_key(json, "paper"), info->paper);
-    sl_json_add_string(sl_json_key(json, "task"), completes ? "completion" : "classification");
+    sl_json_add_string(sl_json_key(json, "task"), tasks[info->task]);
     sl_json_add_int(sl_json_key(json, "parameters"), info->parameters);
     sl_json_add_int(sl_json_key(json, "depth"), info->depth);
     sl_json_add_int(sl_json_key(json, "width"), info->width);
     sl_json_add_int(sl_json_key(json, "vocab"), info->vocab);
     sl_json_add_string(sl_json_key(json, "gate"), info->gate);
     sl_json_add_string(sl_json_key(json, "sha256"), info->sha256);
+    if (info->dimensions > 0) {
+        sl_json_add_int(sl_json_key(json, "dimensions"), info->dimensions);
+        sl_json_add_string(sl_json_key(json, "pooling"), info->pooling);
+    }
     if (info->classes > 0)
         sl_json_begin_array(sl_json_key(json, "labels"));
     for (int i = 0; i < info->classes; i++)

@@ -1,12 +1,16 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
 #include "api/classify_request.h"
 #include "api/handlers.h"
+#include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "json/binary_tensor.h"
+#include "json/embed_params.h"
 #include "json/infer_params.h"
 #include "json/scores.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What writing a response needs. */
 struct writer {
@@ -14,6 +18,7 @@ struct writer {
     struct sl_buffer *binary; /* tensors after the JSON */
     bool is_binary;           /* the present output goes there */
     const struct sv_classification *c;
+    const struct sv_infer_params *params;
     float *values; /* of one text */
     struct sv_score *ranked;
 };
@@ -45,6 +50,13 @@ static void compute_scores(const struct writer *w, enum sv_output_kind kind, int
                           kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_SOFTMAX, w->values);
 }
 
+static void compute_embedding(const struct writer *w, int index)
+{
+    memcpy(w->values, w->c->task.items[index].embedding, (size_t)w->c->outputs * sizeof *w->values);
+    if (w->params->normalize)
+        sv_embedding_normalize(w->values, w->c->outputs);
+}
+
 /* The highest classes as "value:class:label", as in Triton's classification extension; for the
  * output `label` the labels alone. */
 static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
@@ -71,8 +83,11 @@ static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 static void add_values(const struct writer *w, enum sv_output_kind kind)
 {
     for (int i = 0; i < w->c->task.count && !w->json->out->failed; i++) {
-        compute_scores(w, kind, i);
-        for (int k = 0; k < w->c->classes; k++)
+        if (kind == SV_OUTPUT_EMBEDDING)
+            compute_embedding(w, i);
+        else
+            compute_scores(w, kind, i);
+        for (int k = 0; k < w->c->outputs; k++)
             add_float(w, w->values[k]);
     }
 }
@@ -138,14 +153,14 @@ static void add_output(struct writer *w, const struct sv_output *output)
     int classes = w->c->classes, requested = (int)output->classification;
     int top = requested < classes ? requested : classes;
     bool is_label = output->kind == SV_OUTPUT_LABEL;
-    bool is_column = is_label ? top <= 1 : top == 0 && !row->is_per_class;
+    bool is_column = is_label ? top <= 1 : top == 0 && !row->has_columns;
     if (is_label && top == 0)
         top = 1;
     w->is_binary = output->wants_binary;
     sl_json_begin_object(w->json);
     sl_json_add_string(sl_json_key(w->json, "name"), sv_output_names[output->kind]);
     sl_json_add_string(sl_json_key(w->json, "datatype"), top > 0 ? "BYTES" : row->datatype);
-    add_shape(w, is_column ? 0 : top > 0 ? top : classes);
+    add_shape(w, is_column ? 0 : top > 0 ? top : w->c->outputs);
     if (w->is_binary) {
         add_binary(w, output->kind, top);
     } else {
@@ -158,7 +173,7 @@ static void add_output(struct writer *w, const struct sv_output *output)
 
 /* ---- the response ---------------------------------------------------------------------------- */
 
-/* The requested outputs, or all. */
+/* The requested outputs, or all that the model has. */
 static void add_outputs(struct writer *w, const struct sv_infer_params *params)
 {
     const struct sv_output *requested = params->outputs.items;
@@ -167,7 +182,10 @@ static void add_outputs(struct writer *w, const struct sv_infer_params *params)
     for (int i = 0; i < count; i++) {
         const struct sv_output one = {.kind = (enum sv_output_kind)i,
                                       .wants_binary = params->wants_binary};
-        add_output(w, params->outputs.count ? &requested[i] : &one);
+        if (params->outputs.count > 0)
+            add_output(w, &requested[i]);
+        else if (sv_output_is_of(one.kind, w->c->classes > 0))
+            add_output(w, &one);
     }
     sl_json_end_array(w->json);
 }
@@ -217,8 +235,9 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     struct writer w = {.json = &json,
                        .binary = &binary,
                        .c = c,
-                       .values = calloc((size_t)c->classes, sizeof *w.values),
-                       .ranked = calloc((size_t)c->classes, sizeof *w.ranked)};
+                       .params = c->params,
+                       .values = calloc((size_t)c->outputs, sizeof *w.values),
+                       .ranked = calloc((size_t)c->outputs, sizeof *w.ranked)};
     body->failed = body->failed || !w.values || !w.ranked;
     if (!body->failed)
         add_response(&w, c->params);
@@ -261,11 +280,38 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
     return document;
 }
 
+static bool check_output(const struct sv_classification *c, int index, struct sv_error *error)
+{
+    const struct sv_infer_params *params = c->params;
+    const struct sv_output *output = (const struct sv_output *)params->outputs.items + index;
+    char names[128] = "", param[SV_PARAM_MAX];
+    bool classifies = c->classes > 0;
+    if (sv_output_is_of(output->kind, classifies))
+        return true;
+    for (int i = 0; i < SV_OUTPUTS; i++)
+        if (sv_output_is_of((enum sv_output_kind)i, classifies))
+            sl_list_add(names, sizeof names, sv_output_names[i]);
+    (void)snprintf(param, sizeof param, "outputs[%d].name", index);
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s'; the outputs of '%s' are: %s.",
+                   param, sv_output_names[output->kind], sv_model_ref_id(c->ref), names);
+}
+
+static bool check_outputs(const struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_infer_params *params = c->params;
+    for (int i = 0; i < params->outputs.count; i++)
+        if (!check_output(c, i, error))
+            return false;
+    return true;
+}
+
 enum sv_progress sv_handle_infer(struct sv_request *request)
 {
     static const struct sv_classify_format oip = {.params_size = sizeof(struct sv_infer_params),
                                                   .texts_field = sv_input_name,
+                                                  .wants = SV_WANTS_EITHER,
                                                   .read = read,
+                                                  .prepare = check_outputs,
                                                   .respond = respond};
     return sv_classify(request, &oip);
 }

@@ -54,14 +54,17 @@ static void add_tensor(struct sl_json_writer *json, const char *name, const char
 /* A completion model has no tensors in this protocol. */
 static void add_tensors(struct sl_json_writer *json, const struct sl_model_info *info)
 {
+    int outputs = sv_classify_outputs(info);
     sl_json_begin_array(sl_json_key(json, "inputs"));
-    if (info->task == SL_TASK_CLASSIFICATION)
+    bool classifies = info->task == SL_TASK_CLASSIFICATION, has_tensors = outputs > 0;
+    if (has_tensors)
         add_tensor(json, sv_input_name, "BYTES", 0);
     sl_json_end_array(json);
     sl_json_begin_array(sl_json_key(json, "outputs"));
-    for (int i = 0; i < SV_OUTPUTS && info->task == SL_TASK_CLASSIFICATION; i++) {
+    for (int i = 0; i < SV_OUTPUTS && has_tensors; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        add_tensor(json, sv_output_names[i], row->datatype, row->is_per_class ? info->classes : 0);
+        if (sv_output_is_of((enum sv_output_kind)i, classifies))
+            add_tensor(json, sv_output_names[i], row->datatype, row->has_columns ? outputs : 0);
     }
     sl_json_end_array(json);
 }
@@ -198,7 +201,7 @@ static void end_stats(struct sl_json_writer *json)
     sl_json_end_object(json);
 }
 
-/* GET /v2/models/stats: of every classifier. */
+/* GET /v2/models/stats: of all models but those that complete texts. */
 enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
     struct sl_json_writer json = {.out = &request->response.body};
@@ -207,7 +210,7 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     begin_stats(&json);
     for (int i = 0; snapshot && i < snapshot->count; i++) {
         const struct sv_model_ref *ref = snapshot->items[i].ref;
-        if (ref && sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION)
+        if (ref && sl_model_info(sv_model_ref_model(ref))->task != SL_TASK_COMPLETION)
             add_stats(&json, request->server->scheduler, ref);
     }
     end_stats(&json);
@@ -222,7 +225,7 @@ enum sv_progress sv_handle_stats(struct sv_request *request)
     char name[SV_PATH_MAX];
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref =
-        sv_resolve_classifier(request, sv_path_model_id(request, name), &error);
+        sv_resolve_classifier_or_embedder(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
     begin_stats(&json);

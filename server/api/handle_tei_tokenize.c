@@ -315,7 +315,10 @@ static void add_model_type(struct sl_json_writer *json, const struct sl_model_in
     if (info->task == SL_TASK_CLASSIFICATION)
         add_labels(sl_json_key(json, "classifier"), info);
     else {
-        sl_json_begin_object(sl_json_key(json, "completion"));
+        bool embeds = info->task == SL_TASK_PRETRAINING;
+        sl_json_begin_object(sl_json_key(json, embeds ? "embedding" : "completion"));
+        if (embeds)
+            sl_json_add_string(sl_json_key(json, "pooling"), info->pooling);
         sl_json_end_object(json);
     }
     sl_json_end_object(json);
@@ -325,15 +328,15 @@ static void add_model_type(struct sl_json_writer *json, const struct sl_model_in
 static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
                        const struct sl_model_info *info)
 {
-    bool classifies = info->task == SL_TASK_CLASSIFICATION;
+    bool classifies = info->task != SL_TASK_COMPLETION; /* or embeds */
     int64_t items = classifies ? o->classify_max_batch_size : o->max_sequences;
     int64_t queue = classifies ? o->classify_max_queue_size : o->max_queue_size;
     int64_t rows = classifies
                        ? sv_classify_batch_tokens(o->classify_max_batch_tokens, info->context)
                        : o->max_batch_tokens;
     int64_t texts = classifies ? o->max_client_batch_size : SV_PROMPTS_MAX;
-    if (classifies && texts > sv_classify_batch_max(info->classes))
-        texts = sv_classify_batch_max(info->classes);
+    if (classifies && texts > sv_classify_batch_max(sv_classify_outputs(info)))
+        texts = sv_classify_batch_max(sv_classify_outputs(info));
     sl_json_add_int(sl_json_key(json, "max_concurrent_requests"), items + queue);
     sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
     sl_json_add_int(sl_json_key(json, "max_batch_tokens"), rows);

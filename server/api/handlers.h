@@ -6,6 +6,7 @@
 
 enum sv_progress sv_handle_completions(struct sv_request *request);  /* POST /v1/completions */
 enum sv_progress sv_handle_decisions(struct sv_request *request);    /* POST /v1/decisions */
+enum sv_progress sv_handle_embeddings(struct sv_request *request);   /* POST /v1/embeddings */
 enum sv_progress sv_handle_models(struct sv_request *request);       /* GET /v1/models */
 enum sv_progress sv_handle_model(struct sv_request *request);        /* GET /v1/models/{id} */
 enum sv_progress sv_handle_versions(struct sv_request *request);     /* GET .../versions */
@@ -47,6 +48,7 @@ enum sv_progress sv_handle_job_checkpoints(
 /* Text Embeddings Inference: bare, and under /models/{name}. */
 enum sv_progress sv_handle_predict(struct sv_request *request); /* POST /predict, /, /invocations */
 enum sv_progress sv_handle_hf(struct sv_request *request);      /* POST /hf/{name} */
+enum sv_progress sv_handle_embed(struct sv_request *request);   /* POST /embed */
 enum sv_progress sv_handle_tokenize(struct sv_request *request); /* POST /tokenize */
 enum sv_progress sv_handle_decode(struct sv_request *request);   /* POST /decode */
 enum sv_progress sv_handle_info(struct sv_request *request);     /* GET /info */

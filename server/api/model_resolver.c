@@ -12,9 +12,52 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool classifies(const struct sv_model_ref *ref)
+/* What a request needs of its model, with words for messages. */
+struct wanted {
+    bool tasks[3]; /* by enum sl_task */
+    const char *name, *option;
+    enum sv_error_kind error;
+    const char *lacks;    /* of a model that is not it */
+    const char *training; /* how to make one */
+};
+
+static const struct wanted classifier = {
+    .tasks = {[SL_TASK_CLASSIFICATION] = true},
+    .name = "classifier",
+    .option = " Or set the option default_classifier.",
+    .error = SV_NOT_A_CLASSIFIER,
+    .lacks = "is not a classifier",
+    .training = "Train one into the store with `sluice train ... --data FILE --output "
+                "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
+};
+
+static const struct wanted embedder = {
+    .tasks = {[SL_TASK_PRETRAINING] = true},
+    .name = "model that gives embeddings",
+    .option = "",
+    .error = SV_NO_EMBEDDINGS,
+    .lacks = "gives no embeddings",
+    .training = "Copy one into the store, such as models/base of Sluice, then load it with "
+                "`sluicectl load <model>`.",
+};
+
+static const struct wanted classifier_or_embedder = {
+    .tasks = {[SL_TASK_CLASSIFICATION] = true, [SL_TASK_PRETRAINING] = true},
+    .error = SV_NOT_A_CLASSIFIER,
+    .lacks = "is not a classifier",
+};
+
+static const struct wanted any_model = {
+    .tasks = {true, true, true},
+    .name = "model",
+    .option = " Or set the option default_classifier.",
+    .training = "Train one into the store with `sluice train ... --corpus FILE --output "
+                "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
+};
+
+static enum sl_task task_of(const struct sv_model_ref *ref)
 {
-    return sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
+    return sl_model_info(sv_model_ref_model(ref))->task;
 }
 
 static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)
@@ -75,11 +118,6 @@ static void fail_state(const struct sv_version_info *info, const char *name, str
     case SV_VERSION_DRAINING:
     case SV_VERSION_UNLOADED:
     case SV_VERSION_STATES:
-        if (info->reason[0]) { /* such as one that was only pretrained */
-            (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model",
-                          "The model '%s' cannot be served: %s.", name, info->reason);
-            return;
-        }
         (void)sv_fail(
             error, SV_MODEL_NOT_FOUND, "model",
             "The model '%s' is not loaded; an administrator can load it: `sluicectl load %s@%s`.",
@@ -115,25 +153,21 @@ struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *na
 
 /* ---- what goes without saying ---------------------------------------------------------------- */
 
-static struct sv_model_ref *fail_only(int count, bool classifiers, const char *names,
+static struct sv_model_ref *fail_only(int count, const struct wanted *wanted, const char *names,
                                       struct sv_error *error)
 {
     if (count == 0)
-        (void)sv_fail(
-            error, SV_MODEL_NOT_FOUND, "model",
-            "No %s is loaded. Train one into the store with `sluice train ... %s FILE --output "
-            "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
-            classifiers ? "classifier" : "model", classifiers ? "--data" : "--corpus");
+        (void)sv_fail(error, SV_MODEL_NOT_FOUND, "model", "No %s is loaded. %s", wanted->name,
+                      wanted->training);
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
-                      "The request names no model and several are loaded: %s. %s Or set the option "
-                      "default_classifier.",
-                      names, sv_model_naming_hint);
+                      "The request names no model and several are loaded: %s. %s%s", names,
+                      sv_model_naming_hint, wanted->option);
     return NULL;
 }
 
-/* The only loaded model or classifier; else NULL with the candidates in the error. */
-static struct sv_model_ref *resolve_only(struct sv_request *request, bool classifiers,
+/* The only loaded model of that kind; else NULL with the candidates in the error. */
+static struct sv_model_ref *resolve_only(struct sv_request *request, const struct wanted *wanted,
                                          struct sv_error *error)
 {
     char names[512] = "", name[SV_MODEL_ID_MAX] = "";
@@ -145,7 +179,7 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
     }
     for (int i = 0; i < snapshot->count; i++) {
         const struct sv_version_info *info = &snapshot->items[i];
-        if (!info->ref || !info->is_stable || (classifiers && !classifies(info->ref)))
+        if (!info->ref || !info->is_stable || !wanted->tasks[task_of(info->ref)])
             continue;
         sl_list_add(names, sizeof names, info->name);
         if (count++ == 0)
@@ -153,7 +187,7 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, bool classi
     }
     sv_snapshot_release(snapshot);
     return count == 1 ? sv_resolve_model(request, name, error)
-                      : fail_only(count, classifiers, names, error);
+                      : fail_only(count, wanted, names, error);
 }
 
 /* The name in the path or body, else that of ?model= or X-Model, else "". */
@@ -183,16 +217,25 @@ static void explain_default(struct sv_error *error)
     error->retry_ms = cause.retry_ms;
 }
 
+/* What else the model does, and where. */
+static const char *describe(const struct sv_model_ref *ref)
+{
+    static const char *const uses[] = {
+        [SL_TASK_COMPLETION] = "it completes texts: use /v1/completions or `sluicectl complete`",
+        [SL_TASK_CLASSIFICATION] = "it classifies texts: use /predict or `sluicectl classify`",
+        [SL_TASK_PRETRAINING] = "it gives embeddings: use /v1/embeddings or `sluicectl embed`",
+    };
+    return uses[task_of(ref)];
+}
+
 static struct sv_model_ref *resolve_named(struct sv_request *request, const char *requested,
-                                          struct sv_error *error)
+                                          const struct wanted *wanted, struct sv_error *error)
 {
     struct sv_model_ref *ref = sv_resolve_model(request, requested, error);
-    if (!ref || classifies(ref))
+    if (!ref || wanted->tasks[task_of(ref)])
         return ref;
-    (void)sv_fail(error, SV_NOT_A_CLASSIFIER, "model",
-                  "The model '%s' is not a classifier; it completes texts: use /v1/completions or "
-                  "`sluicectl complete`.",
-                  requested);
+    (void)sv_fail(error, wanted->error, "model", "The model '%s' %s; %s.", requested, wanted->lacks,
+                  describe(ref));
     sv_model_ref_release(ref);
     return NULL;
 }
@@ -202,10 +245,10 @@ static struct sv_model_ref *resolve_classifier(struct sv_request *request, const
 {
     const char *default_name = request->server->options->default_classifier;
     if (requested[0])
-        return resolve_named(request, requested, error);
+        return resolve_named(request, requested, &classifier, error);
     if (!default_name[0])
-        return resolve_only(request, true, error);
-    struct sv_model_ref *ref = resolve_named(request, default_name, error);
+        return resolve_only(request, &classifier, error);
+    struct sv_model_ref *ref = resolve_named(request, default_name, &classifier, error);
     if (!ref)
         explain_default(error);
     return ref;
@@ -220,6 +263,22 @@ struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const cha
                : NULL;
 }
 
+struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
+                                         struct sv_error *error)
+{
+    char requested[SV_PATH_MAX];
+    if (!requested_name(request, name, requested, error))
+        return NULL;
+    return requested[0] ? resolve_named(request, requested, &embedder, error)
+                        : resolve_only(request, &embedder, error);
+}
+
+struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *request, const char *name,
+                                                       struct sv_error *error)
+{
+    return resolve_named(request, name, &classifier_or_embedder, error);
+}
+
 struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
                                           struct sv_error *error)
 {
@@ -231,5 +290,5 @@ struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char
     struct sv_model_ref *ref = resolve_classifier(request, "", error);
     if (ref || error->kind != SV_MODEL_NOT_FOUND || request->server->options->default_classifier[0])
         return ref;
-    return resolve_only(request, false, error); /* no classifier is loaded */
+    return resolve_only(request, &any_model, error); /* no classifier is loaded */
 }

@@ -17,6 +17,12 @@ struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *na
  * classifier. */
 struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const char *name,
                                            struct sv_error *error);
-/* The same, but a completion model is accepted too, if it is named or the only model. */
+/* The model that gives embeddings. If "": that of ?model= or X-Model, else the only such model. */
+struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
+                                         struct sv_error *error);
+/* A classifier or a model that gives embeddings; `name` is not "". */
+struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *request, const char *name,
+                                                       struct sv_error *error);
+/* As sv_resolve_classifier, but other models are accepted too, if named or the only model. */
 struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
                                           struct sv_error *error);

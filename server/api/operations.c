@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "json/completion_params.h"
 #include "json/decision_params.h"
+#include "json/embed_params.h"
 #include "json/infer_params.h"
 #include "json/job_params.h"
 #include "json/predict_params.h"
@@ -54,6 +55,8 @@ const struct sv_operation sv_operations[] = {
      .media = events},
     {sv_handle_decisions, "create_decision", "Answer typed questions with a classifier", COMPUTES,
      .body = "DecisionRequest", .fields = sv_decision_fields, .response = "Decisions"},
+    {sv_handle_embeddings, "create_embedding", "Embed texts", COMPUTES, .body = "EmbeddingRequest",
+     .fields = sv_embedding_fields, .response = "EmbeddingList"},
     {sv_handle_models, "list_models", "List the served models", .response = "ModelList"},
     {sv_handle_model, "get_model", "Describe a model", SV_FAILS_MODEL, .response = "Model"},
     {sv_handle_model_delete, "delete_model", "Unload a model or a version", SV_FAILS_CHANGE,
@@ -94,6 +97,8 @@ const struct sv_operation sv_operations[] = {
     /* ---- Text Embeddings Inference, Hugging Face ---- */
     {sv_handle_predict, "predict", "Classify texts", COMPUTES, .body = "PredictRequest",
      .fields = sv_predict_fields, .response = "Predictions", .parameters = names_model},
+    {sv_handle_embed, "embed", "Embed texts", COMPUTES, .body = "EmbedRequest",
+     .fields = sv_embed_fields, .response = "Embeddings", .parameters = names_model},
     {sv_handle_tokenize, "tokenize", "Split texts into tokens", COMPUTES, .body = "TokenizeRequest",
      .fields = sv_tokenize_fields, .response = "Tokens", .parameters = names_model},
     {sv_handle_decode, "decode", "Join tokens into texts", COMPUTES, .body = "DecodeRequest",

@@ -16,6 +16,8 @@ static const struct sv_route routes[] = {
     {"POST", "/v1/completions", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_OPENAI,
      sv_handle_completions},
     {"POST", "/v1/decisions", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_OPENAI, sv_handle_decisions},
+    {"POST", "/v1/embeddings", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_OPENAI,
+     sv_handle_embeddings},
     {"GET", "/v1/models", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_models},
     {"GET", "/v1/models/{id}", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_OPENAI, sv_handle_model},
     {"DELETE", "/v1/models/{id}", SV_SCOPE_ADMIN, SV_ON_BOTH, SV_API_OPENAI,
@@ -50,11 +52,13 @@ static const struct sv_route routes[] = {
     {"POST", "/predict", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
     {"POST", "/", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
     {"POST", "/invocations", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_predict},
+    {"POST", "/embed", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_embed},
     {"POST", "/tokenize", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_tokenize},
     {"POST", "/decode", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_decode},
     {"GET", "/info", SV_SCOPE_INFER, SV_ON_BOTH, SV_API_TEI, sv_handle_info},
     {"POST", "/models/{name}/predict", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI,
      sv_handle_predict},
+    {"POST", "/models/{name}/embed", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI, sv_handle_embed},
     {"POST", "/models/{name}/tokenize", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI,
      sv_handle_tokenize},
     {"POST", "/models/{name}/decode", SV_SCOPE_INFER, SV_ON_INFERENCE, SV_API_TEI,
@@ -137,8 +141,8 @@ void sv_routes_index(struct sl_buffer *out)
     sl_json_add_string(sl_json_key(&json, "name"), "sluice");
     sl_json_add_string(sl_json_key(&json, "version"), sl_version());
     sl_json_add_string(sl_json_key(&json, "description"),
-                       "Adaptive-computation transformers on CPUs: text completion and "
-                       "classification.");
+                       "Adaptive-computation transformers on CPUs: text completion, "
+                       "classification and embeddings.");
     sl_json_begin_array(sl_json_key(&json, "endpoints"));
     for (int i = 0; i < sv_routes.count; i++) {
         sl_json_begin_object(&json);

@@ -128,10 +128,25 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
                                tokens->given))
-        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens to classify.",
-                       param);
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens.", param);
     if (!fit(ref, tokenize, param, tokens, error))
         return false;
     shrink(tokens);
     return true;
+}
+
+bool sv_take_token_ids(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
+                       const struct sv_prompt *text, const char *param, struct sv_tokens *tokens,
+                       struct sv_error *error)
+{
+    size_t count = (size_t)text->id_count;
+    *tokens = (struct sv_tokens){.ids = calloc(count + 1, sizeof *tokens->ids),
+                                 .given = text->id_count,
+                                 .count = text->id_count};
+    if (!tokens->ids)
+        return sv_fail_no_memory(error);
+    if (count == 0)
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens.", param);
+    memcpy(tokens->ids, text->ids, count * sizeof *tokens->ids);
+    return sv_check_token_ids(ref, text, param, error) && fit(ref, tokenize, param, tokens, error);
 }

@@ -37,6 +37,11 @@ bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);
 bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                         const char *param, struct sv_error *error);
 
+/* Takes the token ids of a text as they are, checks them, and truncates them if allowed. */
+bool sv_take_token_ids(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
+                       const struct sv_prompt *text, const char *param, struct sv_tokens *tokens,
+                       struct sv_error *error);
+
 /* Tokenizes a text for a classifier and truncates it if allowed. A text without tokens of its own
  * is rejected as empty. */
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,

@@ -250,13 +250,17 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
     if (!ref)
         return fail_model(jobs->server->registry, name, task, error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    bool same = (info->task == SL_TASK_CLASSIFICATION) == spec->classifies;
+    bool same = info->task == task, embeds = info->task == SL_TASK_PRETRAINING;
     (void)snprintf(spec->model, sizeof spec->model, "%s", sv_model_ref_id(ref));
     (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", info->architecture);
     (void)snprintf(spec->base, sizeof spec->base, "%s/%s", sv_model_ref_name(ref),
                    sv_model_ref_version(ref));
     (void)snprintf(spec->name, sizeof spec->name, "%s", sv_model_ref_name(ref));
     sv_model_ref_release(ref);
+    if (embeds)
+        return sv_fail(error, SV_INVALID_VALUE, "model",
+                       "'%s' gives embeddings and cannot be fine-tuned here; name an architecture.",
+                       spec->model);
     if (!same)
         return sv_fail(error, SV_INVALID_VALUE, "training_file",
                        spec->classifies
@@ -310,14 +314,16 @@ static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spe
 {
     struct sv_model_ref *ref =
         sv_registry_acquire(jobs->server->registry, spec->name, SV_SHARE_MAX);
-    bool classifies = ref ? sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION
-                          : spec->classifies;
+    static const char *const kinds[] = {[SL_TASK_COMPLETION] = "language model",
+                                        [SL_TASK_CLASSIFICATION] = "classifier",
+                                        [SL_TASK_PRETRAINING] = "model for embeddings"};
+    enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
+    enum sl_task served = ref ? sl_model_info(sv_model_ref_model(ref))->task : task;
     sv_model_ref_release(ref);
-    return classifies == spec->classifies ||
+    return served == task ||
            sv_fail(error, SV_INVALID_VALUE, "suffix",
                    "The model '%s' is a %s; publish the %s under another name (suffix).",
-                   spec->name, classifies ? "classifier" : "language model",
-                   classifies ? "language model" : "classifier");
+                   spec->name, kinds[served], kinds[task]);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -11,17 +11,36 @@
 
 const char sv_input_name[] = "text";
 
-const char *const sv_output_names[] = {
-    [SV_OUTPUT_LABEL] = "label", [SV_OUTPUT_PROBS] = "probs",         [SV_OUTPUT_LOGITS] = "logits",
-    [SV_OUTPUT_DEPTH] = "depth", [SV_OUTPUT_TRUNCATED] = "truncated", NULL};
+const char *const sv_output_names[] = {[SV_OUTPUT_LABEL] = "label",
+                                       [SV_OUTPUT_PROBS] = "probs",
+                                       [SV_OUTPUT_LOGITS] = "logits",
+                                       [SV_OUTPUT_EMBEDDING] = "embedding",
+                                       [SV_OUTPUT_DEPTH] = "depth",
+                                       [SV_OUTPUT_TRUNCATED] = "truncated",
+                                       NULL};
 
 const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
-    [SV_OUTPUT_LABEL] = {.datatype = "BYTES", .has_class_values = true},
-    [SV_OUTPUT_PROBS] = {.datatype = "FP32", .has_class_values = true, .is_per_class = true},
-    [SV_OUTPUT_LOGITS] = {.datatype = "FP32", .has_class_values = true, .is_per_class = true},
+    [SV_OUTPUT_LABEL] = {.datatype = "BYTES",
+                         .models = SV_OF_CLASSIFIERS,
+                         .has_class_values = true},
+    [SV_OUTPUT_PROBS] = {.datatype = "FP32",
+                         .models = SV_OF_CLASSIFIERS,
+                         .has_class_values = true,
+                         .has_columns = true},
+    [SV_OUTPUT_LOGITS] = {.datatype = "FP32",
+                          .models = SV_OF_CLASSIFIERS,
+                          .has_class_values = true,
+                          .has_columns = true},
+    [SV_OUTPUT_EMBEDDING] = {.datatype = "FP32", .models = SV_OF_EMBEDDERS, .has_columns = true},
     [SV_OUTPUT_DEPTH] = {.datatype = "FP32"},
     [SV_OUTPUT_TRUNCATED] = {.datatype = "INT32"},
 };
+
+bool sv_output_is_of(enum sv_output_kind kind, bool classifies)
+{
+    enum sv_output_models models = sv_output_rows[kind].models;
+    return models == SV_OF_ALL_MODELS || (models == SV_OF_CLASSIFIERS) == classifies;
+}
 
 /* MLServer's content types under which texts are plain JSON strings, not base64. */
 static const char *const plain_types[] = {"str", "np", NULL};
@@ -82,6 +101,8 @@ static const struct sv_field parameters[] = {
     SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .default_json = "0",
              .help = "deadline of the request in microseconds; 0 for none"),
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
+    SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
+             .help = "return embeddings of length 1"),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .default_json = "false",
              .help = "return outputs as binary tensors, unless an output has binary_data"),
@@ -237,7 +258,7 @@ struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size
                                               struct sv_error *error)
 {
     const struct sl_buffer json = {.data = body->data, .bytes = json_bytes};
-    *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}};
+    *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}, .normalize = true};
     struct sv_json_document *document = sv_json_read(&json, sv_infer_fields, NULL, params, error);
     if (!document)
         return NULL;

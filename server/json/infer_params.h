@@ -9,19 +9,25 @@ enum sv_output_kind {
     SV_OUTPUT_LABEL, /* the most likely class */
     SV_OUTPUT_PROBS,
     SV_OUTPUT_LOGITS,
+    SV_OUTPUT_EMBEDDING,
     SV_OUTPUT_DEPTH,     /* mean layers per token */
     SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
     SV_OUTPUTS
 };
 
+enum sv_output_models { SV_OF_ALL_MODELS, SV_OF_CLASSIFIERS, SV_OF_EMBEDDERS };
+
 struct sv_output_row {
     const char *datatype;
-    bool has_class_values; /* its classes can be ranked, */
-    bool is_per_class;     /* shape [n, classes]; else [n] */
+    enum sv_output_models models; /* that have it */
+    bool has_class_values;        /* its classes can be ranked */
+    bool has_columns;             /* shape [n, classes] or [n, dimensions]; else [n] */
 };
 
 extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 extern const char *const sv_output_names[]; /* of each kind; NULL at the end */
+/* Whether classifiers, or else models that give embeddings, have the output. */
+bool sv_output_is_of(enum sv_output_kind kind, bool classifies);
 
 struct sv_output {
     enum sv_output_kind kind;
@@ -45,6 +51,7 @@ struct sv_infer_params {
     struct sv_tokenize_options tokenize;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* ignored */
+    bool normalize;     /* embeddings, to length 1 */
     bool wants_binary;  /* outputs as binary tensors: binary_data_output */
 };
 

@@ -104,21 +104,6 @@ static enum sv_version_state state_without_load(const struct sv_version *version
     return version->retired > 0 ? SV_VERSION_DRAINING : otherwise;
 }
 
-/* A version that is not for serving, such as one that was only pretrained, is no failure: it stays
- * in the store for those who train from it. */
-static bool leave_out(struct sv_registry *registry, const struct sv_model *model,
-                      struct sv_version *version, const char *reason)
-{
-    pthread_mutex_lock(&registry->lock);
-    (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
-    version->state = state_without_load(version, SV_VERSION_UNLOADED);
-    sv_record_state(registry, model, version);
-    pthread_mutex_unlock(&registry->lock);
-    SV_LOG(SV_LOG_INFO, "model not served", sv_str("model", model->name),
-           sv_int("version", version->number), sv_str("reason", reason));
-    return false;
-}
-
 /* What was served before still is. */
 static bool fail_load(struct sv_registry *registry, const struct sv_model *model,
                       struct sv_version *version, const char *reason)
@@ -168,7 +153,10 @@ static struct sv_model_ref *publish(struct sv_registry *registry, struct sv_mode
 
 static const char *describe_task(const struct sv_model_ref *ref)
 {
-    return sl_model_info(ref->model)->task == SL_TASK_CLASSIFICATION ? "classifies" : "completes";
+    static const char *const verbs[] = {[SL_TASK_COMPLETION] = "completes",
+                                        [SL_TASK_CLASSIFICATION] = "classifies",
+                                        [SL_TASK_PRETRAINING] = "embeds"};
+    return verbs[sl_model_info(ref->model)->task];
 }
 
 /* What is served under a name goes on to answer what it is asked. */
@@ -200,8 +188,7 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
         registry->options.on_open(registry->options.context, model->name);
     struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err, reason);
     if (!ref)
-        return err.code == SL_UNSUPPORTED ? leave_out(registry, model, version, reason)
-                                          : fail_load(registry, model, version, reason);
+        return fail_load(registry, model, version, reason);
     if (!has_task_of_stable(registry, model, version, ref, reason)) {
         sv_version_close(ref);
         return fail_load(registry, model, version, reason);

@@ -1,4 +1,5 @@
-/* classification_executor.c - the executor of a classifier: one ragged batch after another. */
+/* classification_executor.c - the executor of a classifier, or of a model that gives embeddings:
+ * one ragged batch after another. */
 #include "serve/classification_executor.h"
 #include "base/clock.h"
 #include "core/limits.h"
@@ -21,7 +22,7 @@ struct executor {
     struct sv_metrics *metrics;
     struct sl_classifier *classifier;
     struct sv_series *answered; /* items by outcome: ok */
-    int classes, depth;
+    int outputs, depth;
 
     struct sl_classifier_item *feeds;
     struct sv_classification_item **fed;   /* the item of each feed, */
@@ -38,9 +39,14 @@ int sv_classify_batch_tokens(int64_t configured, int context)
     return configured > context ? (int)configured : context;
 }
 
-int sv_classify_batch_max(int classes)
+int sv_classify_outputs(const struct sl_model_info *info)
 {
-    return SV_SCORES_MAX / classes;
+    return info->task == SL_TASK_CLASSIFICATION ? info->classes : info->dimensions;
+}
+
+int sv_classify_batch_max(int outputs)
+{
+    return SV_SCORES_MAX / outputs;
 }
 
 static struct sv_series *outcome_series(const struct executor *executor, enum sv_error_kind kind)
@@ -86,7 +92,7 @@ struct sv_executor *sv_classification_executor_create(
     struct sv_metrics *metrics, struct sl_err *err)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    assert(info->task == SL_TASK_CLASSIFICATION);
+    assert(sv_classify_outputs(info) > 0);
     assert(options->max_batch_size >= 1);
     assert(options->max_batch_size <= SV_CLASSIFY_BATCH_MAX);
     struct executor *executor = calloc(1, sizeof *executor);
@@ -98,7 +104,7 @@ struct sv_executor *sv_classification_executor_create(
     executor->options.max_batch_tokens =
         sv_classify_batch_tokens(options->max_batch_tokens, info->context);
     executor->metrics = metrics;
-    executor->classes = info->classes;
+    executor->outputs = sv_classify_outputs(info);
     executor->depth = info->depth;
     sv_executor_init(&executor->base, &sv_classification_executor_ops, ref, &options->bounds,
                      metrics);
@@ -304,7 +310,7 @@ static void take(struct executor *executor, int index, int64_t now)
     struct sv_classification_task *task = executor->owner[index];
     assert(item >= task->items);
     assert(item < task->items + task->count);
-    memcpy(item->logits, fed->logits, (size_t)executor->classes * sizeof *item->logits);
+    memcpy(item->logits, fed->logits, (size_t)executor->outputs * sizeof *item->logits);
     item->layers_used = fed->layers_used;
     item->layers_full = fed->layers_full;
     executor->layers_used += fed->layers_used;

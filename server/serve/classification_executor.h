@@ -1,4 +1,5 @@
-/* classification_executor.h - the executor of a classifier: one ragged batch after another.
+/* classification_executor.h - the executor of a classifier, or of a model that gives embeddings:
+ * one ragged batch after another.
  *
  * A task is a request; its items are the texts. A task is admitted whole or not at all, and its
  * items may go through several batches, first come first served. */
@@ -14,9 +15,14 @@
 struct sv_classification_item {
     const int32_t *tokens;
     int count;
-    float *logits; /* one float per class */
+
+    union {
+        float *logits;    /* one float per class */
+        float *embedding; /* one float per dimension */
+    };
+
     int64_t layers_used, layers_full;
-    bool finite; /* no NaN or infinity among the logits */
+    bool finite; /* no NaN or infinity in the result */
 };
 
 struct sv_classification_task {
@@ -44,10 +50,12 @@ extern const struct sv_executor_ops sv_classification_executor_ops;
 
 /* The token limit of a model's batch for a value of the option. */
 int sv_classify_batch_tokens(int64_t configured, int context);
-/* How many texts a request may have, given the number of labels. */
-int sv_classify_batch_max(int classes);
+/* The numbers that a text's result has: classes or dimensions. */
+int sv_classify_outputs(const struct sl_model_info *info);
+/* How many texts a request may have, given that. */
+int sv_classify_batch_max(int outputs);
 
-/* The version owns it, and must be one of a classifier. */
+/* The version owns it, and must be one of a model for which sv_classify_outputs is not 0. */
 struct sv_executor *sv_classification_executor_create(
     struct sv_model_ref *ref, const struct sv_classification_options *options,
     struct sv_metrics *metrics, struct sl_err *err) SL_MUST_CHECK;

@@ -234,15 +234,12 @@ static struct sv_executor *make_executor(const struct sv_scheduler *scheduler,
                                          struct sv_model_ref *ref, struct sl_err *err)
 {
     const struct sv_scheduler_options *options = &scheduler->options;
-    switch (sl_model_info(sv_model_ref_model(ref))->task) {
-    case SL_TASK_COMPLETION:
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    if (info->task == SL_TASK_COMPLETION)
         return sv_completion_executor_create(ref, &options->complete, scheduler->metrics, err);
-    case SL_TASK_CLASSIFICATION:
+    if (sv_classify_outputs(info) > 0)
         return sv_classification_executor_create(ref, &options->classify, scheduler->metrics, err);
-    case SL_TASK_PRETRAINING: break;
-    }
-    sl_fail(err, SL_UNSUPPORTED,
-            "the model was only pretrained: `sluice train --init-from` makes a classifier of it");
+    sl_fail(err, SL_BAD_INPUT, "the model has neither classes nor embeddings");
     return NULL;
 }
 

@@ -241,17 +241,15 @@ Test(model_changes, versions_are_listed_with_their_states_and_labels)
     change("GET", "/v1/models/none/versions", NULL, 404, "does not exist");
 }
 
-/* Advice to load it would lead nowhere. */
-Test(model_changes, a_pretrained_model_says_why_it_is_not_served)
+Test(model_changes, a_pretrained_model_is_loaded)
 {
     tiny_store_make_base(d.store);
-    change("POST", "/v2/repository/models/base/load", "{}", 400, "only pretrained");
     change("POST", "/v2/repository/models/base/load", "{\"parameters\":{\"config\":\"{}\"}}", 400,
            "Leave out 'config'; the configuration is the version's own config.json.");
+    change("POST", "/v2/repository/models/base/load", "{}", 200, "READY");
     struct http_response answer = http_request(&d, "POST", "/models/base/predict", TEXT);
-    cr_assert_eq(answer.status, 404, "%s", answer.body.data);
-    EXPECT_SAID(answer.body.data, "The model 'base' cannot be served: base/1: the model was only "
-                                  "pretrained: `sluice train --init-from` makes");
+    cr_assert_eq(answer.status, 424, "%s", answer.body.data);
+    EXPECT_SAID(answer.body.data, "The model 'base' is not a classifier; it gives embeddings");
     http_response_release(&answer);
 }
 

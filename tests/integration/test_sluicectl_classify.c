@@ -258,7 +258,7 @@ Test(sluicectl_classify, what_cannot_be_classified_does_not_keep_the_rest_from_i
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->out, "\tab\n");
     EXPECT_SAID(r->out, "\tabc\n");
-    EXPECT_SAID(r->err, "sluicectl: text 2 is empty: it has no tokens to classify. (400");
+    EXPECT_SAID(r->err, "sluicectl: text 2 is empty: it has no tokens. (400");
     daemon_stop(&d.daemon);
 }
 

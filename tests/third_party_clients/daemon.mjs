@@ -10,6 +10,8 @@ export const CONTEXT = 32;
 export const MODEL = 'tiny';
 export const CLASSIFIER = 'mood';
 export const LABELS = ['negative', 'positive'];
+export const BASE = 'base';
+export const WIDTH = 32; // of its embeddings
 
 const PATIENCE_MS = 15000; // less than what a stream without a reader is given: 30 s
 
@@ -68,6 +70,18 @@ export class Daemon {
       ...{ data: join(folder, 'texts.tsv'), text: 1, label: 2, tokenizer: 'characters' },
       ...{ 'run-dir': join(folder, 'run'), output: join(folder, 'store', CLASSIFIER, '1'), steps: 4 },
       ...{ width: 16, heads: 2, depth: 2, 'ffn-width': 16, 'context-length': CONTEXT },
+    };
+    sluice('train', 'tsa', ...options(given));
+  }
+
+  /// Adds a model that gives embeddings, hardly pretrained.
+  static addBase(folder) {
+    writeFileSync(join(folder, 'words'), 'a text without labels\n\na line of it\n\n'.repeat(30));
+    const given = {
+      ...{ corpus: join(folder, 'words'), 'replace-fraction': 0.2, tokenizer: 'words', steps: 1 },
+      ...{ 'run-dir': join(folder, 'pretraining'), output: join(folder, 'store', BASE, '1') },
+      ...{ width: WIDTH, heads: 2, depth: 2, 'ffn-width': 64, 'context-length': CONTEXT },
+      ...{ 'batch-size': 2 },
     };
     sluice('train', 'tsa', ...options(given));
   }

@@ -1,4 +1,4 @@
-"""openai_client.py - files, training jobs and models through the `openai` client; see openai_client.sh."""
+"""openai_client.py - files, training jobs, models and embeddings through the `openai` client; see openai_client.sh."""
 import json
 import pathlib
 import subprocess
@@ -26,6 +26,17 @@ class Daemon:
             + ["--context-length", "16"],
             check=True,
             stdout=subprocess.DEVNULL,
+        )
+        words = folder / "words"
+        words.write_text("".join(f"line {i} of a text without labels\n\n" for i in range(50)))
+        subprocess.run(
+            [sluice, "train", "tsa", "--corpus", words, "--replace-fraction", "0.2"]
+            + ["--tokenizer", "words", "--run-dir", folder / "run", "--output", folder / "store/base/1"]
+            + ["--steps", "1", "--batch-size", "2", "--width", "32", "--depth", "2", "--heads", "2"]
+            + ["--ffn-width", "64", "--context-length", "64"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         ports = folder / "ports"
         self.process = subprocess.Popen(
@@ -150,6 +161,26 @@ def models(client, daemon):
     raises(openai.PermissionDeniedError, 403, "permission_denied", public.models.delete, model="tiny")
 
 
+def embeddings(_, daemon):
+    """The client asks for base64 unless it is told otherwise."""
+    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    texts = ["a text without labels", "line 7"]
+    answer = client.embeddings.create(model="base", input=texts)
+    plain = client.embeddings.create(model="base", input=texts, encoding_format="float")
+    assert [one.index for one in answer.data] == [0, 1] and answer.model == "base@1", answer
+    assert all(isinstance(number, float) for number in plain.data[0].embedding)
+    for one, other in zip(answer.data, plain.data):
+        assert len(one.embedding) == 32
+        assert max(abs(a - b) for a, b in zip(one.embedding, other.embedding)) < 1e-7
+        assert abs(sum(number * number for number in one.embedding) - 1) < 1e-5
+    assert answer.usage.prompt_tokens == answer.usage.total_tokens > 5, answer.usage
+    few = client.embeddings.create(model="base", input=[[5, 6, 7]], dimensions=4)
+    assert len(few.data[0].embedding) == 4
+    raises(openai.BadRequestError, 400, "no_embeddings", client.embeddings.create, model="tiny", input="a")
+    raises(openai.BadRequestError, 400, "invalid_value", client.embeddings.create, model="base", input="")
+    raises(openai.NotFoundError, 404, "model_not_found", client.embeddings.create, model="none", input="a")
+
+
 def retries(_, daemon):
     """A full queue is a RateLimitError; a client that retries gets its answer when there is room."""
     client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
@@ -172,7 +203,7 @@ def main(sluiced, sluice):
         daemon = Daemon(sluiced, sluice, folder)
         try:
             client = openai.OpenAI(api_key="none", base_url=daemon.admin, max_retries=0)
-            for test in [files, jobs, models, retries]:
+            for test in [files, jobs, models, embeddings, retries]:
                 test(client, daemon)
                 print("ok", test.__name__)
             daemon.stop()

@@ -54,6 +54,18 @@ def errors_name_the_text(client):
         raise AssertionError("invalid UTF-8 was accepted")
 
 
+def embeds(client):
+    """The same numbers in binary and in JSON, and vectors of length 1."""
+    about = client.get_model_metadata("base")
+    shapes = {one["name"]: one["shape"] for one in about["outputs"]}
+    width = shapes["embedding"][1]
+    binary = client.infer("base", text_input(TEXTS)).as_numpy("embedding")
+    json = client.infer("base", text_input(TEXTS, False), outputs=[output("embedding", False)])
+    assert binary.shape == (len(TEXTS), width) and binary.dtype == numpy.float32
+    assert (binary == json.as_numpy("embedding")).all()
+    assert abs(numpy.linalg.norm(binary, axis=1) - 1).max() < 1e-5
+
+
 def main(sluiced, models):
     command = [sluiced, "--store", models, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
@@ -62,7 +74,7 @@ def main(sluiced, models):
             ports = (re.search(r"listening.* port=(\d+)", line) for line in lines)
             port = next(match[1] for match in ports if match)
             client = triton.InferenceServerClient(f"127.0.0.1:{port}")
-            for test in [same_in_binary_and_json, mixed, errors_name_the_text]:
+            for test in [same_in_binary_and_json, mixed, errors_name_the_text, embeds]:
                 test(client)
                 print("ok", test.__name__)
             client.close()

@@ -10,7 +10,6 @@
  * (a = 0.001) and with TF-IDF. */
 #include "arch/linear/linear_classifier.h"
 #include "arch/arch.h"
-#include "layers/bag_of_words.h"
 
 struct linear_config {
     int ngram_order;       /* words of the longest n-grams */
@@ -20,6 +19,12 @@ struct linear_config {
 };
 
 SL_CONFIG_FITS(struct linear_config);
+
+/* Training knows the first member. */
+struct linear {
+    struct sl_bag_of_words bag;
+    struct sl_text_embedding embedding; /* of a base */
+};
 
 enum { ROWS_MAX = 1 << 22 };
 
@@ -48,17 +53,30 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
                                         c->classes, sl_constant(0.0f));
 }
 
-/* A model without classes is a base: word vectors and their weights, for others to begin with. */
+static void build_embedding(struct sl_builder *b, struct linear *model)
+{
+    const struct sl_bag_of_words *m = &model->bag;
+    model->embedding = (struct sl_text_embedding){
+        .vectors = m->vectors, .token_weights = m->token_weights, .roles = m->roles};
+    if (m->vectors)
+        sl_text_embedding_build(b, &model->embedding);
+}
+
+/* A model without classes is a base: word vectors and their weights, for others to begin with and
+ * for embeddings. */
 static void linear_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
-    struct sl_bag_of_words *m = self;
+    struct linear *model = self;
+    struct sl_bag_of_words *m = &model->bag;
     m->roles = saved(b, "token_roles", 1, c->vocab, sl_constant(SL_TOKEN_WORD));
     if (c->width > 0) {
         m->vectors = saved(b, "token_embedding.weight", c->vocab, c->width, sl_normal(0.1f));
         m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
     }
-    if (c->classes == 0)
+    if (c->classes == 0) {
+        build_embedding(b, model);
         return;
+    }
     if (c->width > 0)
         m->classify = sl_linear_build(
             b, "classify",
@@ -68,8 +86,11 @@ static void linear_build(struct sl_builder *b, void *self, const struct sl_confi
 
 static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
 {
-    const struct sl_bag_of_words *m = self;
+    const struct linear *model = self;
+    const struct sl_bag_of_words *m = &model->bag;
     struct sl_tensor *x = NULL;
+    if (model->embedding.weights)
+        return sl_text_embedding_apply(t, &model->embedding);
     if (m->vectors)
         x = sl_linear_apply(t, &m->classify, sl_pooled_vectors(t, m->vectors, m->token_weights),
                             (struct sl_linear_args){0});
@@ -109,7 +130,8 @@ const struct sl_arch sl_arch_linear = {
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .pretrained_by = "sluice vectors",
-    .size = sizeof(struct sl_bag_of_words),
+    .embeds = "weighted_mean",
+    .size = sizeof(struct linear),
     .check = linear_check,
     .build = linear_build,
     .forward = linear_forward,

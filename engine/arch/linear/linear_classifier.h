@@ -1,7 +1,19 @@
-/* linear_classifier.h - the op of the linear classifier. */
+/* linear_classifier.h - the ops of the linear architecture. */
 #pragma once
 
-#include "autograd/tape.h"
+#include "layers/bag_of_words.h"
 
 /* y = exponent log(softplus(x)), so that softmax(y) is proportional to softplus(x)^exponent. */
 struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, float exponent);
+
+/* The embeddings of texts, from a base. */
+struct sl_text_embedding {
+    const struct sl_parameter *vectors, *token_weights, *roles; /* of the bag of words */
+    struct sl_parameter *weights;                               /* 1 x vocab, derived */
+    struct sl_parameter *whitening; /* width x width, lower triangle, derived */
+};
+
+/* Declares what is derived from the first three members. */
+void sl_text_embedding_build(struct sl_builder *b, struct sl_text_embedding *m);
+/* Has no gradient. Result: sequences x width. */
+struct sl_tensor *sl_text_embedding_apply(struct sl_tape *t, const struct sl_text_embedding *m);

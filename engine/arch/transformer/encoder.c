@@ -136,6 +136,7 @@ const struct sl_arch sl_arch_encoder = {
     .summary = "bidirectional transformer",
     .hypers = hypers,
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
+    .embeds = "mean",
     .size = sizeof(struct encoder),
     .build = encoder_build,
     .forward = encoder_forward,

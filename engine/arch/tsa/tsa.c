@@ -110,6 +110,7 @@ const struct sl_arch sl_arch_tsa = {
     .policy = policy,
     .skipping = skipping,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
+    .embeds = "mean",
     .size = sizeof(struct tsa),
     .build = tsa_build,
     .forward = tsa_forward,

@@ -46,19 +46,12 @@ static void add_base(void)
     tiny_store_make_base(fixture.store);
 }
 
-/* It lies in the store for `sluice train --init-from`. */
-Test(registry, a_pretrained_model_is_left_out_and_not_missed, .fini = close_fixture)
+/* It gives embeddings. */
+Test(registry, a_pretrained_model_is_served, .fini = close_fixture)
 {
-    struct sv_version_info info;
     registry_fixture_open(&fixture, add_base);
-    registry_expect_served(&fixture, "base", NULL);
-    cr_assert_eq(sv_registry_find(fixture.registry, "base", &info), SV_FOUND);
-    cr_assert_eq(info.state, SV_VERSION_UNLOADED);
-    cr_assert(strstr(info.reason, "only pretrained"), "%s", info.reason);
-    cr_assert(sv_registry_is_complete(fixture.registry), "it is no failure");
-    struct sv_change_result loaded = registry_change(&fixture, SV_CHANGE_LOAD, "base", 0);
-    cr_assert_eq(loaded.error.kind, SV_LOAD_FAILED);
-    cr_assert(strstr(loaded.error.message, "--init-from"), "%s", loaded.error.message);
+    registry_expect_served(&fixture, "base", "base@1");
+    cr_assert(sv_registry_is_complete(fixture.registry));
 }
 
 Test(registry, a_version_in_use_is_freed_when_its_last_user_leaves, .fini = close_fixture)
@@ -114,7 +107,8 @@ Test(registry, a_bad_version_changes_nothing, .fini = close_fixture)
 }
 
 /* Its files were replaced while it was served. */
-Test(registry, a_served_version_stays_ready_when_it_becomes_a_pretrained_one, .fini = close_fixture)
+Test(registry, a_served_version_stays_ready_when_it_becomes_one_of_another_task,
+     .fini = close_fixture)
 {
     char path[PATH_MAX], old[PATH_MAX];
     registry_fixture_open(&fixture, add_base);
@@ -123,7 +117,8 @@ Test(registry, a_served_version_stays_ready_when_it_becomes_a_pretrained_one, .f
     tiny_store_copy(fixture.store, "base/1", "mood/4");
     const struct sv_change_result result = registry_change(&fixture, SV_CHANGE_LOAD, MOOD, 4);
     cr_assert_eq(result.error.kind, SV_LOAD_FAILED);
-    cr_assert(strstr(result.error.message, "only pretrained"), "%s", result.error.message);
+    cr_assert(strstr(result.error.message, "it embeds texts, and mood@4, which is served"), "%s",
+              result.error.message);
     cr_assert_eq(registry_state_of(&fixture, MOOD "@4"), SV_VERSION_READY);
     registry_expect_served(&fixture, MOOD, MOOD "@4");
 }

@@ -1,0 +1,142 @@
+/* handle_embeddings.c - embeddings of texts, as OpenAI and Text Embeddings Inference have them. */
+#include "api/classify_request.h"
+#include "api/handlers.h"
+#include "json/embed_params.h"
+
+#include <stdio.h>
+
+static bool check_dimensions(const struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_embed_params *params = c->params;
+    return params->dimensions <= c->outputs ||
+           sv_fail(error, SV_INVALID_VALUE, "dimensions",
+                   "'dimensions' is %lld; the embeddings of '%s' have %d.",
+                   (long long)params->dimensions, sv_model_ref_id(c->ref), c->outputs);
+}
+
+/* The result of one text, as the request wants it. */
+static void add_embedding(struct sl_json_writer *json, const struct sv_classification *c, int index)
+{
+    const struct sv_embed_params *params = c->params;
+    int count = params->dimensions > 0 ? (int)params->dimensions : c->outputs;
+    float *x = c->task.items[index].embedding;
+    if (params->normalize)
+        sv_embedding_normalize(x, count);
+    sv_embedding_write(x, count, params->encoding, json);
+}
+
+static struct sv_json_document *ask(struct sv_json_document *document,
+                                    const struct sv_embed_params *params,
+                                    struct sv_classify_input *input)
+{
+    if (!document)
+        return NULL;
+    if (params->model.data)
+        (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
+    input->texts = params->texts;
+    if (params->inputs.items[0].ids)
+        input->ids = params->inputs.items;
+    input->tokenize = &params->tokenize;
+    return document;
+}
+
+/* ---- Text Embeddings Inference --------------------------------------------------------------- */
+
+static struct sv_json_document *read_tei(struct sv_request *request, void *params,
+                                         struct sv_classify_input *input, struct sv_error *error)
+{
+    return ask(sv_embed_params_read(&request->body, params, error), params, input);
+}
+
+static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_array(&json);
+    for (int i = 0; i < c->task.count && !json.out->failed; i++)
+        add_embedding(&json, c, i);
+    sl_json_end_array(&json);
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+enum sv_progress sv_handle_embed(struct sv_request *request)
+{
+    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_embed_params),
+                                                  .texts_field = "inputs",
+                                                  .wants = SV_WANTS_EMBEDDINGS,
+                                                  .read = read_tei,
+                                                  .prepare = check_dimensions,
+                                                  .respond = respond_tei};
+    return sv_classify(request, &tei);
+}
+
+/* ---- OpenAI ---------------------------------------------------------------------------------- */
+
+static struct sv_json_document *read_openai(struct sv_request *request, void *params,
+                                            struct sv_classify_input *input, struct sv_error *error)
+{
+    return ask(sv_embedding_params_read(&request->body, params, error), params, input);
+}
+
+/* Which texts were truncated. */
+static void add_truncated(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    sl_json_begin_array(sl_json_key(json, "truncated"));
+    for (int i = 0; i < c->task.count; i++) {
+        int given = c->tokens_before_truncation[i], used = c->task.items[i].count;
+        if (given == used)
+            continue;
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "prompt"), i);
+        sl_json_add_int(sl_json_key(json, "prompt_tokens_given"), given);
+        sl_json_add_int(sl_json_key(json, "prompt_tokens_used"), used);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+static void add_usage(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    sl_json_begin_object(json);
+    sl_json_add_int(sl_json_key(json, "prompt_tokens"), c->usage.prompt_tokens);
+    sl_json_add_int(sl_json_key(json, "total_tokens"), c->usage.prompt_tokens);
+    if (c->truncated_count > 0)
+        add_truncated(json, c);
+    sl_json_end_object(json);
+}
+
+static enum sv_progress respond_openai(struct sv_request *request,
+                                       const struct sv_classification *c)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "object"), "list");
+    sl_json_begin_array(sl_json_key(&json, "data"));
+    for (int i = 0; i < c->task.count && !json.out->failed; i++) {
+        sl_json_begin_object(&json);
+        sl_json_add_string(sl_json_key(&json, "object"), "embedding");
+        sl_json_add_int(sl_json_key(&json, "index"), i);
+        add_embedding(sl_json_key(&json, "embedding"), c, i);
+        sl_json_end_object(&json);
+    }
+    sl_json_end_array(&json);
+    sl_json_add_string(sl_json_key(&json, "model"), sv_model_ref_id(c->ref));
+    add_usage(sl_json_key(&json, "usage"), c);
+    sl_json_end_object(&json);
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
+}
+
+enum sv_progress sv_handle_embeddings(struct sv_request *request)
+{
+    static const struct sv_classify_format openai = {.params_size = sizeof(struct sv_embed_params),
+                                                     .body_names_model = true,
+                                                     .texts_field = "input",
+                                                     .wants = SV_WANTS_EMBEDDINGS,
+                                                     .read = read_openai,
+                                                     .prepare = check_dimensions,
+                                                     .respond = respond_openai};
+    return sv_classify(request, &openai);
+}
