@@ -17,7 +17,7 @@ static char *copy(const char *text, struct client_error *failure)
 }
 
 /* A copy of the only id. When there are several, the failure lists them. */
-static char *choose(char *const *ids, int count, struct client_error *failure)
+static char *choose(char *const *ids, int count, const char *missing, struct client_error *failure)
 {
     char names[512] = "";
     if (count == 1)
@@ -25,17 +25,16 @@ static char *choose(char *const *ids, int count, struct client_error *failure)
     for (int i = 0; i < count && i < MODELS_MAX; i++)
         sl_list_add(names, sizeof names, ids[i] ? ids[i] : "");
     if (count == 0)
-        (void)client_error_set(
-            failure, EXIT_FAILED,
-            "the daemon has no language model loaded; train one with `sluice train` "
-            "and restart the daemon");
+        (void)client_error_set(failure, EXIT_FAILED, "the daemon has no %s", missing);
     else
         (void)client_error_set(failure, EXIT_BAD_INPUT,
                                "several models are loaded; choose one with --model: %s", names);
     return NULL;
 }
 
-char *ctl_model(struct client *client, const char *name, struct client_error *failure)
+/* A copy of the name, or of the only model of the task. */
+static char *choose_for(struct client *client, const char *name, const char *task,
+                        const char *missing, struct client_error *failure)
 {
     const struct client_request request = {.path = "/v1/models"};
     struct client_response response = {0};
@@ -44,12 +43,28 @@ char *ctl_model(struct client *client, const char *name, struct client_error *fa
         return copy(name, failure);
     int count = -1;
     if (ctl_send(client, &request, &response, failure))
-        count = print_model_ids(&response.body, "completion", ids, MODELS_MAX, failure);
-    char *model = count >= 0 ? choose(ids, count, failure) : NULL;
+        count = print_model_ids(&response.body, task, ids, MODELS_MAX, failure);
+    char *model = count >= 0 ? choose(ids, count, missing, failure) : NULL;
     for (int i = 0; i < MODELS_MAX; i++)
         free(ids[i]);
     client_response_release(&response);
     return model;
+}
+
+char *ctl_model(struct client *client, const char *name, struct client_error *failure)
+{
+    return choose_for(client, name, "completion",
+                      "language model loaded; train one with `sluice train` and restart the daemon",
+                      failure);
+}
+
+char *ctl_embedder(struct client *client, const char *name, struct client_error *failure)
+{
+    return choose_for(
+        client, name, "embedding",
+        "model loaded that gives embeddings; load one, such as models/base of Sluice, "
+        "with `sluicectl load`",
+        failure);
 }
 
 bool ctl_classifier(struct client *client, const char *name, struct print_info *info,

@@ -40,11 +40,11 @@ void print_info_release(struct print_info *info);
 
 enum print_format {
     PRINT_TABLE,  /* aligned, with a line of headings */
-    PRINT_ROWS,   /* label, score and text separated by tabs, as in `sluice classify` */
+    PRINT_ROWS,   /* separated by tabs, as in `sluice classify` */
     PRINT_OBJECTS /* JSON, one per line */
 };
 
-/* The output of classifications, one response after another. */
+/* The output of classifications or embeddings, one response after another. */
 struct class_printer {
     enum print_format format;
     int64_t texts, truncated; /* so far */
@@ -54,6 +54,17 @@ struct class_printer {
  * also their depth and whether they were truncated. */
 bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
                    const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;
+
+/* The same for embeddings: of each the first numbers, all separated by spaces, or an array. */
+bool print_embeddings(struct class_printer *printer, const struct sl_buffer *body,
+                      const char *const *texts, int count, struct client_error *failure)
+    SL_MUST_CHECK;
+
+struct json_t; /* jansson's */
+/* The data of an output of that name in a response of the Open Inference Protocol; or NULL. */
+const struct json_t *print_output(const struct json_t *response, const char *name);
+/* A cell of a row: tabs and line ends become blanks. `end` follows it. */
+void print_cell(const char *text, char end);
 
 /* The samples whose name begins with `prefix`, as JSON or unchanged. */
 bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json,

@@ -15,7 +15,7 @@ struct classification {
     int64_t tokens_cut;
 };
 
-static const json_t *output(const json_t *response, const char *name)
+const json_t *print_output(const json_t *response, const char *name)
 {
     const json_t *outputs = json_object_get(response, "outputs");
     for (size_t i = 0; i < json_array_size(outputs); i++) {
@@ -77,8 +77,7 @@ static void print_lines(const struct classification *v)
     }
 }
 
-/* Tabs and line ends become blanks. */
-static void print_cell(const char *text, char end)
+void print_cell(const char *text, char end)
 {
     for (; *text; text++)
         (void)putchar(strchr("\t\r\n", *text) ? ' ' : *text);
@@ -113,8 +112,8 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
 {
     json_error_t error;
     json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
-    const json_t *top = output(response, "probs"), *depths = output(response, "depth");
-    const json_t *cut = output(response, "truncated");
+    const json_t *top = print_output(response, "probs"), *depths = print_output(response, "depth");
+    const json_t *cut = print_output(response, "truncated");
     size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
     bool good = classes > 0 && json_array_size(depths) == texts_count &&
                 json_array_size(cut) == texts_count;

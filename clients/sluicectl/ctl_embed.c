@@ -1,0 +1,69 @@
+/* ctl_embed.c - `sluicectl embed`: embeddings of texts or lines. */
+#include "sluicectl/ctl_connection.h"
+#include "sluicectl/ctl_model_choice.h"
+#include "sluicectl/ctl_texts.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+static const struct sl_option rows[] = {
+    CTL_TEXT_ROWS("model to use [the only one that gives embeddings]"),
+    {0}};
+
+static const char notes[] =
+    "Prints the first numbers of each embedding on a terminal. Elsewhere, prints a row for each\n"
+    "text: the numbers, separated by spaces, then a tab and the text. With --json, prints an\n"
+    "object for each text.\n"
+    "Embeddings have length 1: their dot product is the cosine of the angle between them.\n"
+    "Skips empty lines. Reports texts that are rejected on standard error, and goes on with the\n"
+    "others; the exit code is then 2.\n";
+
+static json_t *outputs(const struct ctl_texts *job)
+{
+    (void)job;
+    return json_pack("[{s:s}, {s:s}]", "name", "embedding", "name", "truncated");
+}
+
+static bool print(struct ctl_texts *job, const struct sl_buffer *body, int count,
+                  struct client_error *failure)
+{
+    return print_embeddings(job->printer, body, (const char *const *)job->texts, count, failure);
+}
+
+static bool embed(struct ctl_texts *job, struct client_error *failure)
+{
+    struct print_info info = {0};
+    char *model = ctl_embedder(job->client, job->arguments->model, failure);
+    bool good = model && ctl_classifier(job->client, model, &info, failure) &&
+                ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
+    print_info_release(&info);
+    free(model);
+    return good;
+}
+
+static bool run(const struct ctl_options *ctl, void *values, const char *operand,
+                struct client_error *failure)
+{
+    struct class_printer printer = {.format = ctl_texts_format(ctl)};
+    struct ctl_texts job = {.ctl = ctl,
+                            .arguments = values,
+                            .client = ctl_client(ctl, failure),
+                            .outputs = outputs,
+                            .print = print,
+                            .printer = &printer};
+    (void)operand;
+    bool good = job.client && embed(&job, failure) &&
+                ctl_texts_end(&job, printer.format, printer.texts, printer.truncated, failure);
+    client_destroy(job.client);
+    return good;
+}
+
+const struct ctl_command ctl_embed = {.name = "embed",
+                                      .operand = "[TEXT...]",
+                                      .help = "embed TEXTs, or lines of standard input (-)",
+                                      .example = "--json \"What a lovely day.\"",
+                                      .notes = notes,
+                                      .takes_many = true,
+                                      .rows = rows,
+                                      .values_bytes = sizeof(struct ctl_text_arguments),
+                                      .run = run};

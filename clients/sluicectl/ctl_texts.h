@@ -1,0 +1,73 @@
+/* ctl_texts.h - the texts of `sluicectl classify` and `sluicectl embed`: operands, or lines of
+ * standard input. They are sent in requests of as many as the daemon takes; one that it rejects is
+ * reported, and the others are sent without it. */
+#pragma once
+
+#include "sluicectl/ctl_command.h"
+#include "sluicectl/print.h"
+
+struct json_t; /* jansson's */
+
+#define CTL_MODEL_SIDE "model"
+
+enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
+
+/* The options of both commands. */
+struct ctl_text_arguments {
+    const char *model;
+    struct sl_given_int top; /* classify: labels for each text */
+    const char *truncate;
+    bool replace;
+};
+
+#define CTL_TEXT_AT(member) offsetof(struct ctl_text_arguments, member)
+#define CTL_TEXT_ROWS(model_help)                                                                  \
+    {"model", "NAME", model_help, SL_OPTION_STRING, CTL_TEXT_AT(model), 0, 0},                     \
+        {"truncate",                                                                               \
+         "SIDE",                                                                                   \
+         "cut texts that are too long, from this side: left, right, or model for the side that "   \
+         "the model was trained with [reject them]",                                               \
+         SL_OPTION_STRING,                                                                         \
+         CTL_TEXT_AT(truncate),                                                                    \
+         0,                                                                                        \
+         0},                                                                                       \
+    {                                                                                              \
+        "replace", NULL, "replace characters that the model does not know", SL_OPTION_FLAG,        \
+            CTL_TEXT_AT(replace), 0, 0                                                             \
+    }
+
+/* The state of one command, over all its requests. */
+struct ctl_texts {
+    const struct ctl_options *ctl;
+    const struct ctl_text_arguments *arguments;
+    struct client *client;
+    /* The outputs to request, as JSON, to be released. */
+    struct json_t *(*outputs)(const struct ctl_texts *job);
+    /* Prints the response to a request for the first `count` texts. */
+    bool (*print)(struct ctl_texts *job, const struct sl_buffer *body, int count,
+                  struct client_error *failure);
+    void *printer; /* of `print` */
+
+    char path[CTL_PATH_BYTES];        /* of the inference endpoint */
+    int texts_max;                    /* per request; halved when the daemon cannot hold so many */
+    size_t bytes_max;                 /* per request, of its texts as JSON */
+    bool has_skipped;                 /* some text was rejected */
+    char code[CLIENT_ERROR_CODE_MAX]; /* the daemon's error code for the last of them */
+    const char *what;                 /* "text" or "line", for messages */
+
+    char *texts[CTL_TEXTS_MAX];     /* not sent yet */
+    int64_t numbers[CTL_TEXTS_MAX]; /* their positions in the input, from 1 */
+    int count;
+    size_t bytes; /* of the texts as JSON, with commas */
+};
+
+/* Checks the options, and takes the endpoint and the limits of one request from a model's /info. */
+bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
+                     struct client_error *failure) SL_MUST_CHECK;
+bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure) SL_MUST_CHECK;
+/* Says how many texts were truncated, which rows do not show. False, without a message, if some
+ * were rejected. */
+bool ctl_texts_end(const struct ctl_texts *job, enum print_format format, int64_t texts,
+                   int64_t truncated, struct client_error *failure) SL_MUST_CHECK;
+
+enum print_format ctl_texts_format(const struct ctl_options *ctl);

@@ -1,0 +1,350 @@
+/* test_embed_http.c - embeddings over HTTP, as Text Embeddings Inference, OpenAI and the Open
+ * Inference Protocol have them: every shape, every mistake, from outside. */
+#include "base/buffer.h"
+#include "sluice/classifier.h"
+#include "sluice/sluice.h"
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/sluicectl_cli.h"
+#include "support/tei_client.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
+#include "support/tiny_store.h"
+
+#include <math.h>
+
+enum { WIDTH = 32 }; /* of tiny_store_make_base */
+
+#define TEXT "a text without labels"
+
+static struct ctl_target t;
+
+static void start(void)
+{
+    daemon_make_store(&t.daemon);
+    tiny_classifiers_make(t.daemon.store);
+    tiny_store_make_base(t.daemon.store);
+    daemon_serve(&t.daemon, (const char *const[]){"--default-classifier", MOOD, NULL});
+    ctl_reach(&t);
+}
+
+static void stop(void)
+{
+    daemon_stop(&t.daemon);
+}
+
+TestSuite(embed_http, .init = start, .fini = stop);
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static json_t *post(const char *path, const char *body)
+{
+    struct http_response answer = http_request(&t.daemon, "POST", path, body);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    json_t *root = json_from_response(&answer);
+    http_response_release(&answer);
+    return root;
+}
+
+static void expect_error(const char *path, const char *body, long status, const char *part)
+{
+    struct http_response answer = http_request(&t.daemon, "POST", path, body);
+    cr_expect_eq(answer.status, status, "%s: %s", body, answer.body.data);
+    cr_expect(strstr(answer.body.data, part), "%s: '%s' is not in %s", body, part,
+              answer.body.data);
+    http_response_release(&answer);
+}
+
+/* The engine's own answer. */
+static void embed_in_process(const char *text, bool normalize, float *out)
+{
+    struct sl_err err;
+    char path[PATH_MAX];
+    int32_t ids[64];
+    double squares = 0.0;
+    const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = 64};
+    struct sl_engine *engine = sl_engine_create(&(struct sl_engine_options){0}, &err);
+    struct sl_model *model = sl_model_open(engine, test_path(path, t.daemon.store, "base/1"), &err);
+    EXPECT_OK(model, err);
+    struct sl_classifier *embedder = sl_classifier_create(model, &options, &err);
+    EXPECT_OK(embedder, err);
+    const struct sl_encoding encoding = {
+        .text = text, .bytes = strlen(text), .special = true, .ids = ids, .capacity = 64};
+    long count = sl_tokenizer_tokenize(sl_model_tokenizer(model), &encoding, &err);
+    struct sl_classifier_item item = {.tokens = ids, .count = (int)count};
+    EXPECT_OK(sl_classifier_run(embedder, &item, 1, &err), err);
+    for (int i = 0; i < WIDTH; i++)
+        squares += (double)item.embedding[i] * (double)item.embedding[i];
+    for (int i = 0; i < WIDTH; i++)
+        out[i] = normalize ? (float)((double)item.embedding[i] / sqrt(squares)) : item.embedding[i];
+    sl_classifier_destroy(embedder);
+    sl_model_close(model);
+    sl_engine_destroy(engine);
+}
+
+static void expect_numbers(const json_t *array, const float *expected, int count)
+{
+    cr_assert_eq(json_array_size(array), (size_t)count);
+    for (int i = 0; i < count; i++)
+        cr_assert_eq((float)json_number_value(json_array_get(array, (size_t)i)), expected[i],
+                     "number %d", i);
+}
+
+/* ---- Text Embeddings Inference --------------------------------------------------------------- */
+
+Test(embed_http, tei_nests_the_embedding_of_a_single_text)
+{
+    float expected[WIDTH];
+    embed_in_process(TEXT, true, expected);
+    static const char *const paths[] = {"/embed", "/models/base/embed", "/models/base@1/embed",
+                                        "/embed?model=base"};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        json_t *one = post(paths[i], "{\"inputs\":\"" TEXT "\"}");
+        cr_assert_eq(json_array_size(one), 1);
+        expect_numbers(json_at(one, "0"), expected, WIDTH);
+        json_decref(one);
+    }
+    json_t *two = post("/embed", "{\"inputs\":[\"" TEXT "\",\"line 3\"],\"truncate\":null,"
+                                 "\"truncation_direction\":\"Right\",\"prompt_name\":null}");
+    cr_assert_eq(json_array_size(two), 2);
+    expect_numbers(json_at(two, "0"), expected, WIDTH);
+    json_decref(two);
+    embed_in_process(TEXT, false, expected);
+    json_t *raw = post("/embed", "{\"inputs\":\"" TEXT "\",\"normalize\":false}");
+    expect_numbers(json_at(raw, "0"), expected, WIDTH);
+    json_decref(raw);
+}
+
+Test(embed_http, fewer_dimensions_are_normalized_again)
+{
+    json_t *few = post("/embed", "{\"inputs\":\"" TEXT "\",\"dimensions\":3}");
+    double squares = 0.0;
+    cr_assert_eq(json_array_size(json_at(few, "0")), 3);
+    for (size_t i = 0; i < 3; i++)
+        squares += pow(json_number_value(json_array_get(json_at(few, "0"), i)), 2.0);
+    cr_expect_float_eq(squares, 1.0, 1e-6);
+    json_decref(few);
+    expect_error("/embed", "{\"inputs\":\"a\",\"dimensions\":33}", 422,
+                 "'dimensions' is 33; the embeddings of 'base@1' have 32.");
+    expect_error("/embed", "{\"inputs\":\"a\",\"dimensions\":0}", 422, "dimensions");
+}
+
+Test(embed_http, token_ids_are_embedded_as_they_are)
+{
+    json_t *tokens = post("/models/base/tokenize", "{\"inputs\":\"" TEXT "\"}");
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"inputs\":[[");
+    for (size_t i = 0; i < json_array_size(json_at(tokens, "0")); i++)
+        sl_buffer_printf(&body, "%s%lld", i ? "," : "",
+                         (long long)json_integer_at(json_array_get(json_at(tokens, "0"), i), "id"));
+    sl_buffer_append_string(&body, "]]}");
+    float expected[WIDTH];
+    embed_in_process(TEXT, true, expected);
+    json_t *one = post("/embed", body.data);
+    sl_buffer_release(&body);
+    expect_numbers(json_at(one, "0"), expected, WIDTH);
+    json_decref(one);
+    json_decref(tokens);
+    expect_error("/embed", "{\"inputs\":[[1,99999]]}", 422, "'inputs[0][1]' is the token id 99999");
+    expect_error("/embed", "{\"inputs\":[[]]}", 400, "'inputs[0]' is empty");
+}
+
+Test(embed_http, tei_errors)
+{
+    struct http_response answer =
+        http_request(&t.daemon, "POST", "/models/mood/embed", "{\"inputs\":\"a\"}");
+    tei_expect_error(&answer, 424, "backend",
+                     "The model 'mood' gives no embeddings; it classifies texts");
+    expect_error("/models/tiny/embed", "{\"inputs\":\"a\"}", 424, "it completes texts");
+    expect_error("/models/none/embed", "{\"inputs\":\"a\"}", 404, "does not exist");
+    expect_error("/embed", "{\"inputs\":\"\"}", 400, "'inputs' is empty");
+    expect_error("/embed", "{\"inputs\":[\"a\",\"\"]}", 400, "'inputs[1]' is empty");
+    expect_error("/embed", "{\"inputs\":{}}", 422, "'inputs' must be a string");
+    expect_error("/embed", "{}", 422, "'inputs' is required");
+    expect_error("/embed", "{\"inputs\":\"a\",\"prompt_name\":\"query\"}", 422, "prompt_name");
+    expect_error("/v1/completions", "{\"model\":\"base\",\"prompt\":\"a\"}", 400,
+                 "gives embeddings and completes no texts: use /v1/embeddings");
+    expect_error("/models/base/predict", "{\"inputs\":\"a\"}", 424, "it gives embeddings");
+}
+
+/* A text that is too long is rejected, or cut on request. */
+Test(embed_http, long_texts_and_headers)
+{
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"truncate\":true,\"inputs\":[\"a\",\"");
+    for (int i = 0; i < 80; i++)
+        sl_buffer_append_string(&body, "line ");
+    sl_buffer_append_string(&body, "\"]}");
+    struct http_response answer = http_request(&t.daemon, "POST", "/embed", body.data);
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    cr_expect_str_eq(http_response_header(&answer, "x-sluice-truncated"), "1");
+    cr_expect_str_eq(http_response_header(&answer, "x-sluice-model"), "base@1");
+    cr_expect(http_response_header(&answer, "x-compute-tokens"));
+    cr_expect(http_response_header(&answer, "x-inference-time"));
+    http_response_release(&answer);
+    memcpy(strstr(body.data, "true"), "null", 4);
+    expect_error("/embed", body.data, 422, "the context of 'base@1' has 64");
+    sl_buffer_release(&body);
+    cr_expect_gt(metric_sum(&t.daemon, "sluice_classified_texts_total", "model=\"base\""), 0.0);
+}
+
+/* ---- OpenAI ---------------------------------------------------------------------------------- */
+
+Test(embed_http, openai_lists_embeddings_with_usage)
+{
+    float expected[WIDTH];
+    embed_in_process(TEXT, true, expected);
+    json_t *list = post("/v1/embeddings",
+                        "{\"model\":\"base\",\"input\":[\"line 3\",\"" TEXT "\"],\"user\":\"u\"}");
+    cr_assert_str_eq(json_string_at(list, "object"), "list");
+    cr_assert_str_eq(json_string_at(list, "model"), "base@1");
+    cr_assert_eq(json_array_size(json_at(list, "data")), 2);
+    cr_assert_str_eq(json_string_at(list, "data/1/object"), "embedding");
+    cr_assert_eq(json_integer_at(list, "data/1/index"), 1);
+    expect_numbers(json_at(list, "data/1/embedding"), expected, WIDTH);
+    cr_assert_gt(json_integer_at(list, "usage/prompt_tokens"), 5);
+    cr_assert_eq(json_integer_at(list, "usage/prompt_tokens"),
+                 json_integer_at(list, "usage/total_tokens"));
+    json_decref(list);
+}
+
+static int digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *found = strchr(digits, c);
+    cr_assert(c && found);
+    return (int)(found - digits);
+}
+
+Test(embed_http, openai_base64_is_little_endian_fp32)
+{
+    float expected[WIDTH], got[WIDTH];
+    unsigned char bytes[WIDTH * 4 + 3];
+    embed_in_process(TEXT, true, expected);
+    json_t *list = post("/v1/embeddings", "{\"model\":\"base\",\"input\":\"" TEXT
+                                          "\",\"encoding_format\":\"base64\"}");
+    const char *text = json_string_at(list, "data/0/embedding");
+    cr_assert_eq(strlen(text), (WIDTH * 4 + 2) / 3 * 4);
+    for (size_t i = 0, at = 0; text[i] && text[i + 2] != '='; i += 4, at += 3) {
+        int bits = digit(text[i]) << 18 | digit(text[i + 1]) << 12 | digit(text[i + 2]) << 6 |
+                   (text[i + 3] == '=' ? 0 : digit(text[i + 3]));
+        bytes[at] = (unsigned char)(bits >> 16);
+        bytes[at + 1] = (unsigned char)(bits >> 8);
+        bytes[at + 2] = (unsigned char)bits;
+    }
+    memcpy(got, bytes, sizeof got);
+    cr_expect_arr_eq(got, expected, sizeof got);
+    json_decref(list);
+}
+
+Test(embed_http, openai_errors)
+{
+    expect_error("/v1/embeddings", "{\"model\":\"mood\",\"input\":\"a\"}", 400,
+                 "\"code\":\"no_embeddings\"");
+    expect_error("/v1/embeddings", "{\"model\":\"none\",\"input\":\"a\"}", 404,
+                 "\"code\":\"model_not_found\"");
+    expect_error("/v1/embeddings", "{\"input\":\"a\"}", 400, "\"param\":\"model\"");
+    expect_error("/v1/embeddings", "{\"model\":\"\",\"input\":\"a\"}", 400, "\"param\":\"model\"");
+    expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":\"\"}", 400,
+                 "\"param\":\"input\"");
+    expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":\"a\",\"dimensions\":40}", 400,
+                 "\"param\":\"dimensions\"");
+    expect_error("/v1/embeddings",
+                 "{\"model\":\"base\",\"input\":\"a\",\"encoding_format\":\"hex\"}", 400,
+                 "\"param\":\"encoding_format\"");
+    expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":[]}", 400, "\"param\":\"input\"");
+}
+
+/* ---- Open Inference Protocol ----------------------------------------------------------------- */
+
+#define INPUT(data)                                                                                \
+    "\"inputs\":[{\"name\":\"text\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"" data "\"]}]"
+
+Test(embed_http, oip_gives_a_tensor)
+{
+    float expected[WIDTH];
+    embed_in_process(TEXT, true, expected);
+    json_t *all = post("/v2/models/base/infer", "{" INPUT(TEXT) "}");
+    cr_assert_eq(json_array_size(json_at(all, "outputs")), 3);
+    cr_assert_str_eq(json_string_at(all, "outputs/0/name"), "embedding");
+    cr_assert_str_eq(json_string_at(all, "outputs/0/datatype"), "FP32");
+    cr_assert_eq(json_integer_at(all, "outputs/0/shape/0"), 1);
+    cr_assert_eq(json_integer_at(all, "outputs/0/shape/1"), WIDTH);
+    expect_numbers(json_at(all, "outputs/0/data"), expected, WIDTH);
+    json_decref(all);
+    json_t *about = NULL;
+    struct http_response answer = http_request(&t.daemon, "GET", "/v2/models/base", NULL);
+    about = json_from_response(&answer);
+    cr_assert_str_eq(json_string_at(about, "outputs/0/name"), "embedding");
+    cr_assert_eq(json_integer_at(about, "outputs/0/shape/1"), WIDTH);
+    cr_assert_str_eq(json_string_at(about, "inputs/0/datatype"), "BYTES");
+    json_decref(about);
+    http_response_release(&answer);
+    expect_error("/v2/models/base/infer", "{" INPUT("a") ",\"outputs\":[{\"name\":\"probs\"}]}",
+                 400, "the outputs of 'base@1' are: embedding, depth, truncated.");
+    expect_error("/v2/models/mood/infer", "{" INPUT("a") ",\"outputs\":[{\"name\":\"embedding\"}]}",
+                 400, "the outputs of 'mood@4' are: label, probs, logits, depth, truncated.");
+    expect_error("/v2/models/tiny/infer", "{" INPUT("a") "}", 400, "it completes texts");
+}
+
+Test(embed_http, oip_binary_tensors)
+{
+    float expected[WIDTH], got[WIDTH];
+    embed_in_process(TEXT, false, expected);
+    struct http_response answer = http_request(
+        &t.daemon, "POST", "/v2/models/base/infer",
+        "{" INPUT(
+            TEXT) ",\"parameters\":{\"normalize\":false},"
+                  "\"outputs\":[{\"name\":\"embedding\",\"parameters\":{\"binary_data\":true}}]}");
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    const char *length = http_response_header(&answer, "Inference-Header-Content-Length");
+    cr_assert(length);
+    size_t json_bytes = (size_t)strtoul(length, NULL, 10);
+    cr_assert_eq(answer.body.bytes - json_bytes, sizeof got);
+    memcpy(got, answer.body.data + json_bytes, sizeof got);
+    cr_expect_arr_eq(got, expected, sizeof got);
+    http_response_release(&answer);
+}
+
+Test(embed_http, models_and_info_say_what_the_model_gives)
+{
+    struct http_response answer = http_request(&t.daemon, "GET", "/v1/models/base", NULL);
+    json_t *about = json_from_response(&answer);
+    cr_assert_str_eq(json_string_at(about, "sluice/task"), "embedding");
+    cr_assert_str_eq(json_string_at(about, "sluice/pooling"), "mean");
+    cr_assert_eq(json_integer_at(about, "sluice/dimensions"), WIDTH);
+    json_decref(about);
+    http_response_release(&answer);
+    answer = http_request(&t.daemon, "GET", "/models/base/info", NULL);
+    about = json_from_response(&answer);
+    cr_assert_str_eq(json_string_at(about, "model_type/embedding/pooling"), "mean");
+    json_decref(about);
+    http_response_release(&answer);
+}
+
+/* ---- sluicectl ------------------------------------------------------------------------------- */
+
+Test(embed_http, sluicectl_embeds)
+{
+    float expected[WIDTH];
+    embed_in_process(TEXT, true, expected);
+    const struct program_result *r = CTL(&t, "embed", "--json", TEXT);
+    EXPECT_EXIT(r, 0);
+    json_t *one = json_from_text(r->out);
+    cr_assert_str_eq(json_string_at(one, "text"), TEXT);
+    expect_numbers(json_at(one, "embedding"), expected, WIDTH);
+    cr_assert_eq(json_integer_at(one, "tokens_cut"), 0);
+    json_decref(one);
+    test_write_file(t.input, TEXT "\n\nline 7\n");
+    r = CTL(&t, "embed", "--model", "base");
+    EXPECT_EXIT(r, 0);
+    char *at = (char *)(uintptr_t)r->out;
+    for (int i = 0; i < WIDTH; i++)
+        cr_assert_eq(strtof(at, &at), expected[i], "number %d", i);
+    cr_assert_eq(strncmp(at, "\t" TEXT "\n", sizeof TEXT + 1), 0, "%s", at);
+    EXPECT_SAID(r->out, "\tline 7\n");
+    r = CTL(&t, "embed", "--model", MOOD, "a");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "the outputs of 'mood@4' are");
+}
