@@ -50,6 +50,9 @@ struct sl_arch {
     const struct sl_param *policy; /* of sl_policy.own; NULL: there are no choices */
     /* The name of its way of skipping under a policy, for descriptions; NULL: it never skips. */
     const char *(*skipping)(const struct sl_policy *policy);
+    /* Sets the policy that training applies to a model of this config, and returns true; false:
+     * none, nothing is skipped. NULL: never any. */
+    bool (*trained_policy)(const struct sl_config *c, struct sl_policy *policy);
     unsigned tasks; /* bits: 1u << SL_TASK_... for each that it can do */
     /* What pretrains it instead of `sluice train`; NULL: nothing. */
     const char *pretrained_by;
@@ -155,5 +158,9 @@ static inline bool sl_hyper_is_for(const struct sl_param *hyper, enum sl_task ta
 
 /* The default policy of an architecture; a checkpoint may override it. */
 struct sl_policy sl_policy_defaults(const struct sl_arch *arch);
+/* The policy under which a model was trained: it gives the same function as training. */
+struct sl_policy sl_policy_trained(const struct sl_arch *arch, const struct sl_config *c);
+/* The policy of a newly trained model: as it was trained if that skips, else the default. */
+struct sl_policy sl_policy_published(const struct sl_arch *arch, const struct sl_config *c);
 /* The rows of its policy; an empty table when it has none. */
 const struct sl_param *sl_policy_rows(const struct sl_arch *arch);

@@ -69,6 +69,24 @@ struct sl_policy sl_policy_defaults(const struct sl_arch *arch)
     return policy;
 }
 
+static bool trained_policy(const struct sl_arch *arch, const struct sl_config *c,
+                           struct sl_policy *policy)
+{
+    return arch->trained_policy && arch->trained_policy(c, policy);
+}
+
+struct sl_policy sl_policy_trained(const struct sl_arch *arch, const struct sl_config *c)
+{
+    struct sl_policy policy = sl_policy_defaults(arch);
+    return trained_policy(arch, c, &policy) ? policy : (struct sl_policy){.dense = true};
+}
+
+struct sl_policy sl_policy_published(const struct sl_arch *arch, const struct sl_config *c)
+{
+    struct sl_policy policy = sl_policy_defaults(arch);
+    return trained_policy(arch, c, &policy) ? policy : sl_policy_defaults(arch);
+}
+
 static bool hypers_check(const struct sl_arch *arch, const struct sl_config *c, struct sl_err *err)
 {
     struct sl_config copy = *c;

@@ -45,12 +45,19 @@ struct sl_corruption {
     float masked_weight, replaced_weight; /* of both losses, relative to loss_scale */
 };
 
+/* Another model's predictions of the same batch, to learn from beside the targets. */
+struct sl_distillation {
+    const struct sl_tensor *teacher; /* logits, of as many rows as this model's */
+    float weight;                    /* of them in the loss; the targets have the rest of 1 */
+};
+
 struct sl_batch {
     const int32_t *tokens;      /* rows */
     const int32_t *targets;     /* rows, to compute a loss: the token to predict, or -1 */
     const int32_t *labels;      /* count, the same for a classifier: the class of each sequence */
     const float *label_weights; /* of each class, in the loss of a classifier; NULL: 1 */
-    const struct sl_corruption *corruption; /* of a model that is pretrained; else ignored */
+    const struct sl_corruption *corruption;     /* of a model that is pretrained; else ignored */
+    const struct sl_distillation *distillation; /* NULL: the targets alone count */
     const struct sl_sequence *sequences;
     int rows, count;
     int row_base;                 /* of row 0 within the whole training batch: numbers dropout */

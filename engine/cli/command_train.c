@@ -150,6 +150,8 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
         return fail_needs_data(labelled, err);
     if (!sl_hyperparameters_check_task(&a->training.hyperparameters, task, err))
         return false;
+    if (a->training.teacher && !model_path_check_input(a->training.teacher, err))
+        return sl_wrap(err, "--teacher");
     if (a->training.init_from && vocabulary)
         return sl_fail(err, SL_BAD_INPUT,
                        "--%s has no effect with --init-from, which takes the model's vocabulary",

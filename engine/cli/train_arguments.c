@@ -37,6 +37,10 @@ const struct sl_option train_rows[] = {
      "start from this model: its sizes, vocabulary and weights; its last layer is "
      "initialized anew for another task or other labels",
      SL_OPTION_STRING, offsetof(struct train_arguments, training.init_from), 0, 0},
+    {"teacher", "DIR",
+     "learn from the predictions of this model, too (distillation); of any architecture, with the "
+     "same vocabulary [none]",
+     SL_OPTION_STRING, offsetof(struct train_arguments, training.teacher), 0, 0},
     {"vectors", "FILE",
      "word vectors to use as initial token embeddings; `sluice vectors` makes them [random]",
      SL_OPTION_STRING, offsetof(struct train_arguments, training.vectors), 0, 0},

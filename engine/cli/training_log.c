@@ -310,6 +310,8 @@ char *training_log_provenance(const struct sl_trainer *trainer, struct sl_err *e
     put_file(o, "data", t->sources.data);
     put_file(o, "validation", t->sources.validation);
     put_file(o, "vocabulary", t->sources.vocabulary);
+    if (sl_trainer_teacher(trainer))
+        put(o, "teacher_sha256", sl_json_string(sl_trainer_teacher(trainer)->sha256));
     put(o, "steps", json_integer(s->step));
     put(o, "validation_loss", number(s->validation_loss));
     put(o, "validation_gate_mean", number(s->validation_gate));

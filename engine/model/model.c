@@ -323,10 +323,10 @@ struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
     const int32_t *targets =
         m->config.task == SL_TASK_CLASSIFICATION ? batch->labels : batch->targets;
     if (targets && logits)
-        sl_cross_entropy(t, logits,
-                         (struct sl_cross_entropy_args){.targets = targets,
-                                                        .class_weights = batch->label_weights,
-                                                        .weight = 1.0f});
+        sl_distillation_loss(t, logits, batch->distillation,
+                             (struct sl_cross_entropy_args){.targets = targets,
+                                                            .class_weights = batch->label_weights,
+                                                            .weight = 1.0f});
     return logits;
 }
 

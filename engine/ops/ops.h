@@ -123,6 +123,13 @@ struct sl_cross_entropy_args {
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
                       struct sl_cross_entropy_args args);
 
+/* The cross entropy; with a distillation 1 - its weight of it, and its weight of
+ *     weight * loss_scale * sum over rows of weight_target * KL(softmax(teacher) ||
+ * softmax(logits)). Hinton et al. 2015, at temperature 1. */
+void sl_distillation_loss(struct sl_tape *t, struct sl_tensor *logits,
+                          const struct sl_distillation *distillation,
+                          struct sl_cross_entropy_args args);
+
 /* Dropout: the kernel's threshold and scale for a probability, and the keys of one row of the batch
  * and of one head of it, which do not depend on how the batch is divided. head_key: `row` counts
  * from the start of the whole training batch. */

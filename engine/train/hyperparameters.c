@@ -54,6 +54,10 @@ const struct sl_param sl_hyperparameter_rows[] = {
     SL_REAL_ROW(
         sl_hyperparameters, average_decay, 0, 0.99999, 0,
         "evaluate and publish a moving average of the weights with this decay rate; 0: no average"),
+    SL_TASK_ROW(distillation_weight, SL_REAL, 0, 1, 0.5,
+                "with --teacher: weight of the divergence from its predictions in the loss; the "
+                "targets have the rest of 1",
+                SL_COMPLETES | SL_CLASSIFIES),
     SL_INTEGER_ROW(sl_hyperparameters, patience, 0, 1000000, 0,
                    "stop after this many evaluations without a better result; 0: never"),
     SL_TASK_ROW(balance_labels, SL_FLAG, 0, 1, 0,
@@ -109,6 +113,14 @@ bool sl_hyperparameters_check_task(const struct sl_hyperparameters *r, enum sl_t
         return sl_fail(err, SL_BAD_INPUT, "%s has no effect on %s", row->name, trainings[task]);
     }
     return true;
+}
+
+bool sl_hyperparameters_check_teacher(const struct sl_hyperparameters *r, struct sl_err *err)
+{
+    const struct sl_param *row = sl_param_find(sl_hyperparameter_rows, "distillation_weight");
+    return !(fabs(sl_param_get(row, r) - row->default_value) > 0.0) ||
+           sl_fail(err, SL_BAD_INPUT, "%s has no effect without a teacher; name one with --teacher",
+                   row->name);
 }
 
 double sl_learning_rate_at(const struct sl_hyperparameters *r, int step)

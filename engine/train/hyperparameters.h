@@ -18,7 +18,7 @@ struct sl_hyperparameters {
     float learning_rate, min_learning_rate, beta1, beta2, adam_eps, weight_decay, max_grad_norm;
     float word_dropout, train_fraction, validation_fraction;
     float mask_fraction, replace_fraction, replace_weight; /* pretraining: any fraction above 0 */
-    float layer_decay, average_decay;
+    float layer_decay, average_decay, distillation_weight;
     int patience;       /* evaluations */
     int passage_length; /* tokens; 0: the context length */
     bool weight_decay_all, bias_correction, balance_labels;
@@ -32,6 +32,10 @@ bool sl_hyperparameters_check(const struct sl_hyperparameters *h, struct sl_err 
 /* Checks that none is set that this kind of training does not use. */
 bool sl_hyperparameters_check_task(const struct sl_hyperparameters *h, enum sl_task task,
                                    struct sl_err *err) SL_MUST_CHECK;
+
+/* Checks that none is set that needs a teacher. */
+bool sl_hyperparameters_check_teacher(const struct sl_hyperparameters *h, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* The learning rate of a step (from 0): linear over the warm-up, then by lr_schedule
  *     cosine               from learning_rate to min_learning_rate (Loshchilov & Hutter 2017, eq.

@@ -28,6 +28,7 @@ static void count_correct(struct sl_trainer *tr, const struct sl_tensor *logits,
 static int micro_batch(struct sl_trainer *tr, int first, int last)
 {
     struct sl_batch batch = sl_dataloader_batch(&tr->dataloader, tr->state.step, first, last);
+    sl_teacher_predict(&tr->teacher, &batch);
     sl_tape_begin(&tr->tape, &batch, true);
     const struct sl_tensor *logits = sl_model_forward(tr->model, &tr->tape);
     if (tr->model->config.task == SL_TASK_CLASSIFICATION)
@@ -151,6 +152,7 @@ static bool make_room(struct sl_trainer *tr, struct sl_err *err)
     if (!sl_tape_init(&tr->tape, kernels, tr->engine->pool, 0, err))
         return false;
     struct sl_batch batch = sl_dataloader_largest_batch(&tr->dataloader);
+    sl_teacher_predict(&tr->teacher, &batch);
     sl_tape_begin(&tr->tape, &batch, true);
     (void)sl_model_forward(tr->model, &tr->tape);
     sl_tape_backward(&tr->tape);
@@ -168,6 +170,23 @@ static bool check_config(const struct sl_arch *arch, const struct sl_config *con
     return sl_config_check(arch, config, err);
 }
 
+/* The teacher must know the texts as the student does. */
+static bool open_teacher(struct sl_trainer *tr, struct sl_err *err)
+{
+    const struct sl_train_options *t = &tr->training;
+    if (!t->teacher)
+        return sl_hyperparameters_check_teacher(&t->hyperparameters, err);
+    char **labels = sl_dataloader_labels(&tr->dataloader);
+    if (tr->model->config.classes > 0 && !labels)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+    struct sl_batch largest = sl_dataloader_largest_batch(&tr->dataloader);
+    bool ok = sl_teacher_open(&tr->teacher, t->teacher, tr->model, tr->dataloader.tokens, labels,
+                              &largest, err);
+    tr->teacher.distillation.weight = t->hyperparameters.distillation_weight;
+    free(labels);
+    return ok;
+}
+
 static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
     struct sl_train_options *t = &tr->training;
@@ -178,7 +197,7 @@ static bool prepare(struct sl_trainer *tr, const struct sl_checkpoint *start, st
     tr->model = sl_model_create(tr->engine, t->arch, &t->config, err);
     if (!tr->model || !sl_model_allocate_gradients(tr->model, err) ||
         !sl_optimizer_init(&tr->optimizer, tr->model, &t->hyperparameters, err) ||
-        !make_room(tr, err))
+        !open_teacher(tr, err) || !make_room(tr, err))
         return false;
     if (!(t->resume ? resume(tr, err) : begin(tr, start, err)))
         return false;
@@ -238,6 +257,7 @@ void sl_trainer_destroy(struct sl_trainer *tr)
         return;
     sl_tape_release(&tr->tape);
     sl_optimizer_release(&tr->optimizer);
+    sl_teacher_close(&tr->teacher);
     sl_model_close(tr->model);
     sl_dataloader_close(&tr->dataloader);
     sl_run_dir_close(&tr->run);
@@ -277,7 +297,7 @@ static bool evaluate(struct sl_trainer *tr, const struct sl_train_callbacks *cal
                      struct sl_err *err)
 {
     struct sl_evaluation e;
-    const struct sl_policy as_trained = {.dense = true};
+    const struct sl_policy as_trained = sl_policy_trained(tr->training.arch, &tr->training.config);
     swap_average(tr);
     bool ok = sl_dataloader_evaluate(&tr->dataloader, tr->model, &as_trained, &e, err);
     swap_average(tr);
@@ -370,6 +390,11 @@ const struct sl_model *sl_trainer_model(const struct sl_trainer *tr)
     return tr->model;
 }
 
+const struct sl_model *sl_trainer_teacher(const struct sl_trainer *tr)
+{
+    return tr->teacher.model;
+}
+
 const struct sl_train_options *sl_trainer_options(const struct sl_trainer *tr)
 {
     return &tr->training;
@@ -389,12 +414,13 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
         free(labels);
         return sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
     }
-    struct sl_model_config model_config = {.arch = tr->training.arch,
-                                           .hyper = tr->training.config,
-                                           .policy = sl_policy_defaults(tr->training.arch),
-                                           .labels = labels,
-                                           .tokenizer = sl_tokenizer_kind(tr->dataloader.tokens),
-                                           .training = training};
+    struct sl_model_config model_config = {
+        .arch = tr->training.arch,
+        .hyper = tr->training.config,
+        .policy = sl_policy_published(tr->training.arch, &tr->training.config),
+        .labels = labels,
+        .tokenizer = sl_tokenizer_kind(tr->dataloader.tokens),
+        .training = training};
     struct sl_checkpoint_parts parts = {.model_config = &model_config,
                                         .tokens = tr->dataloader.tokens,
                                         .parameters = tr->model->state_dict,

@@ -17,6 +17,7 @@ struct sl_train_options {
     /* A checkpoint of the same architecture, whose vocabulary is used and whose parameters are the
      * initial values, as far as they fit; NULL: initialized at random. */
     const char *init_from;
+    const char *teacher; /* a checkpoint to learn from, of any architecture; NULL: none */
     const char *vectors; /* word vectors, the initial token embeddings; NULL: random ones */
     const char *run_dir; /* as sl_run_dir_open takes it */
     bool resume;         /* continue from the run's state, which must be of the same training */
@@ -34,6 +35,8 @@ struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
                                      const struct sl_train_options *training, struct sl_err *err)
     SL_MUST_CHECK;
 const struct sl_model *sl_trainer_model(const struct sl_trainer *trainer);
+/* The model that teaches; NULL: none. */
+const struct sl_model *sl_trainer_teacher(const struct sl_trainer *trainer);
 /* The options as given, with what follows from the sources filled in. */
 const struct sl_train_options *sl_trainer_options(const struct sl_trainer *trainer);
 /* Its data. */

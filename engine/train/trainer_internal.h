@@ -3,6 +3,7 @@
 
 #include "train/optimizer.h"
 #include "train/run_dir.h"
+#include "train/teacher.h"
 #include "train/trainer.h"
 
 struct sl_trainer {
@@ -11,6 +12,7 @@ struct sl_trainer {
     struct sl_run_dir run;
     struct sl_dataloader dataloader;
     struct sl_model *model;
+    struct sl_teacher teacher;
     struct sl_optimizer optimizer;
     struct sl_tape tape;
     struct sl_train_progress state;

@@ -232,6 +232,7 @@ struct sl_trainer *sl_trainer_open(struct sl_engine *engine,
         return NULL;
     t.sources = sources_of(options);
     t.init_from = options->init_from;
+    t.teacher = options->teacher;
     t.run_dir = options->run_dir;
     t.resume = options->resume;
     sl_train_options_complete(&t);

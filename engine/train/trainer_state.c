@@ -13,6 +13,7 @@ enum {
     PROGRESS_COUNTERS = 4,
     ARCHITECTURE_COUNTER = PROGRESS_COUNTERS,
     CORPUS_COUNTER,
+    TEACHER_COUNTER,
     COMMON_COUNTERS
 };
 
@@ -42,6 +43,11 @@ static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list
     assert(count == CORPUS_COUNTER);
     list[count++] = (struct sl_state_entry){.name = "corpus",
                                             .whole = sl_dataloader_fingerprint(&tr->dataloader)};
+    assert(count == TEACHER_COUNTER);
+    const struct sl_model *teacher = tr->teacher.model;
+    list[count++] = (struct sl_state_entry){
+        .name = "teacher",
+        .whole = teacher ? sl_fingerprint(teacher->sha256, strlen(teacher->sha256)) : 0};
     assert(count == COMMON_COUNTERS);
     for (const struct sl_param *r = sl_hyperparameter_rows; r->name; r++)
         list[count++] = hyperparameter_of(tr, r);
@@ -104,6 +110,11 @@ static bool agree(const struct sl_state_entry *saved, const struct sl_state_entr
         return sl_fail(err, SL_BAD_INPUT,
                        "the run was started with %s; give all options that it was started with",
                        list);
+    if (saved[TEACHER_COUNTER].whole != asked[TEACHER_COUNTER].whole)
+        return sl_fail(err, SL_BAD_INPUT, "the run was started with %s teacher",
+                       !saved[TEACHER_COUNTER].whole  ? "no"
+                       : asked[TEACHER_COUNTER].whole ? "another"
+                                                      : "a");
     return saved[CORPUS_COUNTER].whole == asked[CORPUS_COUNTER].whole ||
            sl_fail(err, SL_BAD_INPUT,
                    "the run was started with other texts or labels than those given now");

@@ -171,6 +171,10 @@ Test(sluice_paths, a_missing_model_is_reported_with_a_suggestion)
         {{"eval", entry, "--corpus", dirs.corpus}, 2, "no model in", version},
         {{"classify", entry, dirs.corpus}, 2, "no model in", version},
         {{"train", "tsa", "--init-from", entry}, 2, "no model in", version},
+        {{"train", "tsa", "--corpus", dirs.corpus, "--teacher", entry},
+         2,
+         "--teacher: no model in",
+         version},
         {{"inspect", other}, 2, strerrordesc_np(ENOENT), version},
         {{"inspect", "/nowhere"}, 2, "no model in '/nowhere'", strerrordesc_np(ENOENT)},
     };

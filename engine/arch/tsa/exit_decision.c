@@ -56,8 +56,8 @@ const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits
                                      const struct sl_rows *staying, struct sl_exit_decide_args rule)
 {
     if (t->training) {
-        sl_cross_entropy(
-            t, logits,
+        sl_distillation_loss(
+            t, logits, t->batch->distillation,
             (struct sl_cross_entropy_args){.targets = t->batch->targets, .weight = rule.weight});
         return NULL;
     }

@@ -15,13 +15,16 @@ struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, fl
     return r;
 }
 
+static float logit_of(float probability)
+{
+    return logf(probability / (1.0f - probability));
+}
+
 /* A row is active where z < limit, the logit of gate_limit. Hard gates compare with 0, so they do
  * not depend on the rounding of a logistic function. */
 static float limit_of(const struct sl_tsa_policy *policy)
 {
-    if (policy->gate == SL_GATE_HARD)
-        return 0.0f;
-    return logf(policy->gate_limit / (1.0f - policy->gate_limit));
+    return policy->gate == SL_GATE_HARD ? 0.0f : logit_of(policy->gate_limit);
 }
 
 static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struct sl_tensor *g)
@@ -75,14 +78,16 @@ static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_
 }
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args loss_args, const struct sl_rows *candidates)
+                               struct sl_router_training training, const struct sl_rows *candidates)
 {
     struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_gather_rows(t, h, candidates),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
     note_gates(t, z, g);
     if (t->training) {
-        sl_gate_loss(t, g, loss_args);
+        sl_gate_loss(t, g, training.loss);
+        if (training.gate_limit < 1.0f)
+            g = sl_close_gates(t, g, z, logit_of(training.gate_limit));
         return (struct sl_gate){.value = g};
     }
     const struct sl_tsa_policy *policy = sl_policy_own(t->policy);

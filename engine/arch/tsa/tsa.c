@@ -8,6 +8,8 @@
  *     loss += lambda mean(g)                            eq. 5, over routers and tokens */
 #include "arch/tsa/tsa.h"
 
+#include <string.h>
+
 struct tsa {
     struct sl_embedding embedding;
     struct sl_block *blocks;
@@ -15,7 +17,8 @@ struct tsa {
     struct sl_output_head head;
     struct sl_wide_ngrams ngrams;
     int depth;
-    struct sl_gate_loss_args loss_args;
+    struct sl_router_training training; /* when the weights of the loss have risen */
+    float loss_warmup;
 };
 
 static int router_width(const struct sl_config *c)
@@ -31,8 +34,10 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
     struct tsa *m = self;
     m->depth = c->depth;
     float routers = (float)(c->depth > 1 ? c->depth - 1 : 1);
-    m->loss_args = (struct sl_gate_loss_args){own->compute_weight / routers,
-                                              own->gate_binarization_weight / routers};
+    m->training = (struct sl_router_training){
+        .loss = {own->compute_weight / routers, own->gate_binarization_weight / routers},
+        .gate_limit = own->training_gate_limit};
+    m->loss_warmup = own->penalty_warmup;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
     m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
     m->embedding = sl_embedding_build(b, sl_embedding_shape_of(c));
@@ -52,16 +57,27 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
         b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
+/* At this point of the training. Blocks that have learnt nothing yet are worth no penalty. */
+static struct sl_router_training training_now(const struct sl_tape *t, const struct tsa *m)
+{
+    struct sl_router_training now = m->training;
+    float risen = t->progress < m->loss_warmup ? t->progress / m->loss_warmup : 1.0f;
+    now.loss.open_weight *= risen;
+    now.loss.binarization_weight *= risen;
+    return now;
+}
+
 static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
 {
     const struct tsa *m = self;
     struct sl_gate gate = {0};
+    struct sl_router_training training = training_now(t, m);
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     const struct sl_rows *reads = sl_output_head_rows(t, &m->head);
     for (int i = 0; i < m->depth; i++) {
         const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
         if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, m->loss_args, candidates);
+            gate = sl_router_apply(t, &m->routers[i - 1], h, training, candidates);
         else
             gate.rows = candidates;
         h = sl_block_apply(t, &m->blocks[i], h, gate);
@@ -76,6 +92,15 @@ static const char *skipping(const struct sl_policy *p)
 {
     const struct sl_tsa_policy *own = sl_policy_own(p);
     return gates[own->gate];
+}
+
+/* Closed gates are part of the model only if they were closed while training. */
+static bool trained_policy(const struct sl_config *c, struct sl_policy *p)
+{
+    const struct sl_tsa_config *config = sl_config_own(c);
+    struct sl_tsa_policy own = {SL_GATE_MIXED, config->training_gate_limit};
+    memcpy(p->own, &own, sizeof own);
+    return config->training_gate_limit < 1.0f;
 }
 
 static const struct sl_param policy[] = {
@@ -95,6 +120,12 @@ static const struct sl_param hypers[] = {
     SL_OWN_REAL_ROW(
         sl_tsa_config, gate_binarization_weight, 0, 100, 0,
         "weight of the loss term that pushes gates from 0.5 towards 0 or 1; 0 (off) in the paper"),
+    SL_OWN_REAL_ROW(sl_tsa_config, penalty_warmup, 0, 1, 0,
+                    "fraction of the training over which the weights of both loss terms rise from "
+                    "0"),
+    SL_OWN_REAL_ROW(sl_tsa_config, training_gate_limit, 0.5, 1, 1,
+                    "train with mixed gates: a layer is skipped if its skip probability is at "
+                    "least this; the model is served so; 1 (never) in the paper"),
     SL_OWN_REAL_ROW(
         sl_tsa_config, router_bias, -20, 20, -1.0,
         "initial bias of the logit of skipping; a lower one opens more gates at the start"),
@@ -109,6 +140,7 @@ const struct sl_arch sl_arch_tsa = {
     .hypers = hypers,
     .policy = policy,
     .skipping = skipping,
+    .trained_policy = trained_policy,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
     .embeds = "mean",
     .size = sizeof(struct tsa),

@@ -6,6 +6,8 @@
 /* TSA's own hyper-parameters. */
 struct sl_tsa_config {
     float compute_weight, gate_binarization_weight;
+    float penalty_warmup;    /* fraction of the training over which both weights rise */
+    float training_gate_limit; /* 1: no gate is closed while training */
     float router_bias;
     int router_width; /* 0: max(width / 4, 16) */
 };
@@ -47,6 +49,10 @@ struct sl_gate_loss_args {
 
 void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_args args);
 
+/* y = g where logits < limit, else 0: rows x 1. Backward dg = dy, for closed gates, too. */
+struct sl_tensor *sl_close_gates(struct sl_tape *t, struct sl_tensor *g,
+                                 const struct sl_tensor *logits, float limit);
+
 /* -- layers ----------------------------------------------------------------------------------- */
 
 /* A token-wise router (TSA, section 2.3): p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability
@@ -56,8 +62,15 @@ struct sl_router {
     struct sl_linear_layer up, down;
 };
 struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start);
+
+/* What routers do while training: the loss of their gates, and the limit of the skip probability
+ * from which on gates are closed; 1: none is. */
+struct sl_router_training {
+    struct sl_gate_loss_args loss;
+    float gate_limit;
+};
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
-                               struct sl_gate_loss_args loss_args,
+                               struct sl_router_training training,
                                const struct sl_rows *candidates);
 
 /* Early exit (TSA, section 3.5): call begin before the blocks and exit after each block with an

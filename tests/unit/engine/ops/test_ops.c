@@ -347,6 +347,20 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
     return NULL;
 }
 
+/* The teacher's logits do not depend on what is varied. */
+static struct sl_tensor *use_distillation(struct sl_tape *t, struct inputs *in)
+{
+    static const float class_weights[OUTS] = {0.5f, 2.0f};
+    struct sl_tensor *teacher = sl_tensor_take(t, ROWS, OUTS);
+    for (int i = 0; i < ROWS * OUTS; i++)
+        sl_row(teacher, 0)[i] = weight_of(200 + i);
+    struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 20.0f};
+    sl_distillation_loss(t, in->tensors[0], &(struct sl_distillation){teacher, 0.3f}, args);
+    args.class_weights = class_weights;
+    sl_distillation_loss(t, in->tensors[0], &(struct sl_distillation){teacher, 1.0f}, args);
+    return NULL;
+}
+
 static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 {
     sl_gate_loss(t, in->tensors[0],
@@ -472,6 +486,7 @@ static const struct op_case cases[] = {
     {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend},
     {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_rows},
     {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, 0, use_cross_entropy},
+    {"distillation", {ROWS}, {OUTS}, {0}, {0}, 0, use_distillation},
     {"linear, origin", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_origin},
     {"linear, groups",
      {ROWS},

@@ -1,0 +1,105 @@
+/* teacher.c - opens a teacher, checks that it can teach this student, and predicts batches. */
+#include "train/teacher.h"
+
+#include <string.h>
+
+static bool same_pieces(const struct sl_tokenizer *a, const struct sl_tokenizer *b)
+{
+    if (strcmp(sl_tokenizer_kind(a), sl_tokenizer_kind(b)) != 0 ||
+        sl_tokenizer_size(a) != sl_tokenizer_size(b))
+        return false;
+    for (int32_t i = 0; i < sl_tokenizer_size(a); i++) {
+        size_t bytes, others;
+        const char *piece = sl_tokenizer_piece(a, i, &bytes);
+        const char *other = sl_tokenizer_piece(b, i, &others);
+        if (bytes != others || memcmp(piece, other, bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool same_labels(const struct sl_model *teacher, char *const *labels, int count)
+{
+    bool same = teacher->config.classes == count;
+    for (int i = 0; same && i < count; i++)
+        same = strcmp(teacher->labels[i], labels[i]) == 0;
+    return same;
+}
+
+static bool check(const struct sl_model *teacher, const struct sl_model *student,
+                  const struct sl_tokenizer *tokens, char *const *labels, struct sl_err *err)
+{
+    const struct sl_config *own = &teacher->config, *its = &student->config;
+    if (its->task == SL_TASK_PRETRAINING || own->task != its->task)
+        return sl_fail(err, SL_BAD_INPUT, "it is for %s, and cannot teach a model for %s",
+                       sl_task_name(own->task), sl_task_name(its->task));
+    if (!same_pieces(teacher->tokenizer, tokens))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "it has another vocabulary (%s, %d tokens) than this training (%s, %d); "
+                       "train both on the same text or with the same --vocab-file",
+                       sl_tokenizer_kind(teacher->tokenizer), own->vocab, sl_tokenizer_kind(tokens),
+                       its->vocab);
+    if (!same_labels(teacher, labels, its->classes))
+        return sl_fail(err, SL_BAD_INPUT, "it has other labels than this training");
+    return own->context_length >= its->context_length ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "its context_length is %d: expected at least that of this training, %d",
+                   own->context_length, its->context_length);
+}
+
+static struct sl_tensor *predict(struct sl_teacher *t, const struct sl_batch *batch)
+{
+    sl_tape_begin(&t->tape, batch, false);
+    return sl_model_forward(t->model, &t->tape);
+}
+
+static bool init_tape(struct sl_teacher *t, size_t bytes, struct sl_err *err)
+{
+    const struct sl_engine *engine = t->model->engine;
+    if (!sl_tape_init(&t->tape, engine->kernels, engine->pool, bytes, err))
+        return false;
+    t->tape.policy = &t->policy;
+    return true;
+}
+
+/* A tape sized by a dry run. */
+static bool make_room(struct sl_teacher *t, const struct sl_batch *largest, struct sl_err *err)
+{
+    struct sl_batch batch = *largest;
+    batch.targets = batch.labels = NULL;
+    if (!init_tape(t, 0, err))
+        return false;
+    (void)predict(t, &batch);
+    size_t bytes = t->tape.arena.peak;
+    sl_tape_release(&t->tape);
+    return init_tape(t, bytes, err);
+}
+
+bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct sl_model *student,
+                     const struct sl_tokenizer *tokens, char *const *labels,
+                     const struct sl_batch *largest, struct sl_err *err)
+{
+    *t = (struct sl_teacher){.model = sl_model_open(student->engine, directory, err)};
+    if (!t->model)
+        return false;
+    t->policy = sl_policy_trained(t->model->arch, &t->model->config);
+    return (check(t->model, student, tokens, labels, err) && make_room(t, largest, err)) ||
+           sl_wrap(err, "teacher '%s'", directory);
+}
+
+void sl_teacher_close(struct sl_teacher *t)
+{
+    sl_tape_release(&t->tape);
+    sl_model_close(t->model);
+    *t = (struct sl_teacher){0};
+}
+
+void sl_teacher_predict(struct sl_teacher *t, struct sl_batch *batch)
+{
+    if (!t->model)
+        return;
+    struct sl_batch own = *batch;
+    own.targets = own.labels = NULL;
+    t->distillation.teacher = predict(t, &own);
+    batch->distillation = &t->distillation;
+}
