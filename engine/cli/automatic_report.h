@@ -2,32 +2,50 @@
  * it tried, and how good the chosen one is on texts left out of training. */
 #pragma once
 
+#include "cli/dataset_facts.h"
 #include "cli/label_metrics.h"
 #include "train/linear_training.h"
 
-/* Texts, labels, duplicates and contradictions. */
-void automatic_report_texts(const struct sl_linear_training *l, const char *why_no_base, bool json);
+/* Prints lengths, labels, duplicates and contradictions. */
+void automatic_report_texts(const struct sl_linear_training *l, const struct dataset_facts *facts,
+                            const char *why_no_base);
 
-/* A line for the last trial. context: a bool, whether JSON is wanted. */
-void automatic_report_trial(void *context, const struct sl_linear_search *search);
+/* A line for the last trial. */
+void automatic_report_trial(const struct sl_linear_search *search, bool json);
 
 struct automatic_report {
     const struct sl_linear_training *l;
+    const struct dataset_facts *facts;
+    struct label_predictions predictions;
     struct label_metrics *labels;
-    int texts, correct;       /* that were predicted */
-    double low, high;         /* 95 % interval of the accuracy (Wilson 1927) */
-    double loss, calibration; /* expected calibration error of the predicted label, 15 bins */
-    /* Predictions with at least this score have this precision, and are this many; 0: none has. */
-    double least_precision, least_score;
-    int confident;
+    struct prediction_quality quality;
+    struct least_score least;               /* precision 0: none was asked for */
+    const struct sl_evaluation *validation; /* of facts->validation; NULL: there is none */
 };
 
-/* least_precision: 0: no least score is wanted. */
+/* validation: the model's result on facts->validation; NULL: none. least_precision: 0: no least
+ * score is wanted. */
 bool automatic_report_open(struct automatic_report *report, const struct sl_linear_training *l,
-                           double least_precision, struct sl_err *err) SL_MUST_CHECK;
+                           const struct dataset_facts *facts,
+                           const struct sl_evaluation *validation, double least_precision,
+                           struct sl_err *err) SL_MUST_CHECK;
 void automatic_report_close(struct automatic_report *report);
-void automatic_report_print(const struct automatic_report *report, const char *directory,
-                            bool json);
+/* model, page: where the model and the HTML report are; page may be NULL. */
+void automatic_report_print(const struct automatic_report *report, const char *model,
+                            const char *page, bool json);
 /* A JSON object for config.json; free() it. */
 char *automatic_report_provenance(const struct automatic_report *report, const char *data,
                                   struct sl_err *err) SL_MUST_CHECK;
+
+/* Of the validation file, if there is one, else of the predictions. */
+double automatic_report_accuracy(const struct automatic_report *report);
+double automatic_report_loss(const struct automatic_report *report);
+
+enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 192 };
+
+/* What was done with more time than the usual recipes take; "" if there was none. */
+void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+/* A recipe in words. */
+const char *automatic_report_recipe(const struct sl_linear_recipe *recipe, char text[RECIPE_TEXT]);
+/* What the learning curve says of more texts, a sentence. */
+void automatic_report_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT]);

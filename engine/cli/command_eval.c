@@ -1,9 +1,11 @@
 /* command_eval.c - `sluice eval`: loss or accuracy of a model, and how much of it was computed. */
+#include "base/file.h"
 #include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "cli/command.h"
 #include "cli/dataset_summary.h"
 #include "cli/label_metrics.h"
+#include "cli/report_evaluation.h"
 #include "data/corpus.h"
 #include "train/evaluate.h"
 
@@ -14,7 +16,7 @@
 #include <string.h>
 
 struct arguments {
-    const char *corpus, *data, *labels, *part, *isa, *precision;
+    const char *model, *corpus, *data, *labels, *part, *report, *isa, *precision;
     const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
     struct sl_record_options columns;
     double train_fraction, validation_fraction; /* 0: not given */
@@ -44,6 +46,10 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, columns.format), 0, 0},
     {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
+    {"report", "DIR",
+     "write a report on the texts of --data and the predictions to DIR/index.html, a web page "
+     "without other files",
+     SL_OPTION_STRING, offsetof(struct arguments, report), 0, 0},
     {"split", "NAME", "part of --corpus to evaluate on: train, validation or test [validation]",
      SL_OPTION_STRING, offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE",
@@ -125,6 +131,7 @@ static bool check_labelled(const struct arguments *a, struct sl_err *err)
                                                          {"text", a->columns.text},
                                                          {"format", a->columns.format},
                                                          {"truncate", a->truncate},
+                                                         {"report", a->report},
                                                          {0}});
     return a->data || !option || fail_needs_data(option, err);
 }
@@ -229,6 +236,30 @@ static bool list_labels(const struct sl_model *m, const char *path, struct sl_la
     return true;
 }
 
+/* Counts predictions; writes the report if one is wanted. */
+static bool judge(const struct sl_model *m, const struct arguments *a,
+                  const struct label_predictions *predictions, struct outcome *o,
+                  struct sl_err *err)
+{
+    struct prediction_quality quality;
+    struct dataset_facts facts;
+    o->labels = label_metrics_count(predictions, err);
+    if (!o->labels || !a->report)
+        return o->labels;
+    prediction_quality_measure(&quality, predictions, o->labels);
+    const struct report_evaluation report = {
+        .model = a->model,
+        .what = "evaluated on",
+        .how = "On all texts of the file.",
+        .evaluation = &o->e,
+        .facts = &facts,
+        .predictions = {m, predictions, o->labels, &quality, o->e.loss}};
+    bool ok = dataset_facts_open(&facts, predictions->set, NULL, m->tokenizer, err) &&
+              report_evaluation_write(&report, a->report, err);
+    dataset_facts_close(&facts);
+    return ok;
+}
+
 static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
                      struct outcome *o, struct sl_err *err)
 {
@@ -236,15 +267,18 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     struct sl_dataset set = {0};
     struct sl_dataset_encoding encoding = {.context = m->config.context_length,
                                            .truncation = a->truncation,
-                                           .unknown = SL_UNKNOWN_REPLACE};
+                                           .unknown = SL_UNKNOWN_REPLACE,
+                                           .keep_text = a->report != NULL};
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
               sl_dataset_encode(&set, m->tokenizer, &encoding, err);
-    int32_t *predicted = ok ? calloc((size_t)set.count, sizeof *predicted) : NULL;
+    struct label_predictions predictions = {0};
+    struct sl_predicted_label *predicted = ok ? calloc((size_t)set.count, sizeof *predicted) : NULL;
     ok = ok && (predicted || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
-         sl_evaluate_labelled(m, &set, policy, &o->e, predicted, err);
-    o->labels = ok ? label_metrics_count(&set, predicted, m->config.classes, err) : NULL;
-    ok = o->labels != NULL;
+         sl_evaluate_labelled(m, &set, policy, &o->e, predicted, err) &&
+         label_predictions_of_evaluation(&predictions, &set, predicted, m->config.classes, err) &&
+         judge(m, a, &predictions, o, err);
+    label_predictions_close(&predictions);
     free(predicted);
     if (ok)
         dataset_summary_warn_skipped("eval", set.path, set.skipped);
@@ -313,19 +347,19 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
 
 static bool run(int count, char **words, struct sl_err *err)
 {
-    const char *model = NULL;
     struct arguments a = {.columns.skip_incomplete = true};
     struct sl_option_parser parser = {
-        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+        .tables = {{.rows = rows, .values = &a}}, .operands = &a.model, .operands_max = 1};
     if (!sl_options_parse(&parser, count, words, err))
         return false;
-    if (!model)
+    if (!a.model)
         return fail_missing(&command_eval, "MODEL-DIR", err);
     if (!command_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
-        !check_labelled(&a, err) || !command_truncation(a.truncate, &a.truncation, err))
+        !check_labelled(&a, err) || (a.report && !sl_directory_make(a.report, err)) ||
+        !command_truncation(a.truncate, &a.truncation, err))
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
-    struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
+    struct sl_model *m = engine ? command_model(engine, a.model, err) : NULL;
     bool ok = m && evaluate(m, &a, err);
     sl_model_close(m);
     sl_engine_destroy(engine);

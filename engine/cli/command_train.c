@@ -1,8 +1,11 @@
 /* command_train.c - `sluice train`: trains a model and publishes it. */
+#include "base/file.h"
+#include "checkpoint/manifest.h"
 #include "cli/model_path.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic.h"
 #include "cli/train_automatic_options.h"
+#include "cli/train_report.h"
 #include "cli/training_log.h"
 
 #include <signal.h>
@@ -92,6 +95,18 @@ static bool check_output(const struct train_arguments *a, struct sl_err *err)
            model_path_check_new(a->out, "or replace it with --overwrite", err);
 }
 
+/* Of a run that has finished. */
+static bool report(struct sl_engine *engine, const struct train_arguments *a,
+                   const struct sl_trainer *trainer, struct sl_err *err)
+{
+    char log[SL_PATH_MAX];
+    const char *model = published(a, trainer);
+    if (!a->report || !model || !sl_trainer_finished(trainer))
+        return true;
+    return sl_path_join(log, a->run, "log.jsonl", err) &&
+           train_report_write(engine, trainer, model, log, a->report, err);
+}
+
 static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl_err *err)
 {
     if (a->out && !check_output(a, err))
@@ -104,7 +119,7 @@ static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl
     bool ok = training_log != NULL;
     if (ok) {
         struct watch w = {.a = a, .trainer = trainer, .training_log = training_log};
-        ok = watch_run(&w, err);
+        ok = watch_run(&w, err) && report(engine, a, trainer, err);
         training_log_close(training_log, ok ? NULL : err->text, published(a, trainer));
     }
     sl_trainer_destroy(trainer);
@@ -137,6 +152,7 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
                                                          {"text", s->columns.text},
                                                          {"format", s->columns.format},
                                                          {"truncate", a->truncate},
+                                                         {"report", a->report},
                                                          {0}});
     const char *vocabulary =
         first_option_given((const struct option_given[]){{"tokenizer", s->tokenizer},
@@ -174,8 +190,12 @@ static bool run_train(int count, char **words, struct sl_err *err)
         return sl_fail(
             err, SL_BAD_INPUT,
             "missing --run-dir DIR: a directory for the progress of the run and its log");
-    if (a.best && !a.out)
-        return sl_fail(err, SL_BAD_INPUT, "missing --output DIR: --save-best publishes to it");
+    if ((a.best || a.report) && !a.out)
+        return sl_fail(err, SL_BAD_INPUT, "missing --output DIR: %s",
+                       a.best ? "--save-best publishes to it" : "--report is about its model");
+    if (a.report && !sl_directory_make(a.report, err))
+        return sl_wrap(err, "--report");
+    a.training.sources.keep_validation = a.report != NULL;
     sl_train_options_complete(&a.training);
     a.training.run_dir = a.run;
     a.training.resume = a.resume;

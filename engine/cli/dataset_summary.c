@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Labels printed on a terminal. */
-enum { SHOWN_MAX = 20 };
-
 /* Fewer steps hardly train a model. */
 enum { STEPS_WARN_BELOW = 300 };
 
@@ -30,26 +27,22 @@ static bool is_labelled(const struct sl_dataloader *m)
     return m->kind->task == SL_TASK_CLASSIFICATION;
 }
 
-static void put_int(json_t *object, const char *key, int value)
+bool dataset_summary_open(struct dataset_facts *facts, const struct sl_trainer *trainer,
+                          struct sl_err *err)
 {
-    (void)json_object_set_new(object, key, json_integer(value));
+    const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
+    *facts = (struct dataset_facts){0};
+    return !is_labelled(m) || dataset_facts_open(facts, &m->train, &m->validation, m->tokens, err);
 }
 
-void dataset_summary_add(const struct sl_trainer *trainer, json_t *object)
+void dataset_summary_add(const struct sl_trainer *trainer, const struct dataset_facts *facts,
+                         json_t *object)
 {
     const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
     if (!is_labelled(m))
         return;
-    put_int(object, "texts", m->train.count);
-    put_int(object, "validation_texts", m->validation.count);
-    put_int(object, "texts_truncated", m->train.truncated);
-    put_int(object, "records_skipped", (int)m->train.skipped.records);
-    put_int(object, "vocabulary", sl_tokenizer_size(m->tokens));
-    struct counts with = count_labels(&m->train);
-    json_t *labels = json_object();
-    for (int i = 0; i < m->train.labels.count; i++)
-        put_int(labels, m->train.labels.list[i].name, with.texts[i]);
-    (void)json_object_set_new(object, "labels", labels);
+    dataset_facts_add(facts, object);
+    (void)json_object_set_new(object, "vocabulary", json_integer(sl_tokenizer_size(m->tokens)));
 }
 
 /* Shortened: a wrong --label column can make whole sentences labels. */
@@ -59,12 +52,11 @@ static const char *shown(const struct sl_labels *labels, int label, char text[SL
     return sl_name_shorten(name, strlen(name), text);
 }
 
-void dataset_summary_print(const struct sl_trainer *trainer)
+void dataset_summary_print(const struct sl_trainer *trainer, const struct dataset_facts *facts)
 {
     const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
     if (!is_labelled(m))
         return;
-    const struct sl_labels *labels = &m->train.labels;
     printf("%d training texts, %d validation texts, vocab size %d\n", m->train.count,
            m->validation.count, sl_tokenizer_size(m->tokens));
     if (m->train.truncated > 0)
@@ -75,14 +67,8 @@ void dataset_summary_print(const struct sl_trainer *trainer)
     if (hyperparameters->epochs > 0 && hyperparameters->steps < STEPS_WARN_BELOW)
         printf("%d steps are few; use more --epochs or a smaller --batch-size\n",
                hyperparameters->steps);
-    struct counts with = count_labels(&m->train);
-    char name[SL_NAME_SHORT];
-    printf("labels:");
-    for (int i = 0; i < labels->count && i < SHOWN_MAX; i++)
-        printf("%s %s %d", i ? "," : "", shown(labels, i, name), with.texts[i]);
-    if (labels->count > SHOWN_MAX)
-        printf(" and %d more", labels->count - SHOWN_MAX);
-    printf("\n");
+    dataset_facts_print_labels(facts);
+    dataset_facts_print_repeats(facts);
 }
 
 void dataset_summary_warn_skipped(const char *command, const char *path, struct sl_skipped skipped)
@@ -129,12 +115,13 @@ void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_d
                       : "Is it a typing error? Or a header: then choose columns by name.");
 }
 
-void dataset_summary_warn(const struct sl_trainer *trainer)
+void dataset_summary_warn(const struct sl_trainer *trainer, const struct dataset_facts *facts)
 {
     const struct sl_dataloader *m = sl_trainer_dataloader(trainer);
     if (is_labelled(m)) {
         dataset_summary_warn_skipped("train", m->train.path, m->train.skipped);
         dataset_summary_warn_skipped("train", m->validation.path, m->validation.skipped);
+        dataset_facts_warn_leaks(facts);
     }
     if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels)
         dataset_summary_warn_rare(&m->train, &m->validation);

@@ -21,38 +21,44 @@ static void summarize(struct label_metrics *found, int label, const int *counts,
         }
 }
 
-struct label_metrics *label_metrics_count(const struct sl_dataset *set,
-                                          const int32_t *predicted_label, int classes,
-                                          struct sl_err *err)
+int *label_confusion_count(const struct label_predictions *p, struct sl_err *err)
 {
-    size_t count = (size_t)classes;
-    struct label_metrics *labels = calloc(count, sizeof *labels);
-    int *confusion = calloc(count * count, sizeof *confusion); /* row: label; column: prediction */
-    if (!labels || !confusion) {
-        sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", classes);
+    size_t classes = (size_t)p->classes;
+    int *confusion = calloc(classes * classes, sizeof *confusion);
+    if (!confusion)
+        sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", p->classes);
+    for (int i = 0; confusion && i < p->count; i++)
+        confusion[(size_t)p->list[i].label * classes + (size_t)p->list[i].predicted]++;
+    return confusion;
+}
+
+struct label_metrics *label_metrics_count(const struct label_predictions *p, struct sl_err *err)
+{
+    size_t classes = (size_t)p->classes;
+    struct label_metrics *labels = calloc(classes, sizeof *labels);
+    int *confusion = labels ? label_confusion_count(p, err) : NULL;
+    if (!labels)
+        sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", p->classes);
+    if (!confusion) {
         free(labels);
-        free(confusion);
         return NULL;
     }
-    for (int i = 0; i < set->count; i++) {
-        size_t label = (size_t)set->examples[i].label;
-        labels[label].texts++;
-        labels[predicted_label[i]].predicted++;
-        confusion[label * count + (size_t)predicted_label[i]]++;
+    for (int i = 0; i < p->count; i++) {
+        labels[p->list[i].label].texts++;
+        labels[p->list[i].predicted].predicted++;
     }
-    for (int c = 0; c < classes; c++)
-        summarize(&labels[c], c, confusion + (size_t)c * count, classes);
+    for (int c = 0; c < p->classes; c++)
+        summarize(&labels[c], c, confusion + (size_t)c * classes, p->classes);
     free(confusion);
     return labels;
 }
 
-/* Recall and precision are NAN where there is nothing to divide by. */
-static double recall(const struct label_metrics *label)
+double label_recall(const struct label_metrics *label)
 {
     return label->texts > 0 ? (double)label->correct / label->texts : (double)NAN;
 }
 
-static double precision(const struct label_metrics *label)
+double label_precision(const struct label_metrics *label)
 {
     return label->predicted > 0 ? (double)label->correct / label->predicted : (double)NAN;
 }
@@ -75,8 +81,8 @@ void label_metrics_print(const struct sl_model *m, const struct label_metrics *l
     for (int c = 0; c < m->config.classes; c++) {
         const struct label_metrics *label = &labels[c];
         printf("%-*s %8d ", width, m->labels[c], label->texts);
-        print_fraction(recall(label));
-        print_fraction(precision(label));
+        print_fraction(label_recall(label));
+        print_fraction(label_precision(label));
         if (label->confused_with >= 0)
             printf("  %s (%d)", m->labels[label->confused_with], label->confused);
         printf("\n");
@@ -98,9 +104,9 @@ json_t *label_metrics_json(const struct sl_model *m, const struct label_metrics 
         (void)json_array_append_new(
             list, json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:i}", "label", m->labels[c],
                             "texts", label->texts, "correct", label->correct, "predicted",
-                            label->predicted, "recall", fraction_json(recall(label)), "precision",
-                            fraction_json(precision(label)), "most_confused_with", worst,
-                            "confused", label->confused));
+                            label->predicted, "recall", fraction_json(label_recall(label)),
+                            "precision", fraction_json(label_precision(label)),
+                            "most_confused_with", worst, "confused", label->confused));
     }
     return list;
 }

@@ -1,7 +1,7 @@
 /* label_metrics.h - recall, precision and confusion per label. */
 #pragma once
 
-#include "data/dataset.h"
+#include "cli/label_predictions.h"
 #include "model/model.h"
 
 struct json_t;
@@ -14,10 +14,15 @@ struct label_metrics {
     int confused;      /* how often */
 };
 
-/* One element per class; free() the array. predicted_label: the prediction for each text. */
-struct label_metrics *label_metrics_count(const struct sl_dataset *set,
-                                          const int32_t *predicted_label, int classes,
+/* One element per class; free() the array. */
+struct label_metrics *label_metrics_count(const struct label_predictions *predictions,
                                           struct sl_err *err) SL_MUST_CHECK;
+/* How often each class (column) was predicted for the texts of each label (row); free() it. */
+int *label_confusion_count(const struct label_predictions *predictions, struct sl_err *err)
+    SL_MUST_CHECK;
+/* NAN where there is nothing to divide by. */
+double label_recall(const struct label_metrics *label);
+double label_precision(const struct label_metrics *label);
 /* Prints a table with one line per label. */
 void label_metrics_print(const struct sl_model *m, const struct label_metrics *labels);
 /* Returns a new JSON array. */

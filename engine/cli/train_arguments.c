@@ -52,6 +52,10 @@ const struct sl_option train_rows[] = {
      "directory to write the finished model to; it ends in a version, as in models/mood/1 "
      "[no model is written, only --run-dir]",
      SL_OPTION_STRING, offsetof(struct train_arguments, out), 0, 0},
+    {"report", "DIR",
+     "write a report on the data, the training and the published model to DIR/index.html, a web "
+     "page without other files",
+     SL_OPTION_STRING, offsetof(struct train_arguments, report), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
     {"resume", NULL,

@@ -1,11 +1,13 @@
 /* train_automatic.c - see train_automatic.h. */
 #include "cli/train_automatic.h"
 
+#include "base/file.h"
 #include "checkpoint/manifest.h"
-#include "cli/automatic_report.h"
+#include "cli/automatic_log.h"
 #include "cli/command.h"
 #include "cli/dataset_summary.h"
 #include "cli/model_path.h"
+#include "cli/report_automatic.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic_options.h"
 
@@ -51,23 +53,83 @@ static bool check(const struct train_automatic_options *a, struct sl_err *err)
                        "--tokenizer, --vocab-size and --cased have no effect with --init-from: the "
                        "vocabulary is that of the model");
     return (!a->base || model_path_check_input(a->base, err)) &&
-           model_path_check_output(a->out, NULL, err) &&
-           (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
+           model_path_check_output(a->out, a->run, err) &&
+           (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err)) &&
+           (!a->report || sl_directory_make(a->report, err) || sl_wrap(err, "--report"));
 }
 
-static bool publish(const struct train_automatic_options *a, const struct sl_linear_training *l,
-                    struct sl_err *err)
+/* Everything that a run holds. */
+struct run {
+    const struct train_automatic_options *a;
+    struct sl_linear_training l;
+    struct sl_dataset validation; /* empty without --validation */
+    struct dataset_facts facts;
+    struct sl_evaluation evaluation; /* of the validation texts */
+    struct automatic_log log;
+};
+
+static bool publish(struct run *run, struct sl_err *err)
 {
+    const struct train_automatic_options *a = run->a;
     struct automatic_report report;
-    if (!automatic_report_open(&report, l, a->least_precision, err))
+    if (!automatic_report_open(&report, &run->l, &run->facts,
+                               run->facts.validation ? &run->evaluation : NULL, a->least_precision,
+                               err))
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
-    bool ok = provenance && sl_linear_training_publish(l, a->out, provenance, err);
-    if (ok)
-        automatic_report_print(&report, a->out, a->json);
+    bool ok =
+        provenance && sl_linear_training_publish(&run->l, a->out, provenance, err) &&
+        (!a->report || report_automatic_write(&report, a->sources.data, a->out, a->report, err));
+    if (ok) {
+        automatic_report_print(&report, a->out, a->report, a->json);
+        automatic_log_published(&run->log, &report, a->out);
+    }
     free(provenance);
     automatic_report_close(&report);
     return ok;
+}
+
+static bool open_validation(struct run *run, struct sl_err *err)
+{
+    const struct sl_data_sources *s = &run->a->sources;
+    const struct sl_dataset_encoding encoding = {
+        .context = run->l.base->config.context_length,
+        .truncation = s->truncation,
+        .unknown = SL_UNKNOWN_REPLACE,
+    };
+    return !s->validation || (sl_dataset_open(&run->validation, s->validation, &s->columns,
+                                              &run->l.set.labels, err) &&
+                              sl_dataset_encode(&run->validation, run->l.tokens, &encoding, err));
+}
+
+static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
+{
+    const struct sl_dataset *given = run->a->sources.validation ? &run->validation : NULL;
+    dataset_summary_warn_skipped("train", run->l.set.path, run->l.set.skipped);
+    if (given)
+        dataset_summary_warn_skipped("train", given->path, given->skipped);
+    if (!run->a->sources.labels)
+        dataset_summary_warn_rare(&run->l.set, given);
+    if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
+        return false;
+    dataset_facts_warn_leaks(&run->facts);
+    if (!run->a->json)
+        automatic_report_texts(&run->l, &run->facts, why_no_base);
+    return true;
+}
+
+static bool evaluate(struct run *run, struct sl_err *err)
+{
+    return !run->facts.validation ||
+           sl_evaluate_labelled(run->l.model, &run->validation, NULL, &run->evaluation, NULL, err);
+}
+
+static void on_trial(void *context, const struct sl_linear_search *search)
+{
+    struct run *run = context;
+    if (search->count > 0)
+        automatic_report_trial(search, run->a->json);
+    automatic_log_search(&run->log, search, &run->facts);
 }
 
 static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
@@ -80,24 +142,27 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     const struct sl_linear_training_options options = {
         .engine = engine,
         .sources = a->sources,
+        .keep_text = a->report != NULL,
+        .seconds = a->seconds,
         .base = a->base ? a->base : (learns ? NULL : find_base(path))};
-    struct sl_linear_training l;
-    bool json = a->json;
-    if (!sl_linear_training_open(&l, &options, err))
-        return false;
-    dataset_summary_warn_skipped("train", l.set.path, l.set.skipped);
-    if (!a->sources.labels)
-        dataset_summary_warn_rare(&l.set, NULL);
-    automatic_report_texts(&l, learns ? "the vocabulary is made from the texts" : no_base, json);
-    bool ok = sl_linear_training_run(&l, automatic_report_trial, &json, err) && publish(a, &l, err);
-    sl_linear_training_close(&l);
+    struct run run = {.a = a};
+    bool ok =
+        automatic_log_open(&run.log, a->run, err) &&
+        sl_linear_training_open(&run.l, &options, err) && open_validation(&run, err) &&
+        describe_texts(&run, learns ? "the vocabulary is made from the texts" : no_base, err) &&
+        sl_linear_training_run(&run.l, on_trial, &run, err) && evaluate(&run, err) &&
+        publish(&run, err);
+    automatic_log_close(&run.log, ok ? NULL : err->text);
+    dataset_facts_close(&run.facts);
+    sl_dataset_close(&run.validation);
+    sl_linear_training_close(&run.l);
     return ok;
 }
 
 /* Lists the options that need none. */
 static bool fail_needs_architecture(const char *option, struct sl_err *err)
 {
-    char list[256];
+    char list[512];
     train_automatic_options_list(list, sizeof list);
     return sl_fail(
         err, SL_BAD_INPUT,

@@ -162,7 +162,8 @@ void training_log_event(void *training_log, const struct sl_train_progress *s)
         write_line(r, event_object(r));
 }
 
-static void write_begin(struct training_log *r, const struct sl_trainer *trainer)
+static void write_begin(struct training_log *r, const struct sl_trainer *trainer,
+                        const struct dataset_facts *facts)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
     json_t *o = json_object();
@@ -174,18 +175,18 @@ static void write_begin(struct training_log *r, const struct sl_trainer *trainer
     put(o, "parameters", json_integer((json_int_t)sl_model_parameter_count(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
-    dataset_summary_add(trainer, o);
+    dataset_summary_add(trainer, facts, o);
     write_line(r, o);
 }
 
-static void print_begin(const struct sl_trainer *trainer)
+static void print_begin(const struct sl_trainer *trainer, const struct dataset_facts *facts)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
     int threads = sl_engine_threads(m->engine);
     (void)printf("%s, %lld parameters, %s, %d thread%s\n", m->arch->name,
                  (long long)sl_model_parameter_count(m), sl_engine_isa(m->engine), threads,
                  threads == 1 ? "" : "s");
-    dataset_summary_print(trainer);
+    dataset_summary_print(trainer, facts);
 }
 
 /* Ends a line that a killed process began. */
@@ -195,33 +196,40 @@ static void end_cut_line(FILE *log)
         (void)fputc('\n', log);
 }
 
+static bool open_log(struct training_log *r, const char *run, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_join(path, run, "log.jsonl", err))
+        return false;
+    r->log = fopen(path, "a+e");
+    if (!r->log)
+        return sl_fail(err, sl_file_error_code(errno), "cannot append to '%s': %s", path,
+                       strerrordesc_np(errno));
+    end_cut_line(r->log);
+    return true;
+}
+
 struct training_log *training_log_open(const struct sl_trainer *trainer, const char *run, bool json,
                                        struct sl_err *err)
 {
-    char path[SL_PATH_MAX];
+    struct dataset_facts facts;
     struct training_log *r = calloc(1, sizeof *r);
     if (!r) {
         sl_fail(err, SL_NO_MEMORY, "no memory for a report");
         return NULL;
     }
-    if (!sl_path_join(path, run, "log.jsonl", err)) {
+    if (!dataset_summary_open(&facts, trainer, err) || !open_log(r, run, err)) {
+        dataset_facts_close(&facts);
         free(r);
         return NULL;
     }
     r->terminal = !json && isatty(STDOUT_FILENO);
     r->last = *sl_trainer_progress(trainer);
-    r->log = fopen(path, "a+e");
-    if (!r->log) {
-        sl_fail(err, sl_file_error_code(errno), "cannot append to '%s': %s", path,
-                strerrordesc_np(errno));
-        free(r);
-        return NULL;
-    }
-    end_cut_line(r->log);
-    write_begin(r, trainer);
+    write_begin(r, trainer, &facts);
     if (r->terminal)
-        print_begin(trainer);
-    dataset_summary_warn(trainer);
+        print_begin(trainer, &facts);
+    dataset_summary_warn(trainer, &facts);
+    dataset_facts_close(&facts);
     return r;
 }
 

@@ -24,6 +24,7 @@ struct sl_data_sources {
     bool cased;                    /* keep case and accents */
     struct sl_tokenizer *tokens;   /* instead of the four above; ownership is taken. NULL: none */
     enum sl_truncation truncation; /* of texts that are too long; the published model keeps it */
+    bool keep_validation;          /* keep the validation texts after encoding */
 };
 
 struct sl_dataloader_kind;

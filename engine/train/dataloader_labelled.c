@@ -78,8 +78,10 @@ static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources 
                                            .truncation = s->truncation,
                                            .unknown = SL_UNKNOWN_REPLACE};
     if (!split(m, s, err) || !find_tokens(m, s, err) ||
-        !sl_dataset_encode(&m->train, m->tokens, &encoding, err) ||
-        !sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
+        !sl_dataset_encode(&m->train, m->tokens, &encoding, err))
+        return false;
+    encoding.keep_text = s->keep_validation;
+    if (!sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
         return false;
     config->classes = m->train.labels.count;
     return balance_labels(m, err) && order_open(m, err);

@@ -33,8 +33,15 @@ bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
                         const struct sl_policy *policy, struct sl_evaluation *out,
                         struct sl_err *err) SL_MUST_CHECK;
 
+/* The most likely label of a text, and its probability. */
+struct sl_predicted_label {
+    int32_t label;
+    float score;
+};
+
 /* Evaluates an encoded data set with the model's labels. predicted_labels: receives the predicted
  * label of each text; may be NULL. */
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          int32_t *predicted_labels, struct sl_err *err) SL_MUST_CHECK;
+                          struct sl_predicted_label *predicted_labels, struct sl_err *err)
+    SL_MUST_CHECK;

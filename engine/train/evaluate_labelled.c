@@ -5,6 +5,7 @@
 #include "sluice/session.h"
 #include "train/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { ITEMS = 64, ROWS = 8192 };
@@ -17,7 +18,7 @@ struct evaluation {
     double loss;
     struct sl_forward_stats stats;
     int64_t right, layers;
-    int32_t *predicted_labels;
+    struct sl_predicted_label *predicted_labels;
 };
 
 /* As many of the examples from `first` on as one run takes; returns how many. */
@@ -42,11 +43,13 @@ static bool judge(struct evaluation *e, const struct sl_classifier_item *item, i
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model produced NaN or infinity",
                        e->set->path, (long long)e->set->examples[example].line);
     const int label = e->set->examples[example].label;
-    const int predicted_labels = sl_argmax(item->logits, e->classes);
-    e->loss += sl_log_sum_exp(item->logits, e->classes) - (double)item->logits[label];
-    e->right += predicted_labels == label;
+    const int predicted = sl_argmax(item->logits, e->classes);
+    const double total = sl_log_sum_exp(item->logits, e->classes);
+    e->loss += total - (double)item->logits[label];
+    e->right += predicted == label;
     if (e->predicted_labels)
-        e->predicted_labels[example] = predicted_labels;
+        e->predicted_labels[example] = (struct sl_predicted_label){
+            predicted, (float)exp((double)item->logits[predicted] - total)};
     e->layers += item->layers_used;
     return true;
 }
@@ -67,7 +70,7 @@ static bool measure(struct evaluation *e, struct sl_err *err)
 
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          int32_t *predicted_labels, struct sl_err *err)
+                          struct sl_predicted_label *predicted_labels, struct sl_err *err)
 {
     struct sl_model under = *model; /* the same numbers under another policy */
     if (policy)

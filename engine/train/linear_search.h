@@ -8,6 +8,7 @@
 #pragma once
 
 #include "train/calibration.h"
+#include "train/learning_curve.h"
 #include "train/text_features.h"
 
 struct sl_linear_recipe {
@@ -20,14 +21,16 @@ struct sl_linear_recipe {
 /* A recipe that was tried. The loss is that of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
+    int folds; /* that were predicted */
     double accuracy, loss, seconds;
 };
 
-enum { SL_LINEAR_TRIALS_MAX = 32 };
+enum { SL_LINEAR_TRIALS_MAX = 64 };
 
 struct sl_linear_search {
     struct sl_linear_trial trials[SL_LINEAR_TRIALS_MAX];
-    int count, best; /* number of trials; the chosen one */
+    int planned, count, best; /* number of trials: in all, so far; the best one of them */
+    int repeated; /* with more time: the last trials, which repeat the best ones with more folds */
     int folds, folds_predicted;
     int32_t *fold; /* of each text */
     /* Of the best recipe: its calibration, the loss of its predictions with it, and the
@@ -35,13 +38,15 @@ struct sl_linear_search {
     struct sl_calibration calibration;
     double loss;
     float *probabilities;
+    struct sl_learning_curve curve; /* of the best recipe */
 };
 
 struct sl_linear_search_options {
     struct sl_engine *engine;
     const struct sl_text_features *features;
     const struct sl_dataset *set; /* the same texts; still has them */
-    /* After each trial; may be NULL. */
+    double seconds;               /* to go on for after the usual recipes, in all; 0: none */
+    /* Before the first trial, and after each; may be NULL. */
     void (*report)(void *context, const struct sl_linear_search *search);
     void *context;
 };

@@ -192,6 +192,7 @@ static bool leave_foreign_base(struct sl_linear_training *l, struct sl_err *err)
     for (int i = 0; l->base && i < l->set.count; i += step)
         if (!count_unknown(l, i, ids, counts, err))
             return false;
+    l->unknown = counts[1] > 0 ? (double)counts[0] / (double)counts[1] : 0.0;
     if (!l->base || 20 * counts[0] <= counts[1])
         return true;
     sl_model_close(l->base);
@@ -205,7 +206,7 @@ static bool leave_foreign_base(struct sl_linear_training *l, struct sl_err *err)
 bool sl_linear_training_open(struct sl_linear_training *l,
                              const struct sl_linear_training_options *options, struct sl_err *err)
 {
-    *l = (struct sl_linear_training){.engine = options->engine};
+    *l = (struct sl_linear_training){.engine = options->engine, .seconds = options->seconds};
     const struct sl_data_sources *s = &options->sources;
     bool ok = open_texts(l, s, err) && (!options->base || open_base(l, options->base, err)) &&
               leave_foreign_base(l, err) && open_tokens(l, s, err);
@@ -213,7 +214,8 @@ bool sl_linear_training_open(struct sl_linear_training *l,
         l->tokens->truncation_side = s->truncation;
     const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,
                                                  .truncation = s->truncation,
-                                                 .unknown = SL_UNKNOWN_REPLACE};
+                                                 .unknown = SL_UNKNOWN_REPLACE,
+                                                 .keep_text = options->keep_text};
     ok = ok && sl_dataset_encode(&l->set, l->tokens, &encoding, err) && set_spellings(l, err);
     if (!ok)
         sl_linear_training_close(l);
@@ -383,6 +385,7 @@ bool sl_linear_training_run(struct sl_linear_training *l,
     const struct sl_linear_search_options options = {.engine = l->engine,
                                                      .features = &l->features,
                                                      .set = &l->set,
+                                                     .seconds = l->seconds,
                                                      .report = report,
                                                      .context = context};
     struct fit fit = {0};

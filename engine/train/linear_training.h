@@ -16,14 +16,18 @@
 struct sl_linear_training_options {
     struct sl_engine *engine;
     struct sl_data_sources sources; /* `validation` is not used */
+    bool keep_text;                 /* of the set, after encoding */
+    double seconds;                 /* to search for; 0: only the usual recipes */
     const char *base; /* a model with word vectors, whose vocabulary is used; NULL: none */
 };
 
 struct sl_linear_training {
     struct sl_engine *engine;
+    double seconds; /* as in the options */
     struct sl_tokenizer *tokens;
     struct sl_dataset set;
-    bool base_is_foreign;  /* the given base is not used, because it lacks too many words */
+    double unknown;        /* fraction of the tokens that the given base lacks, in a sample */
+    bool base_is_foreign;  /* the given base is not used, because that is too much */
     struct sl_model *base; /* word vectors and what tokens are; has no classes */
     /* Its parts, and how tokens are spelt. */
     struct sl_bag_of_words parts;
@@ -38,7 +42,7 @@ bool sl_linear_training_open(struct sl_linear_training *l,
     SL_MUST_CHECK;
 void sl_linear_training_close(struct sl_linear_training *l); /* a zeroed one is fine */
 
-/* report: after each trial; may be NULL. */
+/* report: before the first trial, and after each; may be NULL. */
 bool sl_linear_training_run(struct sl_linear_training *l,
                             void (*report)(void *context, const struct sl_linear_search *search),
                             void *context, struct sl_err *err) SL_MUST_CHECK;

@@ -65,6 +65,61 @@ Test(sluice_automatic, says_which_score_to_trust)
     json_decref(o);
 }
 
+Test(sluice_automatic, says_whether_more_texts_would_help)
+{
+    char data[PATH_MAX];
+    write_data(data, "");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--output", dirs.output, "--json"));
+    json_t *o = result();
+    const json_t *curve = json_at(o, "learning_curve");
+    cr_assert_eq(json_array_size(curve), 4);
+    cr_expect_eq(json_integer_at(o, "learning_curve/0/texts"), TEXTS * 4 / 5 / 8);
+    cr_expect_eq(json_integer_at(o, "learning_curve/3/texts"), TEXTS * 4 / 5);
+    cr_expect_float_eq(json_number_at(o, "learning_curve/3/accuracy"),
+                       json_number_at(o, "accuracy"), 1e-5);
+    EXPECT_SAID(json_string_at(o, "more_texts"), " help");
+    json_decref(o);
+}
+
+Test(sluice_automatic, uses_the_time_that_it_is_given)
+{
+    char data[PATH_MAX];
+    write_data(data, "");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--output", dirs.output, "--json"));
+    json_t *o = result();
+    long long usual = json_integer_at(o, "recipes_tried");
+    json_decref(o);
+    sluice_expect_success(&r,
+                          ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
+                               dirs.output, "--overwrite", "--json", "--time", "1m"));
+    o = result();
+    cr_expect_gt(json_integer_at(o, "recipes_tried"), usual + 3);
+    cr_expect_eq(json_integer_at(o, "folds"), 10);
+    cr_expect_eq(json_integer_at(o, "recipe/folds"), 10);
+    json_decref(o);
+    sluice_run(&r, ARGS("train", "--data", data, "--output", "x/y/1", "--time", "soon"));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "invalid --time 'soon': expected 1s to 24h, as in 90s, 10m or 2h");
+}
+
+Test(sluice_automatic, names_the_lines_of_contradictions_and_of_leaks)
+{
+    char data[PATH_MAX], validation[PATH_MAX];
+    write_data(data, "good\tOnce more\nbad\tonce more\n");
+    test_write_file(test_path(validation, dirs.top, "validation.tsv"),
+                    "bad\ta dreadful film\nbad\tneither number 0\n");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--validation", validation, "--output", dirs.output));
+    EXPECT_SAID(r.out, "1 text repeats an earlier one\n"
+                       "1 of them has another label than before; correct the wrong one:\n"
+                       "  line 1 'good', line 2 'bad'\n");
+    EXPECT_SAID(r.err, "1 of 2 validation texts is in the training texts, too, the first in line 2 "
+                       "(there line 3); results on them are too good");
+    EXPECT_SAID(r.out, "on the 2 texts of '");
+}
+
 Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
 {
     char data[PATH_MAX];

@@ -1,6 +1,7 @@
 /* test_text_output.c - what all programs write with: buffers, JSON, lists, characters. */
 #include "base/buffer.h"
 #include "base/comma_list.h"
+#include "base/html_text.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "support/test.h"
@@ -187,4 +188,23 @@ Test(writing, only_a_value_has_a_field_to_spell)
     cr_assert_lt(strlen(err.text), 100, "a value is repeated whole");
     cr_assert_not(sl_fail_value(NULL, "width", "7", "expected more"));
     cr_assert_not(sl_err_spell_field(NULL, "--width"));
+}
+
+/* Cut at any byte, too: what is left is still shown as it is. */
+Test(writing, html_shows_a_text_and_never_becomes_markup)
+{
+    static const char text[] = "<script>alert('x' & \"y\")</script>\n\tcaf\xC3\xA9 \xFF\xC3\x01";
+    static const char shown[] =
+        "&lt;script&gt;alert(&#39;x&#39; &amp; &quot;y&quot;)&lt;/script&gt;  "
+        "caf\xC3\xA9 " SL_UTF8_REPLACEMENT SL_UTF8_REPLACEMENT SL_UTF8_REPLACEMENT;
+    struct sl_buffer b = {0};
+    sl_html_append(&b, text, sizeof text - 1);
+    cr_assert_str_eq(b.data, shown);
+    for (size_t bytes = 0; bytes < sizeof text; bytes++) {
+        sl_buffer_clear(&b);
+        sl_html_append(&b, text, bytes);
+        cr_assert(bytes == 0 || !strpbrk(b.data, "<>\"'"), "%s", b.data);
+        cr_assert(sl_utf8_is_valid(b.data ? b.data : "", b.bytes));
+    }
+    sl_buffer_release(&b);
 }

@@ -1,0 +1,251 @@
+/* dataset_facts.c - see dataset_facts.h. */
+#include "cli/dataset_facts.h"
+
+#include "base/random.h"
+#include "data/name_list.h"
+#include "tokenizer/tokenizer.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_SHOWN = 20 };
+
+/* ---- equal texts ----------------------------------------------------------------------------- */
+
+/* A text by its tokens, to find equal ones. */
+struct said {
+    uint64_t hash;
+    int32_t text;
+};
+
+static int compare_said(const void *a, const void *b)
+{
+    const struct said *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->text > y->text) - (x->text < y->text);
+}
+
+static uint64_t hash_text(const struct sl_dataset *set, int text)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(set, text, &count);
+    uint64_t hash = sl_random_key((uint64_t)count, "texts");
+    for (int i = 0; i < count; i++)
+        hash = sl_random_bits(hash, (uint64_t)ids[i]);
+    return hash;
+}
+
+static void sort_texts(const struct sl_dataset *set, struct said *said)
+{
+    for (int i = 0; i < set->count; i++)
+        said[i] = (struct said){hash_text(set, i), i};
+    qsort(said, (size_t)set->count, sizeof *said, compare_said);
+}
+
+static void add_pair(struct text_pairs *pairs, const struct sl_example *text,
+                     const struct sl_example *earlier)
+{
+    if (pairs->count < TEXT_PAIRS_SHOWN)
+        pairs->first[pairs->count] = (struct text_pair){.line = text->line,
+                                                        .earlier_line = earlier->line,
+                                                        .label = text->label,
+                                                        .earlier_label = earlier->label};
+    pairs->count++;
+}
+
+/* first: receives the first text that each equals. */
+static void find_repeats(struct dataset_facts *f, const struct said *said, int32_t *first)
+{
+    const struct sl_example *all = f->set->examples;
+    for (int i = 0; i < f->set->count; i++) {
+        bool repeats = i > 0 && said[i].hash == said[i - 1].hash;
+        first[said[i].text] = repeats ? first[said[i - 1].text] : said[i].text;
+    }
+    for (int i = 0; i < f->set->count; i++) {
+        if (first[i] == i)
+            continue;
+        add_pair(&f->duplicates, &all[i], &all[first[i]]);
+        if (all[i].label != all[first[i]].label)
+            add_pair(&f->conflicts, &all[i], &all[first[i]]);
+    }
+}
+
+/* The first text with this hash; NULL: there is none. */
+static const struct said *find_hash(const struct said *said, int count, uint64_t hash)
+{
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (said[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && said[low].hash == hash ? &said[low] : NULL;
+}
+
+static void find_leaks(struct dataset_facts *f, const struct said *said)
+{
+    for (int i = 0; f->validation && i < f->validation->count; i++) {
+        const struct said *same = find_hash(said, f->set->count, hash_text(f->validation, i));
+        if (same)
+            add_pair(&f->leaks, &f->validation->examples[i], &f->set->examples[same->text]);
+    }
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static int compare_ints(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* lengths: room for as many as there are texts. */
+static void count_tokens(struct dataset_facts *f, const struct sl_tokenizer *tokens,
+                         int32_t *lengths)
+{
+    const struct sl_dataset *set = f->set;
+    const int32_t unknown = sl_tokenizer_special(tokens, SL_SPECIAL_UNKNOWN);
+    int64_t count = 0;
+    for (int i = 0; i < set->count; i++)
+        lengths[i] = set->examples[i].tokens;
+    qsort(lengths, (size_t)set->count, sizeof *lengths, compare_ints);
+    f->shortest = lengths[0];
+    f->median = lengths[set->count / 2];
+    f->longest = lengths[set->count - 1];
+    for (size_t i = 0; i < set->ids_count; i++)
+        count += set->ids[i] == unknown;
+    f->unknown = unknown >= 0 ? (double)count / (double)set->ids_count : (double)NAN;
+}
+
+bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
+                        const struct sl_dataset *validation, const struct sl_tokenizer *tokens,
+                        struct sl_err *err)
+{
+    size_t texts = (size_t)set->count;
+    *f = (struct dataset_facts){.set = set, .validation = validation};
+    struct said *said = malloc(texts * sizeof *said);
+    int32_t *first = malloc(texts * sizeof *first);
+    f->label_texts = calloc((size_t)set->labels.count, sizeof *f->label_texts);
+    bool ok = (said && first && f->label_texts) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts);
+    if (ok) {
+        count_tokens(f, tokens, first);
+        for (int i = 0; i < set->count; i++)
+            f->label_texts[set->examples[i].label]++;
+        sort_texts(set, said);
+        find_repeats(f, said, first);
+        find_leaks(f, said);
+    } else {
+        dataset_facts_close(f);
+    }
+    free(said);
+    free(first);
+    return ok;
+}
+
+void dataset_facts_close(struct dataset_facts *f)
+{
+    free(f->label_texts);
+    *f = (struct dataset_facts){0};
+}
+
+static void put_int(json_t *object, const char *key, int value)
+{
+    (void)json_object_set_new(object, key, json_integer(value));
+}
+
+void dataset_facts_add(const struct dataset_facts *f, json_t *object)
+{
+    const struct sl_dataset *set = f->set;
+    json_t *labels = json_object();
+    put_int(object, "texts", set->count);
+    if (f->validation)
+        put_int(object, "validation_texts", f->validation->count);
+    put_int(object, "texts_truncated", set->truncated);
+    put_int(object, "records_skipped", (int)set->skipped.records);
+    put_int(object, "duplicates", f->duplicates.count);
+    put_int(object, "conflicting_labels", f->conflicts.count);
+    put_int(object, "validation_duplicates", f->leaks.count);
+    for (int i = 0; i < set->labels.count; i++)
+        put_int(labels, set->labels.list[i].name, f->label_texts[i]);
+    (void)json_object_set_new(object, "labels", labels);
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* Shortened: a wrong --label column can make whole sentences labels. */
+static const char *shown(const struct sl_dataset *set, int label, char name[SL_NAME_SHORT])
+{
+    const char *text = set->labels.list[label].name;
+    return sl_name_shorten(text, strlen(text), name);
+}
+
+void dataset_facts_print_lengths(const struct dataset_facts *f, int context)
+{
+    printf("%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
+           f->median);
+    if (f->unknown > 0.0)
+        printf("; %.1f %% of the tokens are not in the vocabulary", 100.0 * f->unknown);
+    printf("\n");
+    if (f->set->truncated > 0)
+        printf("%d texts are truncated to %d tokens\n", f->set->truncated, context);
+}
+
+void dataset_facts_print_labels(const struct dataset_facts *f)
+{
+    const int labels = f->set->labels.count;
+    char name[SL_NAME_SHORT];
+    printf("%d labels:", labels);
+    for (int i = 0; i < labels && i < LABELS_SHOWN; i++)
+        printf("%s %s %d", i ? "," : "", shown(f->set, i, name), f->label_texts[i]);
+    if (labels > LABELS_SHOWN)
+        printf(" and %d more", labels - LABELS_SHOWN);
+    printf("\n");
+}
+
+static int shown_of(const struct text_pairs *pairs)
+{
+    return pairs->count < TEXT_PAIRS_SHOWN ? pairs->count : TEXT_PAIRS_SHOWN;
+}
+
+static void print_rest(const struct text_pairs *pairs)
+{
+    if (pairs->count > TEXT_PAIRS_SHOWN)
+        printf("  and %d more\n", pairs->count - TEXT_PAIRS_SHOWN);
+}
+
+void dataset_facts_print_repeats(const struct dataset_facts *f)
+{
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    const int duplicates = f->duplicates.count, conflicts = f->conflicts.count;
+    if (duplicates > 0)
+        printf("%d text%s an earlier one\n", duplicates, duplicates == 1 ? " repeats" : "s repeat");
+    if (conflicts > 0)
+        printf("%d of them %s another label than before; correct the wrong one:\n", conflicts,
+               conflicts == 1 ? "has" : "have");
+    for (int i = 0; i < shown_of(&f->conflicts); i++) {
+        const struct text_pair *pair = &f->conflicts.first[i];
+        printf("  line %lld '%s', line %lld '%s'\n", (long long)pair->earlier_line,
+               shown(f->set, pair->earlier_label, one), (long long)pair->line,
+               shown(f->set, pair->label, other));
+    }
+    print_rest(&f->conflicts);
+}
+
+void dataset_facts_warn_leaks(const struct dataset_facts *f)
+{
+    const struct text_pair *pair = &f->leaks.first[0];
+    if (f->leaks.count == 0)
+        return;
+    (void)fprintf(stderr,
+                  "sluice train: warning: %d of %d validation texts %s in the training texts, too, "
+                  "the first in line %lld (there line %lld); results on them are too good\n",
+                  f->leaks.count, f->validation->count, f->leaks.count == 1 ? "is" : "are",
+                  (long long)pair->line, (long long)pair->earlier_line);
+}

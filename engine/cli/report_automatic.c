@@ -1,0 +1,136 @@
+/* report_automatic.c - see report_automatic.h. */
+#include "cli/report_automatic.h"
+
+#include "cli/report_chart.h"
+#include "cli/report_html.h"
+#include "cli/report_sections.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { LINE = 512 };
+
+static void write_trials(struct sl_buffer *out, const struct sl_linear_training *l)
+{
+    const struct sl_linear_search *search = &l->search;
+    static const char *const columns[] = {"recipe", "folds", "accuracy", "loss", "seconds", NULL};
+    char text[RECIPE_TEXT], more[CONCLUSION_TEXT];
+    html_section(out, "What was tried");
+    html_table(out, columns, "01111");
+    for (int i = 0; i < search->count; i++) {
+        const struct sl_linear_trial *trial = &search->trials[i];
+        sl_buffer_append_string(out, i == search->best ? "\n<tr class=\"best\">" : "\n<tr>");
+        html_cell(out, automatic_report_recipe(&trial->recipe, text));
+        html_number(out, "%d", trial->folds);
+        html_number(out, "%.2f %%", 100.0 * trial->accuracy);
+        html_number(out, "%.4f", trial->loss);
+        html_number(out, "%.1f", trial->seconds);
+    }
+    html_table_end(out);
+    sl_buffer_append_string(
+        out, "<p>The recipe in bold was chosen: it has the highest accuracy minus 0.3 times the "
+             "loss. The loss counts because it is less noisy than the accuracy where texts are "
+             "few. C is the inverse strength of regularization.</p>\n");
+    automatic_report_time(l, more);
+    if (more[0])
+        sl_buffer_printf(out, "<p>%s</p>\n", more);
+    html_section_end(out);
+}
+
+static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *curve)
+{
+    char text[CONCLUSION_TEXT];
+    double x[SL_LEARNING_POINTS], y[SL_LEARNING_POINTS];
+    for (int i = 0; i < curve->count; i++) {
+        x[i] = curve->points[i].texts;
+        y[i] = curve->points[i].accuracy;
+    }
+    const struct chart_series series = {.x = x, .y = y, .count = curve->count};
+    const struct chart chart = {.title = "Accuracy by number of training texts",
+                                .x_name = "training texts",
+                                .series = &series,
+                                .series_count = 1,
+                                .percent = true,
+                                .doubles = true,
+                                .dots = true};
+    automatic_report_conclude(curve, text);
+    html_section(out, "Would more texts help?");
+    sl_buffer_append_string(out, "<p>");
+    html_string(out, text);
+    sl_buffer_append_string(out, "</p>\n");
+    chart_write(out, &chart);
+    html_section_end(out);
+}
+
+static void write_validation(struct sl_buffer *out, const struct automatic_report *r)
+{
+    char text[LINE];
+    if (!r->validation)
+        return;
+    (void)snprintf(
+        text, sizeof text, "On the %d texts of the validation file: accuracy %.2f %%, loss %.4f.",
+        r->facts->validation->count, 100.0 * r->validation->accuracy, r->validation->loss);
+    sl_buffer_printf(out, "<p>%s</p>\n", text);
+}
+
+static void write_least_score(struct sl_buffer *out, const struct automatic_report *r)
+{
+    const struct least_score *least = &r->least;
+    if (least->precision > 0.0 && least->texts > 0)
+        sl_buffer_printf(out,
+                         "<p>Of the labels with a score of %.4f or more, at least %.1f %% are "
+                         "right; %.1f %% of the texts reach that score.</p>\n",
+                         least->score, 100.0 * least->precision,
+                         100.0 * least->texts / r->quality.texts);
+    else if (least->precision > 0.0)
+        sl_buffer_printf(out, "<p>No score is high enough for %.1f %% to be right.</p>\n",
+                         100.0 * least->precision);
+}
+
+/* On which texts the figures are. */
+static void describe(const struct automatic_report *r, char text[LINE])
+{
+    const struct sl_linear_search *search = &r->l->search;
+    if (search->folds_predicted > 1)
+        (void)snprintf(text, LINE,
+                       "On all %d texts, each predicted without it in %d-fold cross-validation. "
+                       "The published model was then fitted to all texts.",
+                       r->quality.texts, search->folds);
+    else
+        (void)snprintf(text, LINE,
+                       "On %d texts that were held out. The published model was then fitted to all "
+                       "%d texts.",
+                       r->quality.texts, r->l->set.count);
+}
+
+static bool write_page(struct sl_buffer *out, const struct automatic_report *r, const char *data,
+                       const char *model, struct sl_err *err)
+{
+    char text[LINE];
+    const struct report_predictions p = {.model = r->l->model,
+                                         .predictions = &r->predictions,
+                                         .labels = r->labels,
+                                         .quality = &r->quality,
+                                         .loss = r->l->search.loss};
+    report_begin(out, model, "linear model, trained on", data);
+    describe(r, text);
+    report_figures(out, &p, (double)NAN, text);
+    write_validation(out, r);
+    write_least_score(out, r);
+    report_dataset(out, r->facts, r->l->base->config.context_length);
+    write_trials(out, r->l);
+    write_curve(out, &r->l->search.curve);
+    if (!report_predictions(out, &p, err))
+        return false;
+    html_end(out);
+    return true;
+}
+
+bool report_automatic_write(const struct automatic_report *r, const char *data, const char *model,
+                            const char *directory, struct sl_err *err)
+{
+    struct sl_buffer page = {0};
+    bool ok = write_page(&page, r, data, model, err) && html_write(&page, directory, err);
+    sl_buffer_release(&page);
+    return ok;
+}

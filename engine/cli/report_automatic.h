@@ -1,0 +1,9 @@
+/* report_automatic.h - the HTML report of a training without an architecture. */
+#pragma once
+
+#include "cli/automatic_report.h"
+
+/* Writes index.html to the directory. data: the file of texts; model: where it is published. */
+bool report_automatic_write(const struct automatic_report *report, const char *data,
+                            const char *model, const char *directory, struct sl_err *err)
+    SL_MUST_CHECK;

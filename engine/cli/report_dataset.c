@@ -1,0 +1,122 @@
+/* report_dataset.c - the parts of a report about the data. */
+#include "cli/report_sections.h"
+
+#include "cli/report_html.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* The last parts of a path, at most so many. Directories above them are private. */
+static const char *end_of_path(const char *path, int parts)
+{
+    const char *start = path + strlen(path);
+    while (start > path && start[-1] == '/')
+        start--;
+    while (start > path && (start[-1] != '/' || --parts > 0))
+        start--;
+    return start;
+}
+
+void report_begin(struct sl_buffer *out, const char *model, const char *what, const char *file)
+{
+    char subtitle[512], date[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
+    (void)snprintf(subtitle, sizeof subtitle, "%s %.300s, %s", what, end_of_path(file, 1), date);
+    html_begin(out, end_of_path(model, 2), subtitle);
+}
+
+static const char *label_of(const struct dataset_facts *f, int label)
+{
+    return f->set->labels.list[label].name;
+}
+
+static void write_labels(struct sl_buffer *out, const struct dataset_facts *f)
+{
+    static const char *const columns[] = {"label", "texts", "share", NULL};
+    sl_buffer_append_string(out, "<p>Texts by label:</p>\n");
+    html_table(out, columns, "011");
+    for (int i = 0; i < f->set->labels.count; i++) {
+        html_row(out);
+        html_cell(out, label_of(f, i));
+        html_number(out, "%d", f->label_texts[i]);
+        html_number(out, "%.1f %%", 100.0 * f->label_texts[i] / f->set->count);
+    }
+    html_table_end(out);
+}
+
+static void item(struct sl_buffer *out, const char *text)
+{
+    sl_buffer_append_string(out, "<li>");
+    html_string(out, text);
+    sl_buffer_append_string(out, "</li>\n");
+}
+
+#define ITEM(out, ...)                                                                             \
+    do {                                                                                           \
+        char text[256];                                                                            \
+        (void)snprintf(text, sizeof text, __VA_ARGS__);                                            \
+        item(out, text);                                                                           \
+    } while (0)
+
+/* Each also when there is nothing wrong, so that a reader knows that it was looked for. */
+static void write_checks(struct sl_buffer *out, const struct dataset_facts *f, int context)
+{
+    const struct sl_skipped *skipped = &f->set->skipped;
+    sl_buffer_append_string(out, "<ul>\n");
+    ITEM(out, "%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
+         f->median);
+    if (f->unknown >= 0.0)
+        ITEM(out, "%.2f %% of the tokens are not in the vocabulary", 100.0 * f->unknown);
+    if (f->set->truncated > 0)
+        ITEM(out, "%d texts are truncated to %d tokens", f->set->truncated, context);
+    if (skipped->records > 0)
+        ITEM(out, "Records left out, without a label or a text: %lld, the first in line %lld",
+             (long long)skipped->records, (long long)skipped->line);
+    else
+        item(out, "No record was left out");
+    ITEM(out, "Texts that repeat an earlier one: %d", f->duplicates.count);
+    ITEM(out, "Of them, with another label than before: %d", f->conflicts.count);
+    if (f->validation)
+        ITEM(out, "Of %d validation texts, also in the training texts: %d%s", f->validation->count,
+             f->leaks.count, f->leaks.count > 0 ? "; results on them are too good" : "");
+    sl_buffer_append_string(out, "</ul>\n");
+}
+
+static void write_pairs(struct sl_buffer *out, const struct dataset_facts *f,
+                        const struct text_pairs *pairs, const char *title,
+                        const char *const *columns)
+{
+    const int shown = pairs->count < TEXT_PAIRS_SHOWN ? pairs->count : TEXT_PAIRS_SHOWN;
+    if (shown == 0)
+        return;
+    sl_buffer_printf(out, "<p>%s%s:</p>\n", title,
+                     pairs->count > shown ? ", the first of them" : "");
+    html_table(out, columns, "1010");
+    for (int i = 0; i < shown; i++) {
+        const struct text_pair *pair = &pairs->first[i];
+        html_row(out);
+        html_number(out, "%lld", (long long)pair->earlier_line);
+        html_cell(out, label_of(f, pair->earlier_label));
+        html_number(out, "%lld", (long long)pair->line);
+        html_cell(out, label_of(f, pair->label));
+    }
+    html_table_end(out);
+}
+
+void report_dataset(struct sl_buffer *out, const struct dataset_facts *f, int context)
+{
+    static const char *const conflicts[] = {"line", "label", "line", "other label", NULL},
+                             *const leaks[] = {"training line", "label", "validation line", "label",
+                                               NULL};
+    html_section(out, "The data");
+    write_checks(out, f, context);
+    write_pairs(out, f, &f->conflicts, "Equal texts with different labels; one of them is wrong",
+                conflicts);
+    write_pairs(out, f, &f->leaks, "Validation texts that are training texts, too", leaks);
+    write_labels(out, f);
+    html_section_end(out);
+}

@@ -1,0 +1,30 @@
+/* report_evaluation.c - see report_evaluation.h. */
+#include "cli/report_evaluation.h"
+
+#include "cli/report_html.h"
+
+#include <math.h>
+
+static bool write_page(struct sl_buffer *out, const struct report_evaluation *r, struct sl_err *err)
+{
+    const int depth = r->predictions.model->config.depth;
+    const double skipped = depth > 0 ? 1.0 - r->evaluation->layers_mean / depth : (double)NAN;
+    report_begin(out, r->model, r->what, r->facts->set->path);
+    report_figures(out, &r->predictions, skipped, r->how);
+    if (r->log && !report_training_curves(out, r->log, err))
+        return false;
+    report_dataset(out, r->facts, r->predictions.model->config.context_length);
+    if (!report_predictions(out, &r->predictions, err))
+        return false;
+    html_end(out);
+    return true;
+}
+
+bool report_evaluation_write(const struct report_evaluation *r, const char *directory,
+                             struct sl_err *err)
+{
+    struct sl_buffer page = {0};
+    bool ok = write_page(&page, r, err) && html_write(&page, directory, err);
+    sl_buffer_release(&page);
+    return ok;
+}

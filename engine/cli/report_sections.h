@@ -1,0 +1,31 @@
+/* report_sections.h - the parts of a report that several commands share: what the data holds, and
+ * how good predictions are. */
+#pragma once
+
+#include "base/buffer.h"
+#include "cli/dataset_facts.h"
+#include "cli/label_metrics.h"
+
+/* Begins the page of a model, which is shown as <model>/<version>. what, file: such as "tested on"
+ * and a path, of which the name is shown. */
+void report_begin(struct sl_buffer *out, const char *model, const char *what, const char *file);
+
+void report_dataset(struct sl_buffer *out, const struct dataset_facts *facts, int context);
+
+/* Predictions, and what they were compared with. */
+struct report_predictions {
+    const struct sl_model *model; /* its labels */
+    const struct label_predictions *predictions;
+    const struct label_metrics *labels;
+    const struct prediction_quality *quality;
+    double loss;
+};
+
+/* Key figures of predictions; `skipped`: fraction of token-layer operations that were skipped, or
+ * NAN. how: on which texts. */
+void report_figures(struct sl_buffer *out, const struct report_predictions *p, double skipped,
+                    const char *how);
+/* Recall and precision, the confusion matrix, the reliability diagram, the most confident mistakes.
+ * Texts are shown if the set still has them. */
+bool report_predictions(struct sl_buffer *out, const struct report_predictions *p,
+                        struct sl_err *err) SL_MUST_CHECK;

@@ -1,0 +1,102 @@
+/* linear_grid.c - the recipes that every search tries.
+ *
+ * In steps: n-grams alone, word vectors alone, both in several proportions, and the best of these
+ * with the logistic loss. */
+#include "train/linear_search_internal.h"
+
+/* Tries recipes; *best becomes the best of them. */
+static bool try_all(struct sl_linear_run *s, const struct sl_linear_recipe *recipes, int count,
+                    struct sl_linear_recipe *best, struct sl_err *err)
+{
+    int chosen = -1;
+    for (int i = 0; i < count; i++) {
+        int trial = sl_linear_try(s, recipes[i], err);
+        if (trial < 0)
+            return false;
+        if (chosen < 0 ||
+            sl_linear_merit(&s->out->trials[trial]) > sl_linear_merit(&s->out->trials[chosen]))
+            chosen = trial;
+    }
+    *best = s->out->trials[chosen].recipe;
+    return true;
+}
+
+enum { GRID_MAX = 16 };
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
+
+static bool search_ngrams(struct sl_linear_run *s, struct sl_linear_recipe *best,
+                          struct sl_err *err)
+{
+    static const struct sl_linear_recipe grid[] = {
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .sparse_c = 3.0f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 2}, .sparse_c = 3.0f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1, .characters = true}, .sparse_c = 3.0f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 2, .characters = true}, .sparse_c = 3.0f},
+    };
+
+    return try_all(s, grid, s->options->features->has_characters ? COUNT(grid) : 2, best, err);
+}
+
+/* Of a grid, the first recipes suffice for very many texts: there the others differ little. */
+static int tried(const struct sl_linear_run *s, int all, int few)
+{
+    return s->options->features->texts > SL_LINEAR_TEXTS_VERY_MANY ? few : all;
+}
+
+static bool search_vectors(struct sl_linear_run *s, struct sl_linear_recipe *best,
+                           struct sl_err *err)
+{
+    static const struct sl_linear_recipe grid[] = {
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 1.0f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 0.1f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 0.3f},
+        {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 1}, .dense_c = 3.0f},
+    };
+
+    return try_all(s, grid, tried(s, COUNT(grid), 1), best, err);
+}
+
+/* ngrams: which n-grams; replaced by the best recipe. */
+static bool search_both(struct sl_linear_run *s, struct sl_linear_recipe *ngrams,
+                        struct sl_err *err)
+{
+    static const float scales[][2] = {{1.0f, 0.3f}, {3.0f, 1.0f}, {10.0f, 1.0f},
+                                      {0.3f, 0.3f}, {0.3f, 1.0f}, {1.0f, 0.1f},
+                                      {1.0f, 1.0f}, {3.0f, 0.3f}, {3.0f, 3.0f}};
+    const int count = tried(s, COUNT(scales), 3);
+    struct sl_linear_recipe grid[GRID_MAX];
+    for (int i = 0; i < count; i++) {
+        grid[i] = *ngrams;
+        grid[i].sparse_c = scales[i][0];
+        grid[i].dense_c = scales[i][1];
+    }
+    return try_all(s, grid, count, ngrams, err);
+}
+
+/* The best recipe with the logistic loss, which wants less regularization: its logits are not near
+ * 1 but grow. */
+static bool search_logistic(struct sl_linear_run *s, struct sl_err *err)
+{
+    static const float scales[] = {10.0f, 3.0f, 30.0f};
+    const int count = tried(s, COUNT(scales), 1);
+    struct sl_linear_recipe grid[GRID_MAX], best = s->out->trials[s->out->best].recipe;
+    for (int i = 0; i < count; i++) {
+        grid[i] = best;
+        grid[i].loss = SL_LOSS_LOGISTIC;
+        grid[i].sparse_c *= scales[i];
+        grid[i].dense_c *= scales[i];
+    }
+    return try_all(s, grid, count, &best, err);
+}
+
+bool sl_linear_grid(struct sl_linear_run *s, struct sl_err *err)
+{
+    struct sl_linear_recipe ngrams, vectors;
+    if (!search_ngrams(s, &ngrams, err))
+        return false;
+    if (s->options->features->dense_cols > 0 &&
+        (!search_vectors(s, &vectors, err) || !search_both(s, &ngrams, err)))
+        return false;
+    return search_logistic(s, err);
+}
