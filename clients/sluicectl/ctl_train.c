@@ -16,10 +16,12 @@ struct train_arguments {
 };
 
 static const struct sl_option train_rows[] = {
-    {"model", "MODEL", "architecture to train from scratch, or served model to fine-tune",
+    {"model", "MODEL",
+     "architecture to train from scratch, or served model to fine-tune [labelled texts are trained "
+     "on without choosing one]",
      SL_OPTION_STRING, offsetof(struct train_arguments, model), 0, 0},
-    {"name", "NAME", "name of the model to publish [that of --model]", SL_OPTION_STRING,
-     offsetof(struct train_arguments, name), 0, 0},
+    {"name", "NAME", "name of the model to publish [that of --model; without it, required]",
+     SL_OPTION_STRING, offsetof(struct train_arguments, name), 0, 0},
     {"validation", "FILE", "labelled texts to validate on [a part of FILE]", SL_OPTION_STRING,
      offsetof(struct train_arguments, validation), 0, 0},
     {"seed", "N", "seed of the training [chosen by the daemon]", SL_OPTION_GIVEN_INT,
@@ -77,11 +79,11 @@ static bool check(const struct ctl_options *ctl, const struct train_arguments *a
     if (!file)
         return client_error_set(failure, EXIT_BAD_INPUT,
                                 "missing FILE: labelled texts, or a text, to train on");
-    if (!a->model)
+    if (!a->model && !a->name)
         return client_error_set(
             failure, EXIT_BAD_INPUT,
-            "missing --model: a served model, or an architecture (`sluice train --help` lists "
-            "them)");
+            "missing --name NAME: the name of the model to publish; or --model: a served model to "
+            "fine-tune, or an architecture (`sluice train --help` lists them)");
     if (!check_name(a->name, failure) || (!is_remote(file) && !ctl_check_file(file, failure)) ||
         (a->validation && !is_remote(a->validation) && !ctl_check_file(a->validation, failure)))
         return false;
@@ -151,7 +153,8 @@ static void write_job(const struct ctl_options *ctl, const struct train_argument
 {
     struct sl_json_writer json = {.out = body};
     sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "model"), a->model);
+    if (a->model)
+        sl_json_add_string(sl_json_key(&json, "model"), a->model);
     sl_json_add_string(sl_json_key(&json, "training_file"), files[0].id);
     if (files[1].id[0])
         sl_json_add_string(sl_json_key(&json, "validation_file"), files[1].id);
@@ -208,7 +211,7 @@ const struct ctl_command ctl_train = {
     .name = "train",
     .operand = "FILE [NAME=VALUE...]",
     .help = "upload FILE, train a model on it in the daemon, and follow the job",
-    .example = "reviews.jsonl --model encoder --name mood n_epochs=30 width=64",
+    .example = "reviews.jsonl --name mood",
     .notes =
         "FILE is a path, which is uploaded; the id of an uploaded file; or local:NAME, a file\n"
         "in the daemon's data_directory. Words after it, NAME=VALUE, say how to train:\n"

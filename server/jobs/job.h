@@ -46,6 +46,11 @@ struct sv_job_spec {
     char key[SV_JOB_HASH_MAX], body[SV_JOB_HASH_MAX];
 };
 
+/* The model of a job that trains without an architecture: `sluice train` chooses. */
+#define SV_JOB_AUTO "auto"
+
+bool sv_job_is_automatic(const struct sv_job_spec *spec);
+
 struct sv_job_error {
     char code[SV_JOB_CODE_MAX], param[SV_JOB_CODE_MAX]; /* code "": there is no error */
     char message[SV_TRAINER_REASON_MAX + 256];
@@ -58,7 +63,9 @@ struct sv_job_progress {
     int64_t tokens;        /* trained on in all */
     int64_t tokens_before; /* by earlier trainers, up to `resumed` */
     int64_t saved_step, saved_tokens, saved_at;
-    int64_t skipped; /* records of the training data that have no label or no text */
+    /* Of the training data: records without a label or a text; texts with another label than
+     * before. Of the validation data: texts that are training texts, too. */
+    int64_t skipped, conflicts, leaks;
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
     int64_t ends_at;                    /* estimate [seconds since 1970]; 0: unknown */
     int64_t evaluated, saved, shown;    /* the steps of the last events of each kind */
@@ -90,8 +97,8 @@ struct sv_job {
     enum sv_job_desired_state desired;
     int64_t finished_at;
     struct sv_job_error error;
-    bool has_results; /* step_metrics.csv is among the files */
-    int saves_failed; /* in a row; it is saved again at, and not forgotten before */
+    bool has_results, has_report; /* step_metrics.csv, report.html: they are among the files */
+    int saves_failed;             /* in a row; it is saved again at, and not forgotten before */
     int64_t save_again_ns;
     char pause_reason[SV_TRAINER_REASON_MAX]; /* of a pause that is an event once it is saved */
     int events;                               /* numbered so far */
@@ -136,6 +143,11 @@ void sv_job_data_path(const struct sv_jobs *jobs, const struct sv_job *job, cons
 
 /* ---- job_json.c ------------------------------------------------------------------------------ */
 
+enum { SV_JOB_RESULT_ID_MAX = SV_JOB_ID_MAX + 8 };
+
+/* The ids of the files that a job makes: its CSV, and its report. */
+void sv_job_result_id(const struct sv_job *job, bool is_report,
+                      char id[static SV_JOB_RESULT_ID_MAX]);
 /* Writes job.json, synced, and the object in the index; or has the jobs' thread try again until it
  * is done: the disk may be full for a while. */
 void sv_job_keep(struct sv_jobs *jobs, struct sv_job *job);

@@ -98,13 +98,23 @@ static void add_published(struct sl_json_writer *json, const struct sv_job *job)
     sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
 }
 
+/* Both have the number of the job, but for one bit: no other file has it. */
+void sv_job_result_id(const struct sv_job *job, bool is_report,
+                      char id[static SV_JOB_RESULT_ID_MAX])
+{
+    unsigned long long number = strtoull(job->spec.id + strlen("ftjob-"), NULL, 16);
+    (void)snprintf(id, SV_JOB_RESULT_ID_MAX, "file-%016llx", is_report ? number ^ 1 : number);
+}
+
 static void add_results(struct sl_json_writer *json, const struct sv_job *job)
 {
-    char id[SV_JOB_ID_MAX + 8];
-    (void)snprintf(id, sizeof id, "file-%s", job->spec.id + strlen("ftjob-"));
+    char id[SV_JOB_RESULT_ID_MAX];
     sl_json_begin_array(json);
-    if (job->has_results)
-        sl_json_add_string(json, id);
+    for (int report = 0; report < 2; report++) {
+        sv_job_result_id(job, report, id);
+        if (report ? job->has_report : job->has_results)
+            sl_json_add_string(json, id);
+    }
     sl_json_end_array(json);
 }
 
@@ -167,6 +177,7 @@ static void write_record(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add_string(sl_json_key(json, "key"), spec->key);
     sl_json_add_string(sl_json_key(json, "body"), spec->body);
     sl_json_add_bool(sl_json_key(json, "has_results"), job->has_results);
+    sl_json_add_bool(sl_json_key(json, "has_report"), job->has_report);
     sl_json_add_string(sl_json_key(json, "error_code"), job->error.code);
     sl_json_add_string(sl_json_key(json, "error_param"), job->error.param);
     sl_json_add_string(sl_json_key(json, "error_message"), job->error.message);
@@ -247,7 +258,7 @@ void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job)
 struct record {
     struct sv_string id, phase, model, architecture, base, name, training_file, validation_file;
     struct sv_string data, validation, key, body, error_code, error_param, error_message;
-    bool paused, classifies, has_results;
+    bool paused, classifies, has_results, has_report;
     int64_t created_ns, finished_at, trained_tokens, version, seed;
     struct sv_settings hyperparameters, metadata;
 };
@@ -284,6 +295,8 @@ static const struct sv_field record_fields[] = {
     TEXT(key, SV_JOB_HASH_MAX),
     TEXT(body, SV_JOB_HASH_MAX),
     FLAG(has_results),
+    /* Earlier versions did not write it. */
+    SV_FIELD("has_report", BOOL, AT(has_report), 0, 1, .help = "flag"),
     TEXT(error_code, SV_JOB_CODE_MAX),
     TEXT(error_param, SV_JOB_CODE_MAX),
     TEXT(error_message, sizeof(((struct sv_job_error *)0)->message)),
@@ -322,6 +335,7 @@ static bool copy_job(struct sv_job *job, const struct record *r, struct sv_error
     job->desired = r->paused ? SV_DESIRED_PAUSED : SV_DESIRED_RUNNING;
     job->finished_at = r->finished_at;
     job->has_results = r->has_results;
+    job->has_report = r->has_report;
     job->progress.tokens = r->trained_tokens;
     return sv_job_phase_find(r->phase.data, &job->phase) ||
            sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", r->phase.data);

@@ -4,6 +4,7 @@
  * After an interruption a trainer repeats the steps since its last saved state, with the same
  * bits. Their lines are not reported again. */
 #include "base/clock.h"
+#include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "core/log.h"
 #include "core/metrics.h"
@@ -87,6 +88,8 @@ static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_li
     p->resumed = line->step;
     p->steps = line->steps;
     p->skipped = line->records_skipped;
+    p->conflicts = line->conflicts;
+    p->leaks = line->leaks;
     p->reason[0] = '\0';
     p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
     if (line->step == 0)
@@ -130,20 +133,29 @@ static void write_data(const struct sv_job_progress *p, const struct sv_trainer_
     sl_json_end_object(json);
 }
 
+/* "validation loss=0.5", after a comma. */
+static void add_measure(char *list, size_t size, const char *name, double value)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s=%.4f", name, value);
+    if (isfinite(value))
+        (void)sl_list_add(list, size, text);
+}
+
 static void report_metrics(struct sv_jobs *jobs, struct sv_job *job,
                            const struct sv_trainer_log_line *line)
 {
-    char valid[96] = "";
+    char measures[SV_TRAINER_RECIPE_MAX + 128] = "";
     struct sl_buffer data = {0};
     write_data(&job->progress, line, &data);
-    if (isfinite(line->validation_accuracy))
-        (void)snprintf(valid, sizeof valid, ", validation loss=%.4f, validation accuracy=%.4f",
-                       line->validation_loss, line->validation_accuracy);
-    else if (isfinite(line->validation_loss))
-        (void)snprintf(valid, sizeof valid, ", validation loss=%.4f", line->validation_loss);
+    add_measure(measures, sizeof measures, "training loss", line->train_loss);
+    add_measure(measures, sizeof measures, "validation loss", line->validation_loss);
+    add_measure(measures, sizeof measures, "validation accuracy", line->validation_accuracy);
+    if (line->recipe[0])
+        (void)sl_list_add(measures, sizeof measures, line->recipe);
     if (!data.failed)
-        sv_job_event(jobs, job, "info", data.data, "Step %lld/%lld: training loss=%.4f%s",
-                     (long long)line->step, (long long)line->steps, line->train_loss, valid);
+        sv_job_event(jobs, job, "info", data.data, "Step %lld/%lld: %s", (long long)line->step,
+                     (long long)line->steps, measures);
     sl_buffer_release(&data);
 }
 
@@ -200,16 +212,32 @@ static void on_saved(struct sv_jobs *jobs, struct sv_job *job,
                      (long long)line->step);
 }
 
+/* What the data lacks; the next trainer of the job says it, too. */
+static void warn_of_data(struct sv_jobs *jobs, struct sv_job *job,
+                         const struct sv_trainer_log_line *line)
+{
+    const struct sv_job_progress *p = &job->progress;
+    if (line->records_skipped > p->skipped)
+        sv_job_event(jobs, job, "warn", NULL, "%lld record%s no label or no text and %s left out",
+                     (long long)line->records_skipped,
+                     line->records_skipped == 1 ? " has" : "s have",
+                     line->records_skipped == 1 ? "is" : "are");
+    if (line->conflicts > p->conflicts)
+        sv_job_event(jobs, job, "warn", NULL, "%lld text%s an earlier one with another label",
+                     (long long)line->conflicts, line->conflicts == 1 ? " repeats" : "s repeat");
+    if (line->leaks > p->leaks)
+        sv_job_event(jobs, job, "warn", NULL,
+                     "%lld validation text%s in the training file, too; results on them are too "
+                     "good",
+                     (long long)line->leaks, line->leaks == 1 ? " is" : "s are");
+}
+
 static void on_started(struct sv_jobs *jobs, struct sv_job *job,
                        const struct sv_trainer_log_line *line, bool is_news)
 {
-    struct sv_job_progress *p = &job->progress;
-    bool skips = line->records_skipped > p->skipped; /* the next trainer of the job says it, too */
-    start_from(p, line);
-    if (is_news && skips)
-        sv_job_event(jobs, job, "warn", NULL, "%lld record%s no label or no text and %s left out",
-                     (long long)p->skipped, p->skipped == 1 ? " has" : "s have",
-                     p->skipped == 1 ? "is" : "are");
+    if (is_news)
+        warn_of_data(jobs, job, line);
+    start_from(&job->progress, line);
     if (is_news && line->step > 0)
         sv_job_event(jobs, job, "info", NULL, "Training continues from step %lld",
                      (long long)line->step);

@@ -164,9 +164,32 @@ static const struct {
     {"seed", refuse_seed},
 };
 
+bool sv_job_is_automatic(const struct sv_job_spec *spec)
+{
+    return strcmp(spec->model, SV_JOB_AUTO) == 0;
+}
+
+/* Without an architecture only these have an effect. */
+static bool check_automatic(const struct sv_setting *setting, struct sv_error *error)
+{
+    static const char *const names[] = {
+        "label", "text",      "format",           "tokenizer",        "vocab_size",
+        "cased", "promotion", "promotion_margin", "promotion_weight", NULL};
+    char list[256] = "";
+    for (const char *const *name = names; *name; name++)
+        if (strcmp(*name, setting->name) == 0)
+            return true;
+    return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                        "'%s' has an effect only with a model or an architecture ('model'); "
+                        "without one, the hyper-parameters are: %s.",
+                        setting->name, sl_list_join(list, sizeof list, names));
+}
+
 static bool check_one(struct sv_job_spec *spec, const struct sv_setting *setting,
                       struct sv_error *error)
 {
+    if (sv_job_is_automatic(spec) && !is_auto(setting) && !check_automatic(setting, error))
+        return false;
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
         if (strcmp(special[i].name, setting->name) == 0)
             return special[i].check(spec, setting, error);
@@ -308,6 +331,22 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
     return find_base(jobs, name, task, spec, error);
 }
 
+/* Trains without an architecture. */
+static bool choose_automatic(struct sv_job_spec *spec, const char *suffix, struct sv_error *error)
+{
+    if (!spec->classifies)
+        return sv_fail(error, SV_MISSING_PARAMETER, "model",
+                       "A plain text needs a 'model': an architecture to train from scratch, such "
+                       "as \"tsa\", or a language model to fine-tune.");
+    if (!suffix)
+        return sv_fail(
+            error, SV_MISSING_PARAMETER, "suffix",
+            "Without a 'model', 'suffix' is required: the name of the model to publish.");
+    (void)snprintf(spec->model, sizeof spec->model, SV_JOB_AUTO);
+    (void)snprintf(spec->architecture, sizeof spec->architecture, "linear");
+    return true;
+}
+
 /* Requests that name the model are for one task. */
 static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spec,
                        struct sv_error *error)
@@ -353,7 +392,10 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
                               spec->validation, error))
             return false;
     }
-    if (!find_model(jobs, params->model.data, spec, error))
+    const char *model = params->model.data;
+    bool automatic = !model || strcmp(model, SV_JOB_AUTO) == 0;
+    if (automatic ? !choose_automatic(spec, params->suffix.data, error)
+                  : !find_model(jobs, model, spec, error))
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);

@@ -40,8 +40,8 @@ static void remove_file(const struct sv_jobs *jobs, const struct sv_job *job, co
 
 void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job)
 {
-    static const char *const directories[] = {"run/state", "run/state.sluice-tmp", "model/1",
-                                              "model/1.sluice-tmp", "model"};
+    static const char *const directories[] = {
+        "run/state", "run/state.sluice-tmp", "model/1", "model/1.sluice-tmp", "model", "report"};
     char path[PATH_MAX];
     struct sl_err err;
     const struct sv_job_spec *spec = &job->spec;
@@ -79,19 +79,51 @@ void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, con
     end(jobs, job);
 }
 
+static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, bool is_report,
+                       const struct sl_buffer *content)
+{
+    char id[SV_JOB_RESULT_ID_MAX];
+    struct sv_error error;
+    sv_job_result_id(job, is_report, id);
+    return sv_file_put(jobs->server->files, id, is_report ? "report.html" : "step_metrics.csv",
+                       "fine-tune-results", content, &error);
+}
+
+static bool put_csv(struct sv_jobs *jobs, const struct sv_job *job)
+{
+    struct sl_buffer csv = {0};
+    bool ok = sv_job_write_csv(jobs, job, &csv) && put_result(jobs, job, false, &csv);
+    sl_buffer_release(&csv);
+    return ok;
+}
+
+/* Trainings of text generators have none. */
+static bool put_report(struct sv_jobs *jobs, const struct sv_job *job)
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    struct sl_err err;
+    struct sl_buffer page = {0};
+    sv_job_path(jobs, job, "report/index.html", path);
+    if (access(path, F_OK) != 0 || !sl_map_open(&map, path, &err))
+        return false;
+    sl_buffer_append(&page, map.data, map.size);
+    sl_map_close(&map);
+    bool ok = !page.failed && put_result(jobs, job, true, &page);
+    sl_buffer_release(&page);
+    return ok;
+}
+
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 {
-    char id[SV_FILE_ID_MAX], serving[SV_MODEL_ID_MAX];
-    struct sv_error error;
-    struct sl_buffer csv = {0};
-    (void)snprintf(id, sizeof id, "file-%s", job->spec.id + strlen("ftjob-"));
-    job->has_results =
-        sv_job_write_csv(jobs, job, &csv) &&
-        sv_file_put(jobs->server->files, id, "step_metrics.csv", "fine-tune-results", &csv, &error);
-    sl_buffer_release(&csv);
+    char serving[SV_MODEL_ID_MAX];
+    job->has_results = put_csv(jobs, job);
+    job->has_report = put_report(jobs, job);
     job->phase = SV_JOB_SUCCEEDED;
     if (!job->has_results)
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
+    if (!job->has_report && job->spec.classifies)
+        sv_job_event(jobs, job, "warn", NULL, "The report could not be stored");
     if (job->spec.promotion == SV_PROMOTE_NEVER && sv_job_find_serving(jobs, job, serving))
         sv_job_event(
             jobs, job, "info", NULL,
@@ -184,10 +216,10 @@ static void on_failure(struct sv_jobs *jobs, struct sv_job *job, bool disk_is_fu
         return;
     }
     job->run.try_after_ns = sl_now_ns() + wait_ms * MS;
-    sv_job_event(jobs, job, "warn", NULL,
-                 "Training was interrupted at step %lld: %s; it continues "
-                 "from the last checkpoint",
-                 (long long)job->progress.step, reason);
+    sv_job_event(jobs, job, "warn", NULL, "Training was interrupted at step %lld: %s; it %s",
+                 (long long)job->progress.step, reason,
+                 sv_job_is_automatic(&job->spec) ? "starts again"
+                                                 : "continues from the last checkpoint");
 }
 
 static void on_stopped(struct sv_jobs *jobs, struct sv_job *job)

@@ -26,14 +26,9 @@ static bool is_id(const char *id)
 
 void sv_jobs_remove_directory(const struct sv_jobs *jobs, const char *id)
 {
-    static const char *const below[] = {"/job.json",
-                                        "/run/state",
-                                        "/run/state.sluice-tmp",
-                                        "/run",
-                                        "/model/1",
-                                        "/model/1.sluice-tmp",
-                                        "/model",
-                                        ""};
+    static const char *const below[] = {"/job.json", "/run/state", "/run/state.sluice-tmp",
+                                        "/run",      "/model/1",   "/model/1.sluice-tmp",
+                                        "/model",    "/report",    ""};
     char path[PATH_MAX];
     struct sl_err err;
     for (size_t i = 0; i < sizeof below / sizeof below[0]; i++) {

@@ -115,21 +115,28 @@ bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *e
 {
     char state[PATH_MAX];
     const struct sv_job_spec *spec = &job->spec;
+    const bool automatic = sv_job_is_automatic(spec);
     struct sv_command_line *line = calloc(1, sizeof *line);
     if (!line)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a command line");
     sv_job_path(jobs, job, "run/state", state);
     sv_command_add(line, "%s", jobs->program);
     sv_command_add(line, "train");
-    sv_command_add(line, "%s", spec->architecture);
+    if (!automatic)
+        sv_command_add(line, "%s", spec->architecture);
     add_path(jobs, job, line, spec->classifies ? "data" : "corpus", spec->data);
     if (spec->validation[0])
         add_path(jobs, job, line, "validation", spec->validation);
     add_path(jobs, job, line, "run-dir", "run");
     add_path(jobs, job, line, "output", "model/1");
+    if (spec->classifies)
+        add_path(jobs, job, line, "report", "report");
     if (spec->base[0])
         sv_command_add(line, "--init-from=%s/%s", jobs->server->options->store, spec->base);
-    sv_command_add(line, "--seed=%lld", (long long)spec->seed);
+    if (automatic) /* starts again from nothing */
+        sv_command_add(line, "--overwrite");
+    else
+        sv_command_add(line, "--seed=%lld", (long long)spec->seed);
     add_engine(jobs, line);
     if (access(state, F_OK) == 0)
         sv_command_add(line, "--resume");

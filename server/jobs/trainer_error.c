@@ -52,8 +52,8 @@ static void hide_directory(const struct sv_jobs *jobs, const struct sv_job *job,
 /* Options that no setting of a job stands for. */
 static bool is_foreign(const char *option)
 {
-    static const char *const foreign[] = {"labels",    "vocab-file", "resume",
-                                          "overwrite", "output",     "run-dir"};
+    static const char *const foreign[] = {"labels", "vocab-file", "resume", "overwrite",
+                                          "output", "run-dir",    "report"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         if (strcmp(foreign[i], option) == 0)
             return true;

@@ -130,15 +130,16 @@ static const struct sv_field method[] = {
 };
 
 const struct sv_field sv_job_fields[] = {
-    SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
-             .help = "architecture to train from scratch, or served model to fine-tune"),
+    SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX,
+             .help = "architecture to train from scratch, or served model to fine-tune; without "
+                     "it, or with \"auto\", labelled texts are trained on without choosing one"),
     SV_FIELD("training_file", STRING, AT(training_file), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "id of an uploaded file, or local:NAME of a file in data_directory"),
     SV_FIELD("validation_file", STRING, AT(validation_file), 0, SV_NAME_BYTES_MAX,
              .help =
                  "the same, to validate on; without it a part of the training file is held out"),
     SV_FIELD("suffix", STRING, AT(suffix), 0, SV_SUFFIX_BYTES_MAX,
-             .help = "name of the model to publish"),
+             .help = "name of the model to publish; required without a model"),
     SV_FIELD("seed", INT, AT(seed), 0, INT32_MAX, .presence_offset = AT(seed_given),
              .help = "seed of the training; without one the job gets one of its own"),
     SV_OBJECT_FIELD("method", method, .help = "how to train"),

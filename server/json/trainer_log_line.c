@@ -40,11 +40,14 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     *line = (struct sv_trainer_log_line){0};
     bool known = o && find_event(o, &line->event);
     const char *reason = json_string_value(json_object_get(o, "reason"));
+    const char *recipe = json_string_value(json_object_get(o, "recipe"));
     line->step = integer(o, "step");
     line->steps = integer(o, "steps");
     line->time = integer(o, "time");
     line->trained_tokens = integer(o, "trained_tokens");
     line->records_skipped = integer(o, "records_skipped");
+    line->conflicts = integer(o, "conflicting_labels");
+    line->leaks = integer(o, "validation_duplicates");
     line->train_loss = number(o, "train_loss");
     line->train_accuracy = number(o, "train_accuracy");
     line->validation_loss = number(o, "validation_loss");
@@ -52,6 +55,7 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->tokens_per_second = number(o, "tokens_per_second");
     line->seconds_left = number(o, "seconds_left");
     (void)snprintf(line->reason, sizeof line->reason, "%s", reason ? reason : "");
+    (void)snprintf(line->recipe, sizeof line->recipe, "%s", recipe ? recipe : "");
     json_decref(o);
     return known && line->step >= 0 && line->steps > 0;
 }

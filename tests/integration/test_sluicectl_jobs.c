@@ -118,6 +118,13 @@ Test(sluicectl_jobs, train_follows_the_job_to_its_model)
     expect_member("data/1/fine_tuned_model", "mood@1");
 }
 
+Test(sluicectl_jobs, train_needs_no_model)
+{
+    CTL(0, "train", reviews, "--name", "mood");
+    EXPECT_SAID(result.out, "validation accuracy=");
+    EXPECT_SAID(result.out, "New model created: mood@1");
+}
+
 Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
 {
     char bad[PATH_MAX];
@@ -145,7 +152,7 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     CTL(2, "train", "file-0", "--model", "encoder");
     EXPECT_SAID(result.err, "No file has the id 'file-0'; ");
     CTL(2, "train", reviews);
-    EXPECT_SAID(result.err, "missing --model");
+    EXPECT_SAID(result.err, "missing --name NAME");
     CTL(2, "train", "--model", "encoder");
     EXPECT_SAID(result.err, "missing FILE");
 }
