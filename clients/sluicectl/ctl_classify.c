@@ -8,24 +8,32 @@
 static const struct sl_option rows[] = {
     CTL_TEXT_ROWS("model to use [the daemon's default classifier]"),
     {"top", "N", "number of most likely labels to print for each text [1]", SL_OPTION_GIVEN_INT,
-     offsetof(struct ctl_text_arguments, top), 1, 4096},
+     CTL_TEXT_AT(top), 1, 4096},
+    {"explain", "N", "also print the N words that moved the score of the first label most",
+     SL_OPTION_GIVEN_INT, CTL_TEXT_AT(explain), 1, 64},
     {0}};
 
 static const char notes[] =
     "Prints a table on a terminal. Elsewhere, prints a row for each label: label, score (at\n"
     "most 0.999999) and text, separated by tabs, as `sluice classify` does. With --json,\n"
     "prints an object for each text.\n"
+    "With --explain, a terminal shows words that raised the score in green and others in red;\n"
+    "rows have one more cell, with what each word added to the label's logit less the mean of\n"
+    "the others.\n"
     "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
     "classifies the others; the exit code is then 2, as that of `sluice classify`.\n";
 
 /* The most likely labels as value:class:label, the depth of each text, and how many tokens were
- * cut. */
+ * cut, and the words of explanations. */
 static json_t *outputs(const struct ctl_texts *job)
 {
     const struct sl_given_int *top = &job->arguments->top;
-    return json_pack("[{s:s, s:{s:I}}, {s:s}, {s:s}]", "name", "probs", "parameters",
-                     "classification", (json_int_t)(top->given ? top->value : 1), "name", "depth",
-                     "name", "truncated");
+    json_t *list =
+        json_pack("[{s:s, s:{s:I}}, {s:s}, {s:s}]", "name", "probs", "parameters", "classification",
+                  (json_int_t)(top->given ? top->value : 1), "name", "depth", "name", "truncated");
+    if (job->arguments->explain.given)
+        (void)json_array_append_new(list, json_pack("{s:s}", "name", "words"));
+    return list;
 }
 
 static bool print(struct ctl_texts *job, const struct sl_buffer *body, int count,

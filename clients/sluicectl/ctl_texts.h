@@ -15,7 +15,7 @@ enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
 /* The options of both commands. */
 struct ctl_text_arguments {
     const char *model;
-    struct sl_given_int top; /* classify: labels for each text */
+    struct sl_given_int top, explain; /* classify: labels of each text, words of explanations */
     const char *truncate;
     bool replace;
 };

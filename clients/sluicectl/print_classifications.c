@@ -1,10 +1,13 @@
 /* print_classifications.c - classified texts as a table, as rows, or as JSON. */
+#include "base/explained_words.h"
 #include "sluicectl/print.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORDS_MAX = 64 };
 
 /* One text's part of the outputs of a response. */
 struct classification {
@@ -13,6 +16,9 @@ struct classification {
     size_t first, count;
     double depth;
     int64_t tokens_cut;
+    json_t *explanation; /* an array; NULL: not requested */
+    struct sl_explained_word words[WORDS_MAX];
+    int word_count;
 };
 
 const json_t *print_output(const json_t *response, const char *name)
@@ -49,6 +55,8 @@ static void print_object(const struct classification *v)
     }
     json_t *object = json_pack("{s:s, s:o, s:f, s:I}", "text", v->text, "labels", labels, "depth",
                                v->depth, "tokens_cut", (json_int_t)v->tokens_cut);
+    if (v->explanation)
+        (void)json_object_set(object, "words", v->explanation);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     (void)putchar('\n');
     json_decref(object);
@@ -63,17 +71,27 @@ static const char *read_label(const struct classification *v, size_t index, doub
     return label;
 }
 
+static void print_text(const struct classification *v)
+{
+    if (v->explanation && sl_output_has_colors())
+        sl_print_colored(v->text, strlen(v->text), v->words, v->word_count);
+    else
+        (void)fputs(v->text, stdout);
+}
+
 /* A line for each label; the first has the text. */
 static void print_lines(const struct classification *v)
 {
     for (size_t i = 0; i < v->count; i++) {
         double value;
         const char *label = read_label(v, i, &value);
-        if (i == 0)
-            (void)printf("%-20s %11.6g %7.2f  %s%s\n", label, value, v->depth, v->text,
-                         v->tokens_cut > 0 ? "  [cut]" : "");
-        else
-            (void)printf("%-20s %11.6g\n", label, value);
+        (void)printf("%-20s %11.6g", label, value);
+        if (i == 0) {
+            (void)printf(" %7.2f  ", v->depth);
+            print_text(v);
+            (void)fputs(v->tokens_cut > 0 ? "  [cut]" : "", stdout);
+        }
+        (void)putchar('\n');
     }
 }
 
@@ -90,7 +108,12 @@ static void print_rows(const struct classification *v)
         double value;
         print_cell(read_label(v, i, &value), '\t');
         (void)printf("%.6g\t", value);
-        print_cell(v->text, '\n');
+        print_cell(v->text, v->explanation ? '\t' : '\n');
+        if (!v->explanation)
+            continue;
+        if (i == 0)
+            sl_print_words(v->text, v->words, v->word_count);
+        (void)putchar('\n');
     }
 }
 
@@ -107,6 +130,25 @@ static void print_classification(struct class_printer *printer,
     printer->truncated += classification->tokens_cut > 0;
 }
 
+/* The output "words" has an array in a string for each text. */
+static void read_words(const json_t *output, size_t index, struct classification *v)
+{
+    const char *text = json_string_value(json_array_get(output, index));
+    json_error_t error;
+    size_t bytes = strlen(v->text);
+    v->explanation = text ? json_loads(text, 0, &error) : NULL;
+    for (size_t i = 0; i < json_array_size(v->explanation) && i < WORDS_MAX; i++) {
+        const json_t *word = json_array_get(v->explanation, i);
+        json_int_t start = json_integer_value(json_object_get(word, "start"));
+        json_int_t stop = json_integer_value(json_object_get(word, "stop"));
+        if (start >= 0 && start <= stop && (size_t)stop <= bytes)
+            v->words[v->word_count++] = (struct sl_explained_word){
+                .start = (size_t)start,
+                .stop = (size_t)stop,
+                .contribution = json_number_value(json_object_get(word, "contribution"))};
+    }
+}
+
 bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
                    const char *const *texts, int count, struct client_error *failure)
 {
@@ -114,18 +156,21 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
     json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
     const json_t *top = print_output(response, "probs"), *depths = print_output(response, "depth");
     const json_t *cut = print_output(response, "truncated");
+    const json_t *words = print_output(response, "words");
     size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
     bool good = classes > 0 && json_array_size(depths) == texts_count &&
                 json_array_size(cut) == texts_count;
     for (size_t i = 0; good && i < texts_count; i++) {
-        const struct classification classification = {
+        struct classification classification = {
             .text = texts[i],
             .top = top,
             .first = i * classes,
             .count = classes,
             .depth = json_number_value(json_array_get(depths, i)),
             .tokens_cut = json_integer_value(json_array_get(cut, i))};
+        read_words(words, i, &classification);
         print_classification(printer, &classification);
+        json_decref(classification.explanation);
     }
     json_decref(response);
     return good ||

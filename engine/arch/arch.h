@@ -44,6 +44,14 @@ static inline const void *sl_policy_own(const struct sl_policy *p)
 #define SL_POLICY_FITS(type)                                                                       \
     _Static_assert(sizeof(type) <= SL_POLICY_OWN_BYTES, "raise SL_POLICY_OWN_BYTES")
 
+/* A text, its result, and the label to explain. */
+struct sl_explained_text {
+    const int32_t *tokens;
+    int count;
+    const float *logits;
+    int classes, label;
+};
+
 struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_param *hypers; /* of struct sl_config; `cases` are bits as in `tasks` */
@@ -59,6 +67,10 @@ struct sl_arch {
     /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
     const char *embeds;
     size_t size; /* of its own struct */
+    /* What each token of a text adds to a label's margin (sluice/explanation.h), exactly; NULL: the
+     * margin is no sum over tokens. False: no memory. */
+    bool (*explain)(const void *self, const struct sl_kernels *kernels,
+                    const struct sl_explained_text *text, float *contributions);
     /* Checks that involve several hyper-parameters, or NULL; part of sl_config_check. */
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */

@@ -4,6 +4,7 @@
 #include "base/dynarray.h"
 #include "base/option_parser.h"
 #include "cli/command.h"
+#include "cli/explain_text.h"
 #include "data/line_reader.h"
 #include "model/model.h"
 #include "sluice/classifier.h"
@@ -32,7 +33,7 @@ struct arguments {
     const char *truncate;
     enum sl_truncation truncation; /* from `truncate` */
     bool json;
-    int threads;
+    int threads, explain;
 };
 
 static const struct sl_option rows[] = {
@@ -40,6 +41,8 @@ static const struct sl_option rows[] = {
      SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
     {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
+    {"explain", "N", "also print the N words that moved the score of each label most [0]",
+     SL_OPTION_INT, offsetof(struct arguments, explain), 0, SL_OCCLUSIONS_MAX},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
@@ -52,8 +55,10 @@ static void options(const char *operand)
         "A file has one text per line, in UTF-8; it may be compressed with gzip or xz. - is\n"
         "standard input. For each text a line is printed: label, probability (0.999999 at most)\n"
         "and text, separated by tabs; with --json, an object with \"label\", \"score\" and\n"
-        "\"text\". Empty lines are skipped. For a line that cannot be classified an error is\n"
-        "printed, and the exit code is 2.\n");
+        "\"text\". With --explain, a terminal shows words that raised the score in green and\n"
+        "others in red; else a fourth column, or \"words\" of the object, has what each added to\n"
+        "the label's logit less the mean of the others. Empty lines are skipped. For a line that\n"
+        "cannot be classified an error is printed, and the exit code is 2.\n");
 }
 
 /* A tokenized text of the next batch. */
@@ -61,7 +66,8 @@ struct waiting {
     char *text;
     size_t bytes, text_capacity;
     int32_t *ids;
-    size_t ids_capacity;
+    struct sl_token_offset *offsets; /* with --explain */
+    size_t ids_capacity, offsets_capacity;
     int count;
     bool truncated;
     int64_t number; /* its line */
@@ -73,6 +79,8 @@ struct work {
     struct sl_classifier *classifier;
     const struct sl_line_reader *lines; /* where the waiting are from */
     struct waiting waiting[ITEMS];
+    struct explainer explainer;
+    float *logits;     /* with --explain, a copy of the batch's */
     int count, tokens; /* that wait */
     int64_t texts, printed, truncated, skipped;
     double begun, shown;
@@ -80,15 +88,46 @@ struct work {
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-static bool print_json(const struct waiting *w, const char *label, double score)
+static json_t *words_json(const struct waiting *w, const struct explainer *e)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < e->word_count; i++) {
+        const struct sl_explained_word *word = &e->words[i];
+        (void)json_array_append_new(
+            list, json_pack("{s:s%, s:I, s:I, s:f}", "word", w->text + word->start,
+                            word->stop - word->start, "start", (json_int_t)word->start, "stop",
+                            (json_int_t)word->stop, "contribution", word->contribution));
+    }
+    return list;
+}
+
+static bool print_json(const struct waiting *w, const char *label, double score,
+                       const struct explainer *e)
 {
     json_t *o =
         json_pack("{s:s, s:f, s:s%}", "label", label, "score", score, "text", w->text, w->bytes);
+    if (e->words_max > 0)
+        (void)json_object_set_new(o, "words", words_json(w, e));
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
     bool ok = text && puts(text) >= 0;
     free(text);
     json_decref(o);
     return ok;
+}
+
+/* A fourth column has the words, unless the text shows them by colors. */
+static bool print_explained(const struct waiting *w, const char *label, double score,
+                            const struct explainer *e)
+{
+    bool colors = sl_output_has_colors();
+    if (printf("%s\t%.6g\t", label, fmin(score, max_score)) <= 0)
+        return false;
+    sl_print_colored(w->text, w->bytes, e->words, colors ? e->word_count : 0);
+    if (!colors) {
+        (void)putchar('\t');
+        sl_print_words(w->text, e->words, e->word_count);
+    }
+    return putchar('\n') != EOF;
 }
 
 static bool print_line(struct waiting *w, const char *label, double score)
@@ -140,12 +179,28 @@ static bool print_item(struct work *w, struct waiting *line, const struct sl_cla
     if (score < w->a->min_score)
         return true;
     w->printed++;
-    bool ok = w->a->json ? print_json(line, w->m->labels[best], score)
-                         : print_line(line, w->m->labels[best], score);
+    const struct sl_tokenized_text text = {
+        .text = line->text, .bytes = line->bytes, .offsets = line->offsets, .count = line->count};
+    if (w->a->explain > 0 && !explain_text(&w->explainer, &text, item, best, err))
+        return false;
+    const char *label = w->m->labels[best];
+    bool ok = w->a->json          ? print_json(line, label, score, &w->explainer)
+              : w->a->explain > 0 ? print_explained(line, label, score, &w->explainer)
+                                  : print_line(line, label, score);
     return ok || sl_fail(err, SL_IO, "cannot write to standard output");
 }
 
 /* -- batches ---------------------------------------------------------------------------------- */
+
+/* Explanations run the classifier again. */
+static void keep_logits(const struct work *w, struct sl_classifier_item *items)
+{
+    size_t classes = (size_t)w->m->config.classes;
+    for (int i = 0; i < w->count; i++) {
+        memcpy(w->logits + (size_t)i * classes, items[i].logits, classes * sizeof *w->logits);
+        items[i].logits = w->logits + (size_t)i * classes;
+    }
+}
 
 static bool flush(struct work *w, struct sl_err *err)
 {
@@ -155,6 +210,8 @@ static bool flush(struct work *w, struct sl_err *err)
         items[i].count = w->waiting[i].count;
     }
     bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
+    if (ok && w->a->explain > 0)
+        keep_logits(w, items);
     for (int i = 0; i < w->count && ok; i++)
         ok = print_item(w, &w->waiting[i], &items[i], err);
     w->count = w->tokens = 0;
@@ -169,7 +226,9 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     const struct sl_tokenizer *tokens = w->m->tokenizer;
     size_t max = sl_tokenizer_max_tokens(line->bytes);
     if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
-        !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err))
+        !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
+        (w->a->explain > 0 && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
+                                                   sizeof *next->offsets, err)))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
@@ -180,6 +239,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
                                                              .unknown = SL_UNKNOWN_REPLACE,
                                                              .special = true,
                                                              .ids = next->ids,
+                                                             .offsets = next->offsets,
                                                              .capacity = (long)max},
                                        err);
     if (count < 0)
@@ -188,7 +248,7 @@ static bool encode(struct work *w, const struct sl_line *line, struct sl_err *er
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
     long left = sl_tokenizer_truncate(tokens, w->a->truncation, w->m->config.context_length,
-                                      next->ids, NULL, count);
+                                      next->ids, next->offsets, count);
     next->truncated = left < count;
     next->count = (int)left;
     return true;
@@ -290,7 +350,10 @@ static bool classify(struct work *w, const char *const *files, int count, struct
     const struct sl_classifier_options how = {.max_batch_size = ITEMS,
                                               .max_batch_tokens = context > ROWS ? context : ROWS};
     w->classifier = sl_classifier_create(w->m, &how, err);
-    bool ok = w->classifier != NULL;
+    w->explainer =
+        (struct explainer){.model = w->m, .classifier = w->classifier, .words_max = w->a->explain};
+    w->logits = calloc(ITEMS * (size_t)w->m->config.classes, sizeof *w->logits);
+    bool ok = w->classifier && (w->logits || sl_fail(err, SL_NO_MEMORY, "no memory for logits"));
     for (int i = 0; i < count && ok; i++)
         ok = read_file(w, files[i], err);
     show_progress(w, true);
@@ -311,7 +374,9 @@ static void work_release(struct work *w)
     for (int i = 0; i < ITEMS; i++) {
         free(w->waiting[i].text);
         free(w->waiting[i].ids);
+        free(w->waiting[i].offsets);
     }
+    free(w->logits);
     sl_classifier_destroy(w->classifier);
 }
 

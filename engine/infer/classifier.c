@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "infer/logits.h"
 #include "model/model.h"
+#include "sluice/explanation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,4 +219,20 @@ bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int c
     run(c, &item, 1, alone);
     sl_thread_pool_destroy(alone);
     return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+}
+
+bool sl_classifier_explain(const struct sl_classifier *c, const struct sl_classifier_item *item,
+                           int label, float *out, struct sl_err *err)
+{
+    const struct sl_model *m = c->model;
+    const struct sl_explained_text text = {.tokens = item->tokens,
+                                           .count = item->count,
+                                           .logits = item->logits,
+                                           .classes = m->config.classes,
+                                           .label = label};
+    assert(m->info.explains);
+    assert(label >= 0);
+    assert(label < m->config.classes);
+    return m->arch->explain(m->self, m->engine->kernels, &text, out) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory to explain a text of %d tokens", item->count);
 }

@@ -76,6 +76,19 @@ int sl_ngram_row(const struct sl_parameter *keys, uint64_t hash);
 /* Gives the n-gram a row of its own; -1: there is none left for it. */
 int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash);
 
+/* -- explanations ------------------------------------------------------------------------------ */
+
+struct sl_bag_text {
+    const int32_t *tokens;
+    int count;
+    const float *weights; /* of each class's score, in the sum that is explained */
+};
+
+/* What each token adds to the sum over the classes of weight times score, without the bias. out:
+ * `count` floats. False: no memory. */
+bool sl_bag_contributions(const struct sl_kernels *k, const struct sl_bag_of_words *m,
+                          const struct sl_bag_text *text, float *out);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* For each sequence its views side by side, each v / |v| with v = sum over the tokens of weight_t

@@ -349,6 +349,8 @@ void sl_model_describe(struct sl_model *m)
                                      .classes = m->config.classes,
                                      .labels = (const char *const *)m->labels,
                                      .dimensions = embeds(m) ? m->config.width : 0,
+                                     .explains = m->arch->explain &&
+                                                 m->config.task == SL_TASK_CLASSIFICATION,
                                      .pooling = embeds(m) ? m->arch->embeds : NULL,
                                      .context = m->config.context_length,
                                      .vocab = m->config.vocab,

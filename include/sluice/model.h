@@ -44,6 +44,7 @@ struct sl_model_info {
     int classes;               /* of a classifier; else 0 */
     const char *const *labels; /* their names */
     int dimensions;            /* of the embeddings of a pretrained model; else 0 */
+    bool explains;             /* a classifier explains its results exactly (explanation.h) */
     const char *pooling;       /* how they are made: "mean" or "weighted_mean"; else NULL */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */

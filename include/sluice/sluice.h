@@ -19,6 +19,7 @@
 #include "sluice/dataset.h"
 #include "sluice/engine.h"
 #include "sluice/err.h"
+#include "sluice/explanation.h"
 #include "sluice/generation.h"
 #include "sluice/logits.h"
 #include "sluice/model.h"

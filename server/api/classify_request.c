@@ -1,6 +1,7 @@
 /* classify_request.c - one request's texts on their way through a classifier, or through a model
  * that gives embeddings. */
 #include "api/classify_request.h"
+#include "api/explain_request.h"
 #include "api/model_resolver.h"
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -37,7 +38,8 @@ static struct sv_classification *create(struct sv_request *request,
 static void withdraw(struct sv_classification *c)
 {
     if (c->is_admitted && !c->is_submitted)
-        sv_scheduler_withdraw(c->request->server->scheduler, c->ref, c->task.count, c->reserved);
+        sv_scheduler_withdraw(c->request->server->scheduler, c->ref, c->items_admitted,
+                              c->reserved);
     c->is_admitted = false;
 }
 
@@ -45,8 +47,9 @@ static void destroy(void *state)
 {
     struct sv_classification *c = state;
     withdraw(c);
-    for (int i = 0; c->token_ids && i < c->task.count; i++)
+    for (int i = 0; c->token_ids && i < c->texts * sv_explain_items(c); i++)
         free(c->token_ids[i]);
+    sv_explain_release(c);
     free(c->token_ids);
     free(c->task.items);
     free(c->tokens_before_truncation);
@@ -85,18 +88,21 @@ static bool find_model(struct sv_classification *c, const char *name, struct sv_
 
 static bool allocate(struct sv_classification *c, int count)
 {
-    size_t texts = (size_t)count;
-    c->token_ids = calloc(texts, sizeof(int32_t *));
-    c->task.items = calloc(texts, sizeof *c->task.items);
+    size_t texts = (size_t)count, items = texts * (size_t)sv_explain_items(c);
+    c->token_ids = calloc(items, sizeof(int32_t *));
+    c->task.items = calloc(items, sizeof *c->task.items);
+    if (c->input.explain > 0)
+        c->explanations = calloc(texts, sizeof *c->explanations);
     c->tokens_before_truncation = calloc(texts, sizeof *c->tokens_before_truncation);
-    c->results = calloc(texts * (size_t)c->outputs, sizeof *c->results);
-    return c->token_ids && c->task.items && c->tokens_before_truncation && c->results;
+    c->results = calloc(items * (size_t)c->outputs, sizeof *c->results);
+    return (c->explanations || c->input.explain == 0) && c->token_ids && c->task.items &&
+           c->tokens_before_truncation && c->results;
 }
 
 static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
-    struct sv_tokens tokens = {0};
+    struct sv_tokens tokens = {.wants_places = c->input.explain > 0};
     const struct sv_classify_input *input = &c->input;
     const struct sv_string *text = &input->texts.items[index];
     bool encoded =
@@ -104,23 +110,29 @@ static bool encode(struct sv_classification *c, const char *param, int index,
             ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
             : sv_tokenize_for_classifier(c->ref, input->tokenize, text, param, &tokens, error);
     c->token_ids[index] = tokens.ids;
-    if (!encoded)
+    if (!encoded) {
+        free(tokens.places);
         return false;
+    }
     c->task.items[index] =
         (struct sv_classification_item){.tokens = tokens.ids,
                                         .count = tokens.count,
+                                        .text = index,
                                         .logits = c->results + (size_t)index * (size_t)c->outputs};
     c->usage.prompt_tokens += tokens.count;
+    c->work_tokens += tokens.count;
     if (!input->ids)
         c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
     c->tokens_before_truncation[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
-    return true;
+    bool ok = !c->explanations || sv_explain_text(c, index, &tokens, error);
+    free(tokens.places);
+    return ok;
 }
 
 static bool check_outputs(const struct sv_classification *c, int texts, struct sv_error *error)
 {
-    int max = sv_classify_batch_max(c->outputs);
+    int max = sv_classify_batch_max(c->outputs) / sv_explain_items(c);
     const char *outputs = c->classes > 0 ? "labels" : "dimensions";
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
@@ -141,7 +153,7 @@ static int64_t count_tokens_at_most(const struct sv_classification *c)
                                   : sl_tokenizer_max_tokens(texts->items[i].bytes);
         tokens += (int64_t)(max < context ? max : context);
     }
-    return tokens;
+    return tokens * sv_explain_token_factor(c);
 }
 
 /* Before anything is tokenized. */
@@ -151,9 +163,10 @@ static bool admit(struct sv_classification *c, struct sv_error *error)
     if (!sv_request_check_batch_size(c->request, c->format->texts_field, texts, error) ||
         !check_outputs(c, texts, error))
         return false;
-    c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, texts,
+    c->texts = c->items = texts;
+    c->items_admitted = texts * sv_explain_items(c);
+    c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, c->items_admitted,
                                         count_tokens_at_most(c), &c->reserved, error);
-    c->task.count = texts;
     return c->is_admitted && (allocate(c, texts) || sv_fail_no_memory(error));
 }
 
@@ -184,7 +197,7 @@ static void sum_layers(struct sv_classification *c)
 {
     if (c->usage.layers_full > 0)
         return; /* already done */
-    for (int i = 0; i < c->task.count; i++) {
+    for (int i = 0; i < c->texts; i++) {
         c->usage.layers_used += c->task.items[i].layers_used;
         c->usage.layers_full += c->task.items[i].layers_full;
     }
@@ -194,9 +207,11 @@ static void sum_layers(struct sv_classification *c)
 static bool submit(struct sv_classification *c, struct sv_error *error)
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
-    assert(c->task.count > 0);
-    c->is_admitted = sv_scheduler_settle(scheduler, c->ref, c->task.count, c->reserved,
-                                         c->usage.prompt_tokens, error);
+    assert(c->items > 0);
+    sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);
+    c->items_admitted = c->task.count = c->items;
+    c->is_admitted =
+        sv_scheduler_settle(scheduler, c->ref, c->items, c->reserved, c->work_tokens, error);
     if (!c->is_admitted)
         return false;
     c->task.request = c->request;
@@ -210,7 +225,7 @@ static enum sv_progress tokenize(struct sv_classification *c)
     struct sv_error error = {0};
     bool ok = !sv_request_must_stop(c->request, c->task.deadline_ns, NULL, sl_now_ns(), &error) &&
               encode_some(c, &error);
-    if (ok && c->encoded < c->task.count)
+    if (ok && c->encoded < c->texts)
         return SV_YIELDING;
     if (ok && submit(c, &error))
         return SV_PENDING;
@@ -314,17 +329,17 @@ double sv_classification_depth(const struct sv_classification *c, int index)
 
 static void add_depths(struct sv_request *request, const struct sv_classification *c)
 {
-    if (c->task.count > SV_HEADER_LIST_MAX)
+    if (c->texts > SV_HEADER_LIST_MAX)
         return;
     struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-depth");
-    for (int i = 0; i < c->task.count; i++)
+    for (int i = 0; i < c->texts; i++)
         sl_buffer_printf(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
 }
 
 int64_t sv_classification_tokens_before_truncation(const struct sv_classification *c)
 {
     int64_t given = 0;
-    for (int i = 0; i < c->task.count; i++)
+    for (int i = 0; i < c->texts; i++)
         given += c->tokens_before_truncation[i];
     return given;
 }
@@ -335,10 +350,10 @@ static void add_truncation(struct sv_request *request, const struct sv_classific
     if (c->truncated_count == 0)
         return;
     sv_request_add_header(request, "x-sluice-truncated", "%d", c->truncated_count);
-    if (c->task.count > SV_HEADER_LIST_MAX)
+    if (c->texts > SV_HEADER_LIST_MAX)
         return;
     struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
-    for (int i = 0; i < c->task.count; i++)
+    for (int i = 0; i < c->texts; i++)
         sl_buffer_printf(out, "%s%d", i ? "," : "", c->tokens_before_truncation[i]);
 }
 

@@ -13,6 +13,17 @@ struct sv_classify_input {
     struct sv_texts texts;
     const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
+    int explain; /* words of an explanation of each result; 0: none */
+};
+
+/* Of one text; see explain_request.h. */
+struct sv_explanation {
+    struct sl_text_word *words;
+    int count;
+    int *word_of;         /* by token; -1: none */
+    float *contributions; /* by token; NULL: by occlusion, the items from first_item on */
+    int first_item;
+    bool is_ranked;
 };
 
 struct sv_classification {
@@ -22,14 +33,18 @@ struct sv_classification {
     struct sv_json_document *document; /* what the request's strings belong to; owned */
     void *params;                      /* the params struct of the endpoint; owned */
 
-    struct sv_classification_task task; /* items are in the order of the texts */
+    /* Items are in the order of the texts; those that explain them follow. */
+    struct sv_classification_task task;
+    int texts, items, items_admitted;
+    struct sv_explanation *explanations; /* of each text; NULL: not requested */
     struct sv_usage usage;
     const char *const *labels;
     int classes; /* 0: it gives embeddings */
     int outputs; /* numbers for each text */
     struct sv_classify_input input;
-    int64_t reserved; /* tokens admitted, until the task is submitted */
-    int encoded;      /* texts that have their tokens */
+    int64_t work_tokens; /* of all items */
+    int64_t reserved;    /* tokens admitted, until the task is submitted */
+    int encoded;         /* texts that have their tokens */
     bool is_admitted, is_submitted;
     int *tokens_before_truncation; /* of each text */
     int truncated_count;           /* number of truncated texts */

@@ -3,7 +3,7 @@
  * A classifier knows its labels and does not read instructions. So a choice must be among labels, a
  * score must have all labels as its levels, and the instructions of a predicate must be a label.
  * Anything else is rejected with the list of labels. */
-#include "api/classify_request.h"
+#include "api/explain_request.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
@@ -284,6 +284,15 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
     sl_json_end_object(json);
 }
 
+/* Of the most likely label, whatever the questions are. */
+static void add_explanation(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "label"), c->labels[sv_explained_label(c, 0)]);
+    sv_explain_write(sl_json_key(json, "words"), c, 0);
+    sl_json_end_object(json);
+}
+
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_decision_params *params = c->params;
@@ -300,6 +309,8 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     for (int i = 0; probs && i < params->questions.count; i++)
         add_answer(&json, &questions[i], logits, probs);
     sl_json_end_array(&json);
+    if (c->explanations)
+        add_explanation(sl_json_key(&json, "sluice"), c);
     add_usage(sl_json_key(&json, "usage"), c);
     sl_json_end_object(&json);
     free(probs);
@@ -320,6 +331,7 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
     (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
     input->texts = (struct sv_texts){.count = 1, .items = &params->text};
     input->tokenize = &params->tokenize;
+    input->explain = (int)params->explain;
     return document;
 }
 

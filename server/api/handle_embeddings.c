@@ -52,7 +52,7 @@ static enum sv_progress respond_tei(struct sv_request *request, const struct sv_
 {
     struct sl_json_writer json = {.out = &request->response.body};
     sl_json_begin_array(&json);
-    for (int i = 0; i < c->task.count && !json.out->failed; i++)
+    for (int i = 0; i < c->texts && !json.out->failed; i++)
         add_embedding(&json, c, i);
     sl_json_end_array(&json);
     sv_classification_headers(request, c);
@@ -83,7 +83,7 @@ static void add_truncated(struct sl_json_writer *json, const struct sv_classific
 {
     sl_json_begin_object(sl_json_key(json, "sluice"));
     sl_json_begin_array(sl_json_key(json, "truncated"));
-    for (int i = 0; i < c->task.count; i++) {
+    for (int i = 0; i < c->texts; i++) {
         int given = c->tokens_before_truncation[i], used = c->task.items[i].count;
         if (given == used)
             continue;
@@ -114,7 +114,7 @@ static enum sv_progress respond_openai(struct sv_request *request,
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "object"), "list");
     sl_json_begin_array(sl_json_key(&json, "data"));
-    for (int i = 0; i < c->task.count && !json.out->failed; i++) {
+    for (int i = 0; i < c->texts && !json.out->failed; i++) {
         sl_json_begin_object(&json);
         sl_json_add_string(sl_json_key(&json, "object"), "embedding");
         sl_json_add_int(sl_json_key(&json, "index"), i);

@@ -1,5 +1,5 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
-#include "api/classify_request.h"
+#include "api/explain_request.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
@@ -62,7 +62,7 @@ static void compute_embedding(const struct writer *w, int index)
 static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 {
     struct sl_buffer entry = {0};
-    for (int i = 0; i < w->c->task.count && !w->json->out->failed; i++) {
+    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
         compute_scores(w, kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
@@ -82,7 +82,7 @@ static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 
 static void add_values(const struct writer *w, enum sv_output_kind kind)
 {
-    for (int i = 0; i < w->c->task.count && !w->json->out->failed; i++) {
+    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
         if (kind == SV_OUTPUT_EMBEDDING)
             compute_embedding(w, i);
         else
@@ -94,7 +94,7 @@ static void add_values(const struct writer *w, enum sv_output_kind kind)
 
 static void add_depths(const struct writer *w)
 {
-    for (int i = 0; i < w->c->task.count; i++) {
+    for (int i = 0; i < w->c->texts; i++) {
         double depth = sv_classification_depth(w->c, i);
         if (w->is_binary)
             sv_binary_append_float(w->binary, (float)depth);
@@ -106,7 +106,7 @@ static void add_depths(const struct writer *w)
 /* How many tokens were cut off each text. */
 static void add_truncated(const struct writer *w)
 {
-    for (int i = 0; i < w->c->task.count; i++) {
+    for (int i = 0; i < w->c->texts; i++) {
         int count = w->c->tokens_before_truncation[i] - w->c->task.items[i].count;
         if (w->is_binary)
             sv_binary_append_int(w->binary, count);
@@ -115,11 +115,27 @@ static void add_truncated(const struct writer *w)
     }
 }
 
+/* The words of each text, as JSON in a string. */
+static void add_words(const struct writer *w)
+{
+    struct sl_buffer text = {0};
+    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
+        struct sl_json_writer words = {.out = &text};
+        sl_buffer_clear(&text);
+        sv_explain_write(&words, w->c, i);
+        add_text(w, &text);
+    }
+    w->json->out->failed = w->json->out->failed || text.failed;
+    sl_buffer_release(&text);
+}
+
 /* top: classes to return as strings; 0: all values. */
 static void add_elements(const struct writer *w, enum sv_output_kind kind, int top)
 {
     if (top > 0)
         add_top(w, kind, top);
+    else if (kind == SV_OUTPUT_WORDS)
+        add_words(w);
     else if (kind == SV_OUTPUT_DEPTH)
         add_depths(w);
     else if (kind == SV_OUTPUT_TRUNCATED)
@@ -131,7 +147,7 @@ static void add_elements(const struct writer *w, enum sv_output_kind kind, int t
 static void add_shape(const struct writer *w, int columns)
 {
     sl_json_begin_array(sl_json_key(w->json, "shape"));
-    sl_json_add_int(w->json, w->c->task.count);
+    sl_json_add_int(w->json, w->c->texts);
     if (columns > 0)
         sl_json_add_int(w->json, columns);
     sl_json_end_array(w->json);
@@ -173,6 +189,12 @@ static void add_output(struct writer *w, const struct sv_output *output)
 
 /* ---- the response ---------------------------------------------------------------------------- */
 
+/* Words are there on request only. */
+static bool has_output(const struct sv_classification *c, enum sv_output_kind kind)
+{
+    return sv_output_is_of(kind, c->classes > 0) && (kind != SV_OUTPUT_WORDS || c->explanations);
+}
+
 /* The requested outputs, or all that the model has. */
 static void add_outputs(struct writer *w, const struct sv_infer_params *params)
 {
@@ -184,7 +206,7 @@ static void add_outputs(struct writer *w, const struct sv_infer_params *params)
                                       .wants_binary = params->wants_binary};
         if (params->outputs.count > 0)
             add_output(w, &requested[i]);
-        else if (sv_output_is_of(one.kind, w->c->classes > 0))
+        else if (has_output(w->c, one.kind))
             add_output(w, &one);
     }
     sl_json_end_array(w->json);
@@ -277,6 +299,7 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
     take_timeout(request, params->timeout_us);
     input->texts = tensor->data;
     input->tokenize = &params->tokenize;
+    input->explain = (int)params->explain;
     return document;
 }
 
@@ -286,12 +309,15 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
     const struct sv_output *output = (const struct sv_output *)params->outputs.items + index;
     char names[128] = "", param[SV_PARAM_MAX];
     bool classifies = c->classes > 0;
+    (void)snprintf(param, sizeof param, "outputs[%d].name", index);
+    if (classifies && output->kind == SV_OUTPUT_WORDS && params->explain == 0)
+        return sv_fail(error, SV_INVALID_VALUE, param,
+                       "'%s' is 'words'; say how many in 'parameters.explain'.", param);
     if (sv_output_is_of(output->kind, classifies))
         return true;
     for (int i = 0; i < SV_OUTPUTS; i++)
-        if (sv_output_is_of((enum sv_output_kind)i, classifies))
+        if (sv_output_is_of((enum sv_output_kind)i, classifies) && i != SV_OUTPUT_WORDS)
             sl_list_add(names, sizeof names, sv_output_names[i]);
-    (void)snprintf(param, sizeof param, "outputs[%d].name", index);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s'; the outputs of '%s' are: %s.",
                    param, sv_output_names[output->kind], sv_model_ref_id(c->ref), names);
 }
@@ -302,7 +328,10 @@ static bool check_outputs(const struct sv_classification *c, struct sv_error *er
     for (int i = 0; i < params->outputs.count; i++)
         if (!check_output(c, i, error))
             return false;
-    return true;
+    return params->explain == 0 || c->classes > 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
+                   "'parameters.explain' is for classifiers; '%s' gives embeddings.",
+                   sv_model_ref_id(c->ref));
 }
 
 enum sv_progress sv_handle_infer(struct sv_request *request)

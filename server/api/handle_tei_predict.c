@@ -1,12 +1,12 @@
 /* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
-#include "api/classify_request.h"
+#include "api/explain_request.h"
 #include "api/handlers.h"
 #include "json/predict_params.h"
 #include "json/scores.h"
 
 #include <stdlib.h>
 
-/* One text's scores, highest first. */
+/* One text's scores, highest first; that one may be explained. */
 static void add_scores(struct sl_json_writer *json, const struct sv_classification *c, int index,
                        struct sv_score *ranked, float *values)
 {
@@ -15,7 +15,15 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     int count = is_limited ? (int)params->top_k : c->classes;
     sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
-    sv_scores_write(ranked, count, c->labels, json);
+    sl_json_begin_array(json);
+    for (int i = 0; i < count; i++) {
+        sl_json_begin_object(json);
+        sv_score_write(&ranked[i], c->labels, json);
+        if (c->explanations && ranked[i].class == sv_explained_label(c, index))
+            sv_explain_write(sl_json_key(json, "words"), c, index);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
 }
 
 static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
@@ -28,7 +36,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     body->failed = body->failed || !ranked || !values;
     if (nested)
         sl_json_begin_array(&json);
-    for (int i = 0; i < c->task.count && !body->failed; i++)
+    for (int i = 0; i < c->texts && !body->failed; i++)
         add_scores(&json, c, i, ranked, values);
     if (nested)
         sl_json_end_array(&json);
@@ -57,6 +65,7 @@ static struct sv_json_document *ask(struct sv_json_document *document,
 {
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
+    input->explain = (int)params->explain;
     return document;
 }
 

@@ -102,7 +102,7 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
             param, tokens->given, sv_model_ref_id(ref), context, where(tokenize->in_parameters),
             cut_end(sl_model_tokenizer(model), tokenize->side));
     tokens->count = (int)sl_tokenizer_truncate(sl_model_tokenizer(model), tokenize->side, context,
-                                               tokens->ids, NULL, tokens->given);
+                                               tokens->ids, tokens->places, tokens->given);
     return true;
 }
 
@@ -123,7 +123,8 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                             .param = param,
                                             .in_parameters = tokenize->in_parameters,
                                             .unknown = tokenize->unknown,
-                                            .adds_special = true};
+                                            .adds_special = true,
+                                            .wants_places = tokens->wants_places};
     if (!sv_tokenize(ref, &input, tokens, error))
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,

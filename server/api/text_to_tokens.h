@@ -21,6 +21,7 @@ struct sv_tokenize_input {
 
 struct sv_tokens {
     int32_t *ids;
+    bool wants_places;              /* set before sv_tokenize_for_classifier */
     struct sl_token_offset *places; /* NULL: not requested */
     int given;                      /* number of tokens, */
     int count;                      /* and after truncation */

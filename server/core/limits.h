@@ -67,9 +67,10 @@ enum {
     SV_SCORES_MAX =
         1 << 18, /* texts times labels of a request, whose response is written at once */
     SV_TOKENIZE_TOKENS_MAX =
-        1 << 18,              /* tokens in one response of /tokenize or one request of /decode */
-    SV_HEADER_LIST_MAX = 256, /* texts listed in two headers, 12 bytes each: nginx accepts 4 KiB */
-    SV_OUTPUTS_MAX = 16,      /* of one inference */
+        1 << 18,               /* tokens in one response of /tokenize or one request of /decode */
+    SV_HEADER_LIST_MAX = 256,  /* texts listed in two headers, 12 bytes each: nginx accepts 4 KiB */
+    SV_EXPLAIN_WORDS_MAX = 64, /* words in the explanation of one result */
+    SV_OUTPUTS_MAX = 16,       /* of one inference */
     SV_CLASSIFY_BATCH_MAX = 4096, /* in one batch */
     SV_QUESTIONS_MAX = 400,       /* about one text */
     SV_CHOICES_MAX = 255,         /* of one question */

@@ -39,6 +39,11 @@ static const struct sv_field question_fields[] = {
 
 #define AT(member) offsetof(struct sv_decision_params, member)
 
+static const struct sv_field sluice_fields[] = {
+    SV_EXPLAIN_FIELD(AT(explain)),
+    {.kind = SV_FIELD_END},
+};
+
 const struct sv_field sv_decision_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "classifier: a name or name@version"),
@@ -47,6 +52,7 @@ const struct sv_field sv_decision_fields[] = {
     SV_LIST_FIELD("questions", AT(questions), 1, SV_QUESTIONS_MAX, question_fields,
                   struct sv_question, .required = true, .help = "questions about the input"),
     SV_TOKENIZE_FIELDS(sv_decision_params, tokenize),
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what OpenAI does not have"),
     SV_IGNORED_FIELD("prompt_cache_key", SV_NAME_BYTES_MAX),
     SV_IGNORED_FIELD("safety_identifier", SV_NAME_BYTES_MAX),
     SV_UNSUPPORTED_FIELD("prompt_cache_options", "Prompt caching is not supported; leave it out."),

@@ -30,6 +30,7 @@ struct sv_decision_params {
     struct sv_texts input;    /* parts of one text */
     struct sv_list questions; /* struct sv_question */
     struct sv_tokenize_options tokenize;
+    int64_t explain; /* words; 0: no explanation */
 
     struct sv_string text; /* the whole text; set by the handler */
 };

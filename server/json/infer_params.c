@@ -11,13 +11,11 @@
 
 const char sv_input_name[] = "text";
 
-const char *const sv_output_names[] = {[SV_OUTPUT_LABEL] = "label",
-                                       [SV_OUTPUT_PROBS] = "probs",
-                                       [SV_OUTPUT_LOGITS] = "logits",
-                                       [SV_OUTPUT_EMBEDDING] = "embedding",
-                                       [SV_OUTPUT_DEPTH] = "depth",
-                                       [SV_OUTPUT_TRUNCATED] = "truncated",
-                                       NULL};
+const char *const sv_output_names[] = {
+    [SV_OUTPUT_LABEL] = "label",   [SV_OUTPUT_PROBS] = "probs",
+    [SV_OUTPUT_LOGITS] = "logits", [SV_OUTPUT_EMBEDDING] = "embedding",
+    [SV_OUTPUT_DEPTH] = "depth",   [SV_OUTPUT_TRUNCATED] = "truncated",
+    [SV_OUTPUT_WORDS] = "words",   NULL};
 
 const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_LABEL] = {.datatype = "BYTES",
@@ -32,6 +30,7 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
                           .has_class_values = true,
                           .has_columns = true},
     [SV_OUTPUT_EMBEDDING] = {.datatype = "FP32", .models = SV_OF_EMBEDDERS, .has_columns = true},
+    [SV_OUTPUT_WORDS] = {.datatype = "BYTES", .models = SV_OF_CLASSIFIERS},
     [SV_OUTPUT_DEPTH] = {.datatype = "FP32"},
     [SV_OUTPUT_TRUNCATED] = {.datatype = "INT32"},
 };
@@ -101,6 +100,7 @@ static const struct sv_field parameters[] = {
     SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .default_json = "0",
              .help = "deadline of the request in microseconds; 0 for none"),
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
+    SV_EXPLAIN_FIELD(AT(explain)),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return embeddings of length 1"),
     MLSERVER_FIELDS,

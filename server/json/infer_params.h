@@ -12,6 +12,7 @@ enum sv_output_kind {
     SV_OUTPUT_EMBEDDING,
     SV_OUTPUT_DEPTH,     /* mean layers per token */
     SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
+    SV_OUTPUT_WORDS,     /* that moved the score, as JSON; if `explain` is given */
     SV_OUTPUTS
 };
 
@@ -51,6 +52,7 @@ struct sv_infer_params {
     struct sv_tokenize_options tokenize;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* ignored */
+    int64_t explain;    /* words; 0: no explanation */
     bool normalize;     /* embeddings, to length 1 */
     bool wants_binary;  /* outputs as binary tensors: binary_data_output */
 };

@@ -5,12 +5,21 @@
 
 #define AT(member) offsetof(struct sv_predict_params, member)
 
+static const struct sv_field sluice_fields[] = {
+    SV_EXPLAIN_FIELD(AT(explain)),
+    {.kind = SV_FIELD_END},
+};
+
+#define SLUICE_FIELD                                                                               \
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what TEI and Hugging Face do not have")
+
 const struct sv_field sv_predict_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_read_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify"),
     SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
              .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
+    SLUICE_FIELD,
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     {.kind = SV_FIELD_END},
 };
@@ -31,6 +40,7 @@ const struct sv_field sv_hf_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify"),
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
+    SLUICE_FIELD,
     {.kind = SV_FIELD_END},
 };
 

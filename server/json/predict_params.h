@@ -11,6 +11,7 @@ struct sv_predict_params {
     struct sv_tokenize_options tokenize;
     bool raw_scores;
     int64_t top_k;                         /* number of most likely classes to return; 0: all */
+    int64_t explain;                       /* words; 0: no explanation */
     enum sv_score_function score_function; /* function_to_apply, or from raw_scores */
 };
 

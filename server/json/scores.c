@@ -37,15 +37,9 @@ void sv_scores_rank(const float *values, int classes, struct sv_score *ranked)
     qsort(ranked, (size_t)classes, sizeof *ranked, compare);
 }
 
-void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sl_json_writer *json)
+void sv_score_write(const struct sv_score *score, const char *const *labels,
+                    struct sl_json_writer *json)
 {
-    sl_json_begin_array(json);
-    for (int i = 0; i < count; i++) {
-        sl_json_begin_object(json);
-        sl_json_add_string(sl_json_key(json, "label"), labels[ranked[i].class]);
-        sl_json_add_float(sl_json_key(json, "score"), ranked[i].value);
-        sl_json_end_object(json);
-    }
-    sl_json_end_array(json);
+    sl_json_add_string(sl_json_key(json, "label"), labels[score->class]);
+    sl_json_add_float(sl_json_key(json, "score"), score->value);
 }

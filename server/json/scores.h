@@ -20,6 +20,6 @@ void sv_scores_from_logits(const float *logits, int classes, enum sv_score_funct
                            float *values);
 /* Highest first; among equals the lower class. */
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
-/* [{"label":"positive","score":0.98},...]: the first `count`. */
-void sv_scores_write(const struct sv_score *ranked, int count, const char *const *labels,
-                     struct sl_json_writer *json);
+/* "label":"positive","score":0.98: members of an object. */
+void sv_score_write(const struct sv_score *score, const char *const *labels,
+                    struct sl_json_writer *json);

@@ -28,6 +28,10 @@ extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[
                               "side"),                                                             \
         SV_UNKNOWN_CHARACTERS_FIELD(offsetof(struct type, member.unknown))
 
+#define SV_EXPLAIN_FIELD(place)                                                                    \
+    SV_FIELD("explain", INT, place, 1, SV_EXPLAIN_WORDS_MAX,                                       \
+             .help = "name this many words that moved the score of the most likely label")
+
 #define SV_UNKNOWN_CHARACTERS_FIELD(place)                                                         \
     SV_ENUM_FIELD("unknown_characters", place, SL_UNKNOWN_FAIL, sv_unknown_keywords,               \
                   .ignores_case = true, .default_json = "\"error\"",                               \

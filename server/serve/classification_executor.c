@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/token_usage.h"
 
-#include "sluice/classifier.h"
+#include "sluice/explanation.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -183,7 +183,8 @@ static void fail_if_not_finite(struct sv_classification_task *task)
     if (i == task->count || task->error.kind != SV_OK)
         return;
     (void)sv_fail(&task->error, SV_INTERNAL, NULL,
-                  "The model produced NaN or infinity for text %d of this request.", i);
+                  "The model produced NaN or infinity for text %d of this request.",
+                  task->items[i].text);
     task->error.permanent = true;
 }
 
@@ -301,6 +302,16 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     pthread_mutex_unlock(&executor->base.lock);
 }
 
+/* The logits of `fed` are valid until the next batch. */
+static void explain(const struct executor *executor, struct sv_classification_task *task,
+                    const struct sv_classification_item *item, const struct sl_classifier_item *fed)
+{
+    struct sl_err err;
+    const int label = sl_argmax(fed->logits, executor->outputs);
+    if (!sl_classifier_explain(executor->classifier, fed, label, item->contributions, &err))
+        (void)sv_fail_no_memory(&task->error);
+}
+
 /* Copies a result to its item. NaN or infinity fails only this item, and its request in the end;
  * after the deadline the result does not count. */
 static void take(struct executor *executor, int index, int64_t now)
@@ -318,6 +329,8 @@ static void take(struct executor *executor, int index, int64_t now)
     sv_metric_observe(executor->base.series[SV_METRIC_MEAN_DEPTH],
                       sv_mean_depth(executor->depth, fed->layers_used, fed->layers_full));
     item->finite = fed->finite;
+    if (item->contributions && fed->finite)
+        explain(executor, task, item, fed);
     (void)must_end(task, NULL, now);
     end_item(executor, task, item, fed->finite ? task->error.kind : SV_INTERNAL);
 }

@@ -16,6 +16,9 @@ struct sv_classification_item {
     const int32_t *tokens;
     int count;
 
+    int text; /* its index in the request, or that of the text that it helps to explain */
+    float *contributions; /* one float per token, to explain the result exactly; or NULL */
+
     union {
         float *logits;    /* one float per class */
         float *embedding; /* one float per dimension */

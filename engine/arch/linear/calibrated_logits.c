@@ -50,3 +50,11 @@ struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, f
     return sl_tape_run(
         t, (struct sl_node){.op = &calibrated_logits, .args = a, .out = out, .in = {x}});
 }
+
+double sl_calibrated_score(double y, float exponent)
+{
+    if (!(exponent > 0.0f))
+        return y;
+    const double softplus = exp(y / (double)exponent);
+    return softplus > 30.0 ? softplus : log(expm1(softplus));
+}

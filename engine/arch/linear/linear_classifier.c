@@ -98,6 +98,13 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
     return m->score_exponent > 0.0f ? sl_calibrated_logits(t, x, m->score_exponent) : x;
 }
 
+static bool linear_explain(const void *self, const struct sl_kernels *kernels,
+                           const struct sl_explained_text *text, float *contributions)
+{
+    const struct linear *model = self;
+    return sl_linear_explain(&model->bag, kernels, text, contributions);
+}
+
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct linear_config *own = sl_config_own(c);
@@ -132,6 +139,7 @@ const struct sl_arch sl_arch_linear = {
     .pretrained_by = "sluice vectors",
     .embeds = "weighted_mean",
     .size = sizeof(struct linear),
+    .explain = linear_explain,
     .check = linear_check,
     .build = linear_build,
     .forward = linear_forward,

@@ -6,6 +6,14 @@
 /* y = exponent log(softplus(x)), so that softmax(y) is proportional to softplus(x)^exponent. */
 struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, float exponent);
 
+/* z with y = exponent log(softplus(z)), the y of the op; y itself if the exponent is 0. */
+double sl_calibrated_score(double y, float exponent);
+
+struct sl_explained_text;
+/* For struct sl_arch. */
+bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels *kernels,
+                       const struct sl_explained_text *text, float *contributions);
+
 /* The embeddings of texts, from a base. */
 struct sl_text_embedding {
     const struct sl_parameter *vectors, *token_weights, *roles; /* of the bag of words */

@@ -91,6 +91,7 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
         ask->items[i] = (struct sv_classification_item){
             .tokens = ids,
             .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, info->context, ids),
+            .text = (int)i,
             .logits = ask->logits + i * (size_t)info->classes};
         tokens += ask->items[i].count;
         if ((int)i == poisoned)

@@ -329,7 +329,7 @@ static const struct {
      SV_INVALID_VALUE, "inputs[0].parameters.binary_data_size", "both 'data' and"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_INVALID_VALUE,
      "outputs[1].name",
-     "\"probs\", \"logits\", \"embedding\", \"depth\" or \"truncated\", not \"x\""},
+     "\"probs\", \"logits\", \"embedding\", \"depth\", \"truncated\" or \"words\", not \"x\""},
     {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING_PARAMETER, "outputs[0].name", "required"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
      SV_INVALID_VALUE, "outputs[0].name", "no classes"},

@@ -31,14 +31,16 @@ Test(scores, logits_may_be_squashed_where_they_are)
     }
 }
 
-Test(scores, the_first_few_are_written)
+Test(scores, a_label_is_written_with_its_score)
 {
     static const char *const labels[CLASSES] = {"a", "\"b\"", "c", "d", "e", "f"};
     struct sv_score ranked[CLASSES];
     struct sl_buffer out = {0};
     sv_scores_rank(logits, CLASSES, ranked);
-    sv_scores_write(ranked, 2, labels, &(struct sl_json_writer){.out = &out});
-    cr_expect_str_eq(out.data,
-                     "[{\"label\":\"\\\"b\\\"\",\"score\":2},{\"label\":\"d\",\"score\":2}]");
+    struct sl_json_writer json = {.out = &out};
+    sl_json_begin_object(&json);
+    sv_score_write(&ranked[0], labels, &json);
+    sl_json_end_object(&json);
+    cr_expect_str_eq(out.data, "{\"label\":\"\\\"b\\\"\",\"score\":2}");
     sl_buffer_release(&out);
 }
