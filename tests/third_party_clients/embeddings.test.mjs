@@ -1,6 +1,8 @@
-// embeddings.test.mjs - the published `openai` client, unmodified, asking sluiced for embeddings.
+// embeddings.test.mjs - the published `openai` and `@huggingface/inference` clients, unmodified, asking sluiced for
+// embeddings.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { InferenceClient } from '@huggingface/inference';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { BASE, Daemon, MODEL, WIDTH } from './daemon.mjs';
 
@@ -39,6 +41,14 @@ test('embeds texts, in base64 by default', async () => {
 test('takes token ids and fewer dimensions', async () => {
   const answer = await client.embeddings.create({ model: BASE, input: [[5, 6], [7]], dimensions: 4 });
   assert.deepEqual(answer.data.map(({ embedding }) => embedding.length), [4, 4]);
+});
+
+test("gives Hugging Face's client the same numbers", async () => {
+  const endpointUrl = `${daemon.url}/models/${BASE}/embed`;
+  const plain = await client.embeddings.create({ model: BASE, input: TEXTS, encoding_format: 'float' });
+  const features = new InferenceClient('none', { endpointUrl });
+  assert.deepEqual(await features.featureExtraction({ inputs: TEXTS }), plain.data.map(({ embedding }) => embedding));
+  assert.deepEqual(await features.featureExtraction({ inputs: TEXTS[0] }), [plain.data[0].embedding]);
 });
 
 test('reports what is wrong', async () => {
