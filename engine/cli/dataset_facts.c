@@ -134,6 +134,7 @@ bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
     f->label_texts = calloc((size_t)set->labels.count, sizeof *f->label_texts);
     bool ok = (said && first && f->label_texts) ||
               sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts);
+    ok = ok && label_twins_find(&f->twins, &set->labels, err);
     if (ok) {
         count_tokens(f, tokens, first);
         for (int i = 0; i < set->count; i++)
@@ -248,4 +249,29 @@ void dataset_facts_warn_leaks(const struct dataset_facts *f)
                   "the first in line %lld (there line %lld); results on them are too good\n",
                   f->leaks.count, f->validation->count, f->leaks.count == 1 ? "is" : "are",
                   (long long)pair->line, (long long)pair->earlier_line);
+}
+
+/* Where a label is for the first time. */
+static int64_t first_line(const struct sl_dataset *set, int32_t label)
+{
+    for (int i = 0; i < set->count; i++)
+        if (set->examples[i].label == label)
+            return set->examples[i].line;
+    return 0;
+}
+
+void dataset_facts_warn_twins(const struct dataset_facts *f)
+{
+    const struct label_twins *t = &f->twins;
+    const bool swap = f->label_texts[t->one] < f->label_texts[t->other];
+    const int32_t usual = swap ? t->other : t->one, rare = swap ? t->one : t->other;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[64] = "";
+    if (t->count > 1)
+        (void)snprintf(more, sizeof more, ". There are %d more such pairs", t->count - 1);
+    if (t->count > 0)
+        (void)fprintf(stderr,
+                      "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ "
+                      "only in case or spaces; if they are one, spell it in one way%s\n",
+                      shown(f->set, usual, one), shown(f->set, rare, other),
+                      (long long)first_line(f->set, rare), more);
 }

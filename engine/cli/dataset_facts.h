@@ -4,6 +4,7 @@
  * Texts are equal if their tokens are: then a model cannot tell them apart. */
 #pragma once
 
+#include "cli/label_twins.h"
 #include "data/dataset.h"
 
 struct json_t;
@@ -29,8 +30,9 @@ struct dataset_facts {
     int *label_texts;                        /* per label */
     struct text_pairs duplicates, conflicts; /* texts that repeat the first one of their kind; those
                                                 of them that have another label */
-    const struct sl_dataset *validation;     /* NULL: none */
-    struct text_pairs leaks;                 /* texts of it that are in the set, too */
+    struct label_twins twins;
+    const struct sl_dataset *validation; /* NULL: none */
+    struct text_pairs leaks;             /* texts of it that are in the set, too */
 };
 
 /* Both sets must be encoded, and outlive the facts. */
@@ -45,5 +47,7 @@ void dataset_facts_add(const struct dataset_facts *facts, struct json_t *object)
 void dataset_facts_print_lengths(const struct dataset_facts *facts, int context);
 void dataset_facts_print_labels(const struct dataset_facts *facts);
 void dataset_facts_print_repeats(const struct dataset_facts *facts);
-/* Warns on standard error of validation texts that are training texts. */
+/* Warn on standard error of validation texts that are training texts, and of labels that are
+ * perhaps one. */
 void dataset_facts_warn_leaks(const struct dataset_facts *facts);
+void dataset_facts_warn_twins(const struct dataset_facts *facts);

@@ -123,6 +123,8 @@ void dataset_summary_warn(const struct sl_trainer *trainer, const struct dataset
         dataset_summary_warn_skipped("train", m->validation.path, m->validation.skipped);
         dataset_facts_warn_leaks(facts);
     }
-    if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels)
+    if (is_labelled(m) && !sl_trainer_options(trainer)->sources.labels) {
         dataset_summary_warn_rare(&m->train, &m->validation);
+        dataset_facts_warn_twins(facts);
+    }
 }

@@ -15,7 +15,7 @@ void dataset_summary_add(const struct sl_trainer *trainer, const struct dataset_
                          struct json_t *object);
 void dataset_summary_print(const struct sl_trainer *trainer, const struct dataset_facts *facts);
 /* Warns on standard error of validation texts that are training texts and, without --labels, of
- * labels that occur only once: likely mistakes. */
+ * labels that occur only once or that differ in case only: likely mistakes. */
 void dataset_summary_warn(const struct sl_trainer *trainer, const struct dataset_facts *facts);
 /* Warns of records without a label or a text, which are left out. */
 void dataset_summary_warn_skipped(const char *command, const char *path, struct sl_skipped skipped);

@@ -80,6 +80,9 @@ static void write_checks(struct sl_buffer *out, const struct dataset_facts *f, i
         item(out, "No record was left out");
     ITEM(out, "Texts that repeat an earlier one: %d", f->duplicates.count);
     ITEM(out, "Of them, with another label than before: %d", f->conflicts.count);
+    if (f->twins.count > 0)
+        ITEM(out, "Pairs of labels that differ only in case or spaces: %d, such as %.36s and %.36s",
+             f->twins.count, label_of(f, f->twins.one), label_of(f, f->twins.other));
     if (f->validation)
         ITEM(out, "Of %d validation texts, also in the training texts: %d%s", f->validation->count,
              f->leaks.count, f->leaks.count > 0 ? "; results on them are too good" : "");

@@ -113,6 +113,8 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
     if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
         return false;
     dataset_facts_warn_leaks(&run->facts);
+    if (!run->a->sources.labels)
+        dataset_facts_warn_twins(&run->facts);
     if (!run->a->json)
         automatic_report_texts(&run->l, &run->facts, why_no_base);
     return true;

@@ -139,6 +139,28 @@ static bool check_weight(struct sv_job_spec *spec, const struct sv_setting *sett
     return ok;
 }
 
+bool sv_job_is_automatic(const struct sv_job_spec *spec)
+{
+    return strcmp(spec->model, SV_JOB_AUTO) == 0;
+}
+
+/* As `sluice train --time` reads it. */
+static bool check_time(struct sv_job_spec *spec, const struct sv_setting *setting,
+                       struct sv_error *error)
+{
+    enum { LONGEST = 86400 };
+
+    char *unit;
+    long long number = strtoll(setting->value, &unit, 10);
+    int seconds = strcmp(unit, "h") == 0 ? 3600 : strcmp(unit, "m") == 0 ? 60 : 1;
+    bool known = !*unit || strchr("smh", *unit);
+    if (!sv_job_is_automatic(spec))
+        return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                            "'time' has an effect only without a model.");
+    return (known && number > 0 && number <= LONGEST / seconds && strlen(unit) <= 1) ||
+           fail_value(error, setting, "1s to 24h, as in 90s, 10m or 2h");
+}
+
 static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setting,
                         struct sv_error *error)
 {
@@ -158,23 +180,19 @@ static const struct {
     {"learning_rate_multiplier", check_multiplier},
     {"save_best", check_flag},
     {"bf16", check_flag},
+    {"time", check_time},
     {"promotion", check_promotion},
     {"promotion_margin", check_margin},
     {"promotion_weight", check_weight},
     {"seed", refuse_seed},
 };
 
-bool sv_job_is_automatic(const struct sv_job_spec *spec)
-{
-    return strcmp(spec->model, SV_JOB_AUTO) == 0;
-}
-
 /* Without an architecture only these have an effect. */
 static bool check_automatic(const struct sv_setting *setting, struct sv_error *error)
 {
     static const char *const names[] = {
-        "label", "text",      "format",           "tokenizer",        "vocab_size",
-        "cased", "promotion", "promotion_margin", "promotion_weight", NULL};
+        "label", "text",      "format",           "tokenizer",        "vocab_size", "cased",
+        "time",  "promotion", "promotion_margin", "promotion_weight", NULL};
     char list[256] = "";
     for (const char *const *name = names; *name; name++)
         if (strcmp(*name, setting->name) == 0)

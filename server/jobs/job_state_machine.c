@@ -116,7 +116,7 @@ static bool put_report(struct sv_jobs *jobs, const struct sv_job *job)
 
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 {
-    char serving[SV_MODEL_ID_MAX];
+    char serving[SV_MODEL_ID_MAX], report[SV_JOB_RESULT_ID_MAX];
     job->has_results = put_csv(jobs, job);
     job->has_report = put_report(jobs, job);
     job->phase = SV_JOB_SUCCEEDED;
@@ -124,6 +124,10 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
     if (!job->has_report && job->spec.classifies)
         sv_job_event(jobs, job, "warn", NULL, "The report could not be stored");
+    sv_job_result_id(job, true, report);
+    if (job->has_report)
+        sv_job_event(jobs, job, "info", NULL,
+                     "The report is a file: `sluicectl files download %s >report.html`", report);
     if (job->spec.promotion == SV_PROMOTE_NEVER && sv_job_find_serving(jobs, job, serving))
         sv_job_event(
             jobs, job, "info", NULL,

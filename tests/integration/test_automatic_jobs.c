@@ -84,6 +84,7 @@ Test(automatic_jobs, a_job_without_a_model_makes_one)
     expect_result(job, 0, "valid_loss,valid_mean_token_accuracy\n1,,,");
     expect_result(job, 1, "<h2>Would more texts help?</h2>");
     json_decref(job);
+    cr_assert(job_has_event(&d, id, "The report is a file: `sluicectl files download file-"));
     expect_label("mood", "a lovely and great film", "positive");
     expect_label("mood@1", "a dull and weak film", "negative");
     json_t *page = job_get(&d, id, "checkpoints");
@@ -146,7 +147,8 @@ Test(automatic_jobs, a_model_is_replaced_only_by_a_better_one)
     job_wait(&d, id, "succeeded");
     job_upload_reviews(&d, 120, more);
     (void)snprintf(settings, sizeof settings,
-                   ",\"validation_file\":\"%s\",\"hyperparameters\":{\"promotion\":\"if_better\"}",
+                   ",\"validation_file\":\"%s\",\"hyperparameters\":{\"promotion\":\"if_better\","
+                   "\"time\":\"20s\"}",
                    file);
     create(more, "mood", settings, id);
     job_wait(&d, id, "succeeded");
@@ -184,4 +186,14 @@ Test(automatic_jobs, what_is_refused_is_named)
                    file);
     refuse(body, "method.supervised.hyperparameters.width",
            "the hyper-parameters are: label, text, format");
+    (void)snprintf(body, sizeof body,
+                   "{\"training_file\":\"%s\",\"suffix\":\"mine\",\"hyperparameters\":"
+                   "{\"time\":\"soon\"}}",
+                   file);
+    refuse(body, "method.supervised.hyperparameters.time", "1s to 24h");
+    (void)snprintf(body, sizeof body,
+                   "{\"training_file\":\"%s\",\"model\":\"encoder\",\"hyperparameters\":"
+                   "{\"time\":\"1m\"}}",
+                   file);
+    refuse(body, "method.supervised.hyperparameters.time", "only without a model");
 }

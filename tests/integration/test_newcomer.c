@@ -47,7 +47,10 @@ static void write_tickets(void)
     cr_assert_geq(fprintf(file, "id,Subject,Assigned team\n"), 0);
     for (int i = 0; i < 180; i++)
         cr_assert_geq(fprintf(file, "%d,%s,%s\n%s", i, texts[i % 3][i / 3 % 3],
-                              i % 30 == 7 ? "" : teams[i % 3], i % 50 == 0 ? "\n" : ""),
+                              i % 30 == 7    ? ""
+                              : i % 60 == 23 ? "\"Sales \""
+                                             : teams[i % 3],
+                              i % 50 == 0 ? "\n" : ""),
                       0);
     cr_assert_eq(fclose(file), 0);
 }
@@ -60,7 +63,9 @@ Test(newcomer, three_commands)
                                    "Subject", "--output", model, "--report", report));
     EXPECT_SAID(r.err, "6 records have no label or no text, the first in line 10; they are left "
                        "out");
-    EXPECT_SAID(text, "3 labels: billing ");
+    EXPECT_SAID(r.err, "the labels 'sales' and 'Sales ' (first in line 28) differ only in case or "
+                       "spaces; if they are one, spell it in one way");
+    EXPECT_SAID(text, "4 labels: Sales  3, billing 60, sales 57, technical 54");
     EXPECT_SAID(text, "calibration error");
     EXPECT_SAID(text, "report: ");
     cr_assert_eq(access(test_path(page, report, "index.html"), R_OK), 0);
@@ -72,7 +77,7 @@ Test(newcomer, three_commands)
     json_t *answer = json_from_text(t.result.out);
     cr_assert_str_eq(json_string_at(answer, "labels/0/label"), "billing", "%s", t.result.out);
     double score = json_number_at(answer, "labels/0/score");
-    cr_assert(score > 0.5 && score <= 1.0, "%g", score);
+    cr_assert(score > 0.3 && score <= 1.0, "%g", score);
     json_decref(answer);
 }
 
