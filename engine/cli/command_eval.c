@@ -148,12 +148,6 @@ static bool choose_part(const char *name, enum sl_split *part, struct sl_err *er
                    name);
 }
 
-/* `labels` is NULL unless the model is a classifier. */
-struct outcome {
-    struct sl_evaluation e;
-    struct label_metrics *labels;
-};
-
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
@@ -188,9 +182,11 @@ static void print_depth(const struct sl_model *m, const struct sl_evaluation *e,
                e->halting_depth_first);
 }
 
-static void print_text(const struct sl_model *m, const struct outcome *o, bool dense)
+/* v: of a language model, only `e` is set. */
+static void print_text(const struct sl_model *m, const struct label_evaluation *v, bool dense)
 {
-    const struct sl_evaluation *e = &o->e;
+    const struct sl_evaluation *e = &v->e;
+    const struct prediction_quality *q = &v->quality;
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (classifier)
         printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
@@ -199,14 +195,26 @@ static void print_text(const struct sl_model *m, const struct outcome *o, bool d
     else
         printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
                bits_of(e), (long long)e->tokens, e->seconds);
+    if (classifier)
+        printf("95 %% interval %.2f to %.2f %%, macro F1 %.4f, calibration error %.4f\n",
+               100.0 * q->low, 100.0 * q->high, q->macro_f1, q->calibration);
     print_depth(m, e, dense || !classifier);
-    if (o->labels)
-        label_metrics_print(m, o->labels);
+    if (v->labels)
+        label_metrics_print(m, v->labels);
 }
 
-static void print_json(const struct sl_model *m, const struct outcome *outcome)
+static void add_quality(json_t *o, const struct sl_model *m, const struct label_evaluation *v)
 {
-    const struct sl_evaluation *e = &outcome->e;
+    const struct prediction_quality *q = &v->quality;
+    (void)json_object_set_new(o, "accuracy_interval", json_pack("[ff]", q->low, q->high));
+    (void)json_object_set_new(o, "macro_f1", json_real(q->macro_f1));
+    (void)json_object_set_new(o, "calibration_error", json_real(q->calibration));
+    (void)json_object_set_new(o, "labels", label_metrics_json(m, v->labels));
+}
+
+static void print_json(const struct sl_model *m, const struct label_evaluation *v)
+{
+    const struct sl_evaluation *e = &v->e;
     json_t *o = json_pack(
         "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
         number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
@@ -214,8 +222,8 @@ static void print_json(const struct sl_model *m, const struct outcome *outcome)
         e->layers_mean, "layer_ops_skipped", skipped_of(m, e), "gate_mean", number(e->gate_mean),
         "gate_open_mean", number(e->gate_open_mean), "halting_depth", number(e->halting_depth),
         "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
-    if (outcome->labels)
-        (void)json_object_set_new(o, "labels", label_metrics_json(m, outcome->labels));
+    if (v->labels)
+        add_quality(o, m, v);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
@@ -236,32 +244,25 @@ static bool list_labels(const struct sl_model *m, const char *path, struct sl_la
     return true;
 }
 
-/* Counts predictions; writes the report if one is wanted. */
-static bool judge(const struct sl_model *m, const struct arguments *a,
-                  const struct label_predictions *predictions, struct outcome *o,
-                  struct sl_err *err)
+static bool report(const struct sl_model *m, const struct arguments *a,
+                   const struct sl_dataset *set, const struct label_evaluation *v,
+                   struct sl_err *err)
 {
-    struct prediction_quality quality;
     struct dataset_facts facts;
-    o->labels = label_metrics_count(predictions, err);
-    if (!o->labels || !a->report)
-        return o->labels;
-    prediction_quality_measure(&quality, predictions, o->labels);
-    const struct report_evaluation report = {
-        .model = a->model,
-        .what = "evaluated on",
-        .how = "On all texts of the file.",
-        .evaluation = &o->e,
-        .facts = &facts,
-        .predictions = {m, predictions, o->labels, &quality, o->e.loss}};
-    bool ok = dataset_facts_open(&facts, predictions->set, NULL, m->tokenizer, err) &&
+    const struct report_evaluation report = {.model = a->model,
+                                             .what = "evaluated on",
+                                             .how = "On all texts of the file.",
+                                             .facts = &facts,
+                                             .of = m,
+                                             .evaluation = v};
+    bool ok = dataset_facts_open(&facts, set, NULL, m->tokenizer, err) &&
               report_evaluation_write(&report, a->report, err);
     dataset_facts_close(&facts);
     return ok;
 }
 
 static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                     struct outcome *o, struct sl_err *err)
+                     struct label_evaluation *v, struct sl_err *err)
 {
     struct sl_labels labels = {0};
     struct sl_dataset set = {0};
@@ -272,14 +273,8 @@ static bool classify(struct sl_model *m, const struct arguments *a, const struct
     bool ok = list_labels(m, a->labels, &labels, err) &&
               sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
               sl_dataset_encode(&set, m->tokenizer, &encoding, err);
-    struct label_predictions predictions = {0};
-    struct sl_predicted_label *predicted = ok ? calloc((size_t)set.count, sizeof *predicted) : NULL;
-    ok = ok && (predicted || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set.count)) &&
-         sl_evaluate_labelled(m, &set, policy, &o->e, predicted, err) &&
-         label_predictions_of_evaluation(&predictions, &set, predicted, m->config.classes, err) &&
-         judge(m, a, &predictions, o, err);
-    label_predictions_close(&predictions);
-    free(predicted);
+    ok = ok && label_evaluation_open(v, m, &set, policy, err) &&
+         (!a->report || report(m, a, &set, v, err));
     if (ok)
         dataset_summary_warn_skipped("eval", set.path, set.skipped);
     if (ok && set.truncated > 0 && !a->json)
@@ -305,7 +300,7 @@ static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct
 }
 
 static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                    struct outcome *o, struct sl_err *err)
+                    struct label_evaluation *v, struct sl_err *err)
 {
     struct sl_corpus corpus = {0};
     struct sl_span parts[SL_SPLITS];
@@ -317,7 +312,7 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
               open_corpus(&corpus, a->corpus, m, err) &&
               (sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) ||
                sl_wrap(err, "'%s'", a->corpus)) &&
-              sl_evaluate_corpus(m, parts[part], policy, &o->e, err);
+              sl_evaluate_corpus(m, parts[part], policy, &v->e, err);
     sl_corpus_close(&corpus);
     return ok;
 }
@@ -325,7 +320,7 @@ static bool predict(struct sl_model *m, const struct arguments *a, const struct 
 static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
     struct sl_policy policy = m->policy;
-    struct outcome o = {0};
+    struct label_evaluation v = {0};
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
     if (m->config.task == SL_TASK_PRETRAINING)
         return sl_fail(
@@ -336,12 +331,12 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s; evaluate it with %s FILE",
                        sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
     bool ok = choose_policy(a, m, &policy, err) &&
-              (classifier ? classify : predict)(m, a, &policy, &o, err);
+              (classifier ? classify : predict)(m, a, &policy, &v, err);
     if (ok && a->json)
-        print_json(m, &o);
+        print_json(m, &v);
     else if (ok)
-        print_text(m, &o, a->dense);
-    free(o.labels);
+        print_text(m, &v, a->dense);
+    label_evaluation_close(&v);
     return ok;
 }
 

@@ -7,14 +7,15 @@
 
 static bool write_page(struct sl_buffer *out, const struct report_evaluation *r, struct sl_err *err)
 {
-    const int depth = r->predictions.model->config.depth;
-    const double skipped = depth > 0 ? 1.0 - r->evaluation->layers_mean / depth : (double)NAN;
+    const struct label_evaluation *v = r->evaluation;
+    const struct report_predictions p = {r->of, &v->predictions, v->labels, &v->quality, v->e.loss};
+    const int depth = r->of->config.depth;
     report_begin(out, r->model, r->what, r->facts->set->path);
-    report_figures(out, &r->predictions, skipped, r->how);
+    report_figures(out, &p, depth > 0 ? 1.0 - v->e.layers_mean / depth : (double)NAN, r->how);
     if (r->log && !report_training_curves(out, r->log, err))
         return false;
-    report_dataset(out, r->facts, r->predictions.model->config.context_length);
-    if (!report_predictions(out, &r->predictions, err))
+    report_dataset(out, r->facts, r->of->config.context_length);
+    if (!report_predictions(out, &p, err))
         return false;
     html_end(out);
     return true;

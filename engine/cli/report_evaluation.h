@@ -2,17 +2,17 @@
  * training of an architecture, with its curves. */
 #pragma once
 
+#include "cli/label_evaluation.h"
 #include "cli/report_sections.h"
-#include "train/evaluate.h"
 
 struct report_evaluation {
-    const char *model; /* its directory */
-    const char *what;  /* before the name of the data: such as "tested on" */
-    const char *how;   /* on which texts the figures are: a sentence */
-    const char *log;   /* the log of the training; NULL: none */
-    const struct sl_evaluation *evaluation;
+    const char *model;                 /* its directory */
+    const char *what;                  /* before the name of the data: such as "evaluated on" */
+    const char *how;                   /* on which texts the figures are: a sentence */
+    const char *log;                   /* the log of the training; NULL: none */
     const struct dataset_facts *facts; /* of the data */
-    struct report_predictions predictions;
+    const struct sl_model *of;
+    const struct label_evaluation *evaluation;
 };
 
 /* Writes index.html to the directory. */

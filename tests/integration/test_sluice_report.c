@@ -118,6 +118,9 @@ Test(sluice_report, of_an_evaluation)
     EXPECT_SECTIONS("The data", "Labels", "Confusion", "Calibration",
                     "The most confident mistakes");
     EXPECT_SAID(page, "evaluated on data.tsv");
+    EXPECT_SAID(r.out, "95 % interval ");
+    EXPECT_SAID(r.out, ", macro F1 0.");
+    EXPECT_SAID(r.out, ", calibration error 0.");
 }
 
 Test(sluice_report, what_is_wrong_with_the_options)
