@@ -111,7 +111,8 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
                                          .predictions = &r->predictions,
                                          .labels = r->labels,
                                          .quality = &r->quality,
-                                         .loss = r->l->search.loss};
+                                         .loss = r->l->search.loss,
+                                         .tokens = r->l->tokens};
     report_begin(out, model, "linear model, trained on", data);
     describe(r, text);
     report_figures(out, &p, (double)NAN, text);

@@ -68,6 +68,8 @@ static const char style[] =
     ".key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .35em 0 .9em}"
     ".k0{background:var(--c0)}.k1{background:var(--c1)}.k2{background:var(--c2)}"
     ".k3{background:var(--c3)}"
+    "mark{color:inherit;border-radius:3px}.up{background:rgba(var(--good),.28)}"
+    ".down{background:rgba(var(--bad),.22);text-decoration:underline dotted}"
     "ul{margin:.4rem 0;padding-left:1.3rem}"
     ".right{background:rgba(var(--good),var(--s))}.wrong{background:rgba(var(--bad),var(--s))}"
     "@media print{:root{color-scheme:light;--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;"

@@ -3,6 +3,7 @@
 
 #include "cli/report_chart.h"
 #include "cli/report_html.h"
+#include "cli/report_words.h"
 #include "data/name_list.h"
 
 #include <math.h>
@@ -182,28 +183,56 @@ static int compare_mistakes(const void *a, const void *b)
     return ((*x)->example > (*y)->example) - ((*x)->example < (*y)->example);
 }
 
-static void write_mistake(struct sl_buffer *out, const struct report_predictions *p,
-                          const struct label_prediction *mistake)
+static bool write_text(struct sl_buffer *out, const struct report_predictions *p,
+                       struct report_words *words, const struct label_prediction *mistake,
+                       struct sl_err *err)
 {
-    const struct sl_dataset *set = p->predictions->set;
     size_t bytes;
+    if (!words)
+        return true;
+    const char *text = sl_dataset_text(p->predictions->set, mistake->example, &bytes);
+    return report_words_write(words, text, bytes, mistake->predicted, MISTAKE_BYTES, out, err);
+}
+
+static bool write_mistake(struct sl_buffer *out, const struct report_predictions *p,
+                          struct report_words *words, const struct label_prediction *mistake,
+                          struct sl_err *err)
+{
     html_row(out);
-    html_number(out, "%lld", (long long)set->examples[mistake->example].line);
+    html_number(out, "%lld", (long long)p->predictions->set->examples[mistake->example].line);
     html_cell(out, p->model->labels[mistake->label]);
     html_cell(out, p->model->labels[mistake->predicted]);
     html_number(out, "%.3f", (double)mistake->score);
     sl_buffer_append_string(out, "<td class=\"said\" dir=\"auto\">");
-    if (set->text) {
-        const char *text = sl_dataset_text(set, mistake->example, &bytes);
-        html_excerpt(out, text, bytes, MISTAKE_BYTES);
-    }
+    bool ok = write_text(out, p, words, mistake, err);
     sl_buffer_append_string(out, "</td>");
+    return ok;
+}
+
+/* Those of one text or more, the most confident first. */
+static bool write_table(struct sl_buffer *out, const struct report_predictions *p,
+                        const struct label_prediction *const *wrong, int count, struct sl_err *err)
+{
+    static const char *const columns[] = {"line", "label", "predicted as", "score", "text", NULL};
+    const bool has_text = p->predictions->set->text;
+    struct report_words *words = has_text ? report_words_open(p->model, p->tokens, err) : NULL;
+    bool ok = words || !has_text;
+    if (has_text)
+        sl_buffer_append_string(
+            out, "<p class=\"soft\">Of the words, those are marked that move the score of the "
+                 "predicted label most: <mark class=\"up\">raise it</mark>, "
+                 "<mark class=\"down\">lower it</mark>, in the published model.</p>\n");
+    html_table(out, columns, "10010");
+    for (int i = 0; ok && i < count && i < MISTAKES; i++)
+        ok = write_mistake(out, p, words, wrong[i], err);
+    html_table_end(out);
+    report_words_close(words);
+    return ok;
 }
 
 static bool write_mistakes(struct sl_buffer *out, const struct report_predictions *p,
                            struct sl_err *err)
 {
-    static const char *const columns[] = {"line", "label", "predicted as", "score", "text", NULL};
     const struct label_predictions *all = p->predictions;
     int count = 0;
     const struct label_prediction **wrong = calloc((size_t)all->count + 1, sizeof *wrong);
@@ -216,15 +245,10 @@ static bool write_mistakes(struct sl_buffer *out, const struct report_prediction
     html_section(out, "The most confident mistakes");
     sl_buffer_append_string(out, count > 0 ? "<p>Perhaps some of these labels are wrong.</p>\n"
                                            : "<p>There are none.</p>\n");
-    if (count > 0)
-        html_table(out, columns, "10010");
-    for (int i = 0; i < count && i < MISTAKES; i++)
-        write_mistake(out, p, wrong[i]);
-    if (count > 0)
-        html_table_end(out);
+    bool ok = count == 0 || write_table(out, p, wrong, count, err);
     html_section_end(out);
     free(wrong);
-    return true;
+    return ok;
 }
 
 bool report_predictions(struct sl_buffer *out, const struct report_predictions *p,

@@ -19,6 +19,7 @@ struct report_predictions {
     const struct label_metrics *labels;
     const struct prediction_quality *quality;
     double loss;
+    const struct sl_tokenizer *tokens; /* the model's */
 };
 
 /* Key figures of predictions; `skipped`: fraction of token-layer operations that were skipped, or
@@ -26,6 +27,6 @@ struct report_predictions {
 void report_figures(struct sl_buffer *out, const struct report_predictions *p, double skipped,
                     const char *how);
 /* Recall and precision, the confusion matrix, the reliability diagram, the most confident mistakes.
- * Texts are shown if the set still has them. */
+ * Texts, with the words that moved the score marked, are shown if the set still has them. */
 bool report_predictions(struct sl_buffer *out, const struct report_predictions *p,
                         struct sl_err *err) SL_MUST_CHECK;
