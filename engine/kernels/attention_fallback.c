@@ -65,7 +65,7 @@ static struct attention_ctx ctx_of(const struct sl_kernels *kernels, const struc
         .stride = stride,
     };
     r.values = r.own_keys + packed_floats(a->keys, a->head_dim);
-    if (!a->keys_packed && a->keys > 0) {
+    if (!a->cached && a->keys > 0) {
         pack_rows(&r, r.own_keys, r.k);
         r.packed_keys = r.own_keys;
     }
@@ -186,9 +186,12 @@ static void attention_block(const struct attention_ctx *r, int first, int last)
 
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a)
 {
-    const struct attention_ctx r = ctx_of(kernels, a);
-    for (int first = 0; first < a->queries; first += BLOCK)
-        attention_block(&r, first, sl_min(a->queries, first + BLOCK));
+    for (int head = 0; head < a->heads; head++) {
+        const struct sl_attention one = sl_attention_head(kernels, a, head);
+        const struct attention_ctx r = ctx_of(kernels, &one);
+        for (int first = 0; first < a->queries; first += BLOCK)
+            attention_block(&r, first, sl_min(a->queries, first + BLOCK));
+    }
 }
 
 /* With p = softmax(s), p' = dropout(p) and out = sum_j p'_j v_j:
@@ -234,7 +237,7 @@ void sl_attention_rows_backward(const struct sl_kernels *kernels,
                                 const struct sl_attention_backward *b)
 {
     const struct sl_attention *a = &b->forward;
-    assert(!a->keys_packed);
+    assert(!a->cached);
     const struct attention_ctx r = ctx_of(kernels, a);
     const size_t row_bytes = (size_t)a->head_dim * sizeof(float);
     for (int j = 0; j < a->keys; j++) {

@@ -12,11 +12,26 @@ void sl_avx512_kernels(struct sl_kernels *t);
 void sl_avx512bf16_kernels(struct sl_kernels *t);
 void sl_amx_kernels(struct sl_kernels *t);
 
+/* The call of one head of several. */
+static inline struct sl_attention sl_attention_head(const struct sl_kernels *t,
+                                                    const struct sl_attention *a, int head)
+{
+    const size_t element = sl_type_bytes(t->operand), h = (size_t)head;
+    const size_t columns = h * (size_t)a->head_dim * element, rows = h * a->kv_head * element;
+    struct sl_attention one = *a;
+    one.q = (const char *)a->q + columns;
+    one.out = (char *)a->out + columns;
+    one.k = (const char *)a->k + rows;
+    one.v = (const char *)a->v + rows;
+    one.heads = 1;
+    return one;
+}
+
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
 size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a);
 void sl_attention_rows_backward(const struct sl_kernels *kernels,
                                 const struct sl_attention_backward *b);
 
-/* `epilogue` made of the other slots of a level, a segment at a time. */
-void sl_epilogue_rows(const struct sl_kernels *t, const struct sl_epilogue *f);
+/* `compact` of levels whose packed matrices have one form. */
+bool sl_never_compact(void *packed, int k, int n);

@@ -68,7 +68,7 @@ struct sl_dropout {
 
 enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
 
-/* Post-processing of one row of a matrix product, fused where a level can:
+/* Post-processing of one row of a matrix product:
  * y = dropout(f(products + bias)), in fp32. */
 struct sl_epilogue {
     float *products;   /* n; y is written over them unless out is set */
@@ -81,16 +81,23 @@ struct sl_epilogue {
     int first, n; /* the column of products[0] within its row, even; how many */
 };
 
-/* Scaled dot-product attention of one head of one sequence (Vaswani et al. 2017, eq. 1):
+/* Scaled dot-product attention of one sequence (Vaswani et al. 2017, eq. 1):
  *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
- * Keys are visited in an order fixed by their index. A query that sees no key gives 0. */
+ * Keys are visited in an order fixed by their index. A query that sees no key gives 0.
+ *
+ * k and v may be those of a KV cache (`cached`). Then fp32 keys are the columns of a packed matrix
+ * of head_dim x keys, and bf16 values are pairs of rows, element by element: value 2 i + b of
+ * column c is element 2 c + b of pair i; values past the last up to a multiple of 32 are 0.
+ *
+ * Several heads at once, without dropout and lse: the columns of a head follow those of the one
+ * before in q and out; its k and v are kv_head elements further on. */
 struct sl_attention {
     const void *q;     /* queries x head_dim, operand type */
     const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
-    bool keys_packed;  /* fp32 only: k is instead a packed matrix of head_dim x keys */
-    void *out;         /* queries x head_dim, operand type, without row padding */
-    size_t q_stride, kv_stride, out_stride;
-    int queries, keys, head_dim;
+    bool cached;
+    void *out; /* queries x head_dim, operand type, without row padding */
+    size_t q_stride, kv_stride, out_stride, kv_head;
+    int queries, keys, head_dim, heads;
     const int32_t *visible; /* per query: how many keys it sees, 0 .. keys */
     float scale;
     struct sl_dropout dropout;
@@ -187,8 +194,7 @@ struct sl_kernels {
     /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
     void (*activate_with_slope)(float *y, float *slope, const float *x, enum sl_activation f,
                                 int n);
-    /* `kernels`: the table whose slots are used by levels that do not fuse the steps */
-    void (*epilogue)(const struct sl_kernels *kernels, const struct sl_epilogue *f);
+    void (*epilogue)(const struct sl_epilogue *f);
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
     float (*softmax)(float *x, int n);
@@ -218,7 +224,7 @@ struct sl_kernels {
     /* -- attention -------------------------------------------------------------------------- */
 
     size_t (*attention_scratch)(int queries, int keys, int head_dim); /* forward and backward */
-    /* `kernels`: as in epilogue */
+    /* `kernels`: the table whose slots are used by levels that have no attention of their own */
     void (*attention)(const struct sl_kernels *kernels, const struct sl_attention *a);
     void (*attention_backward)(const struct sl_kernels *kernels,
                                const struct sl_attention_backward *b);

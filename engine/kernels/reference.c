@@ -45,7 +45,7 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
         }
 }
 
-static bool compact(void *packed, int k, int n)
+bool sl_never_compact(void *packed, int k, int n)
 {
     (void)packed;
     (void)k;
@@ -148,15 +148,18 @@ static uint32_t hash32(uint32_t h)
     return h ^ h >> 16;
 }
 
+static float dropped(float x, struct sl_dropout d, uint32_t row_key, int column)
+{
+    const uint32_t c = (uint32_t)column, word = hash32(row_key ^ c / 2 * 0x9E3779B9u);
+    const uint32_t half = c % 2 ? word >> 16 : word & 0xffff;
+    return half >= d.threshold ? d.scale * x : 0.0f;
+}
+
 static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
                     int n)
 {
-    for (int i = 0; i < n; i++) {
-        const uint32_t c = (uint32_t)(first + i);
-        const uint32_t word = hash32(row_key ^ c / 2 * 0x9E3779B9u);
-        const uint32_t half = c % 2 ? word >> 16 : word & 0xffff;
-        y[i] = half >= d.threshold ? d.scale * x[i] : 0.0f;
-    }
+    for (int i = 0; i < n; i++)
+        y[i] = dropped(x[i], d, row_key, first + i);
 }
 
 /* Phi(x), the normal distribution; erfc keeps the lower tail exact. */
@@ -213,6 +216,21 @@ static void multiply_to_operands(void *out, const float *x, const void *by, int 
     const float *b = by;
     for (int i = 0; i < n; i++)
         o[i] = x[i] * b[i];
+}
+
+static void epilogue(const struct sl_epilogue *f)
+{
+    for (int i = 0; i < f->n; i++) {
+        const float v = f->bias ? f->products[i] + f->bias[i] : f->products[i];
+        float y = activate_one(v, f->activation), slope = slope_one(v, f->activation);
+        if (f->dropout.threshold) {
+            y = dropped(y, f->dropout, f->row_key, f->first + i);
+            slope = dropped(slope, f->dropout, f->row_key, f->first + i);
+        }
+        *(f->out ? (float *)f->out + i : f->products + i) = y;
+        if (f->slope)
+            ((float *)f->slope)[i] = slope;
+    }
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -333,7 +351,7 @@ void sl_ref_kernels(struct sl_kernels *t)
         .operand = SL_F32,
         .pack_bytes = pack_bytes,
         .pack = pack,
-        .compact = compact,
+        .compact = sl_never_compact,
         .gemm = gemm,
         .transpose = transpose,
         .small_gemm = small_gemm,
@@ -347,7 +365,7 @@ void sl_ref_kernels(struct sl_kernels *t)
         .activate = activate,
         .activate_with_slope = activate_with_slope,
         .multiply_to_operands = multiply_to_operands,
-        .epilogue = sl_epilogue_rows,
+        .epilogue = epilogue,
         .sigmoid = sigmoid,
         .softmax = softmax,
         .layernorm = layernorm,

@@ -1,5 +1,6 @@
 /* attention.c - multi-head attention within each sequence, with or without a cache.
- * Vaswani et al. 2017, section 3.2.2. One piece of work is one head of one block of queries. */
+ * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and one head, or
+ * all heads. */
 #include "base/int_math.h"
 #include "base/random.h"
 #include "ops/kv_cache.h"
@@ -23,8 +24,8 @@ struct attend {
     struct block *blocks;
     int32_t *visible; /* per query */
     float *lse;       /* heads x queries, while training */
-    int count;
-    int max_keys; /* the maximum over sequences; sizes the scratch memory */
+    int count, group; /* blocks; heads of a unit */
+    int max_keys;     /* the maximum over sequences; sizes the scratch memory */
 };
 
 struct attention_ctx {
@@ -47,16 +48,16 @@ static int head_dim(const struct sl_node *n)
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    size_t element = sl_type_bytes(n->in[KEY_VALUE]->type);
-    return (struct sl_cache_layer){.at = (size_t)a->args.cache_at * element,
+    return (struct sl_cache_layer){.at = a->args.cache_at,
                                    .heads = a->args.heads,
-                                   .row_bytes = (size_t)head_dim(n) * element,
-                                   .packs_keys = n->in[KEY_VALUE]->type == SL_F32};
+                                   .head_dim = head_dim(n),
+                                   .type = n->in[KEY_VALUE]->type,
+                                   .packed = true};
 }
 
 /* -- both directions ---------------------------------------------------------------------- */
 
-/* The kernel's arguments for one head of one block. */
+/* The kernel's arguments for one block and the heads from `head` on. */
 static struct sl_attention unit_of(const struct attention_ctx *p, const struct block *b, int head,
                                    int worker)
 {
@@ -79,7 +80,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
                    : sl_columns(kv, sequence->first, head * hd),
         .v = cache ? sl_cache_rows(cache, cache_layer(n), head, true)
                    : sl_columns(kv, sequence->first, width + head * hd),
-        .keys_packed = cache && kv->type == SL_F32,
+        .cached = cache,
         .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
         .kv_stride = cache ? (size_t)hd : kv->stride,
@@ -87,6 +88,8 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
         .queries = b->count,
         .keys = (cache ? cache->length : 0) + sequence->rows,
         .head_dim = hd,
+        .heads = a->group,
+        .kv_head = cache ? 2 * (size_t)hd * (size_t)cache->capacity : (size_t)hd,
         .visible = a->visible + b->first,
         .scale = 1.0f / sqrtf((float)hd),
         .dropout = a->dropout,
@@ -116,20 +119,35 @@ static size_t attend_scratch(const struct sl_node *n, bool backward)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* Prefetches the cache rows of the next unit. */
+static int units_of(const struct attend *a)
+{
+    return a->count * (a->args.heads / a->group);
+}
+
+static struct sl_attention unit_at(const struct attention_ctx *p, int i, int worker)
+{
+    const struct attend *a = p->n->args;
+    const int per_block = a->args.heads / a->group;
+    return unit_of(p, &a->blocks[i / per_block], i % per_block * a->group, worker);
+}
+
+/* Prefetches the cache rows of the next unit's first head. */
 static void fetch(const struct attention_ctx *p, int i)
 {
-    enum { LINE = 64 };
+    enum { LINE = 1024 };
 
     const struct attend *a = p->n->args;
-    const struct block *b = &a->blocks[i / a->args.heads];
+    const int per_block = a->args.heads / a->group;
+    const struct block *b = &a->blocks[i / per_block];
     const struct sl_cache *cache = p->n->tape->batch->sequences[b->sequence].cache;
     if (!cache)
         return;
     const struct sl_cache_layer layer = cache_layer(p->n);
-    const char *k = sl_cache_rows(cache, layer, i % a->args.heads, false);
-    const char *v = sl_cache_rows(cache, layer, i % a->args.heads, true);
-    const size_t bytes = (size_t)a->visible[b->first] * layer.row_bytes;
+    const int head = i % per_block * a->group;
+    const char *k = sl_cache_rows(cache, layer, head, false);
+    const char *v = sl_cache_rows(cache, layer, head, true);
+    const size_t bytes =
+        (size_t)(a->visible[b->first] * layer.head_dim) * sl_type_bytes(layer.type);
     for (size_t at = 0; at < bytes; at += LINE) {
         __builtin_prefetch(k + at, 0, 2);
         __builtin_prefetch(v + at, 0, 2);
@@ -139,12 +157,10 @@ static void fetch(const struct attention_ctx *p, int i)
 static void forward_units(void *ctx, int first, int last, int worker)
 {
     const struct attention_ctx *p = ctx;
-    const struct attend *a = p->n->args;
     for (int i = first; i < last; i++) {
         if (i + 1 < last)
             fetch(p, i + 1);
-        const struct block *b = &a->blocks[i / a->args.heads];
-        struct sl_attention unit = unit_of(p, b, i % a->args.heads, worker);
+        const struct sl_attention unit = unit_at(p, i, worker);
         p->n->tape->kernels->attention(p->n->tape->kernels, &unit);
     }
 }
@@ -156,10 +172,7 @@ static void attend_forward(const struct sl_node *n)
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
-    /* With many sequences, all heads of one go to the same thread, because they share its cache
-     * rows. */
-    int grain = a->count >= 4 * sl_thread_pool_size(n->tape->pool) ? a->args.heads : 1;
-    sl_parallel_for(n->tape->pool, a->count * a->args.heads, grain, forward_units, &p);
+    sl_parallel_for(n->tape->pool, units_of(a), 1, forward_units, &p);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -245,6 +258,18 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
     }
 }
 
+/* As many as leave units for all threads: several for each, as blocks differ in length; one for
+ * each while decoding, where a unit takes a microsecond. */
+static int heads_of_a_unit(const struct sl_tape *t, const struct attend *a)
+{
+    const bool decodes = !t->training && t->batch->rows == t->batch->count;
+    const int wanted = (decodes ? 1 : 4) * sl_thread_pool_size(t->pool);
+    int group = t->training ? 1 : a->args.heads;
+    while (group % 2 == 0 && a->count * (a->args.heads / group) < wanted)
+        group /= 2;
+    return group;
+}
+
 struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
                                struct sl_tensor *key_value, struct sl_attention_args args)
 {
@@ -259,6 +284,7 @@ struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
     a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
     cut(t, a, query->rows);
     see(t, a, query->rows);
+    a->group = heads_of_a_unit(t, a);
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);

@@ -5,7 +5,7 @@
 
 enum { X };
 
-enum { ROWS = 64 };
+enum { ROWS = 16 };
 
 static void take_rows_forward_rows(void *ctx, int first, int last, int worker)
 {

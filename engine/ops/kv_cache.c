@@ -3,13 +3,16 @@
 
 #include <string.h>
 
-enum { APPEND_ROWS = 8 }; /* per piece; a row is copied to as many places as there are heads */
+static size_t row_bytes(const struct sl_cache_layer *layer)
+{
+    return (size_t)layer->head_dim * sl_type_bytes(layer->type);
+}
 
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values)
 {
-    size_t before = layer.at + (2 * (size_t)head + values) * layer.row_bytes;
-    return (char *)cache->operands + before * (size_t)cache->capacity;
+    const size_t columns = (size_t)layer.at + (2 * (size_t)head + values) * (size_t)layer.head_dim;
+    return (char *)cache->operands + columns * (size_t)cache->capacity * sl_type_bytes(layer.type);
 }
 
 struct append {
@@ -19,36 +22,56 @@ struct append {
 };
 
 /* The key becomes a column of a matrix that the kernels packed: panels of SL_PANEL columns. */
-static void append_packed(float *keys, const float *key, size_t head_dim, int position)
+static void append_key(float *keys, const float *key, size_t head_dim, size_t position)
 {
-    float *column = keys + (size_t)(position / SL_PANEL) * head_dim * SL_PANEL;
-    column += position % SL_PANEL;
+    float *column = keys + position / SL_PANEL * head_dim * SL_PANEL + position % SL_PANEL;
     for (size_t i = 0; i < head_dim; i++)
         column[i * SL_PANEL] = key[i];
 }
 
-static void append_rows(void *ctx, int first, int last, int worker)
+/* The value becomes one half of a pair, of which the even one comes first; the first value of a
+ * panel clears it. */
+static void append_value(uint32_t *values, const uint16_t *value, size_t head_dim, size_t position)
+{
+    uint32_t *pair = values + position / 2 * head_dim;
+    if (position % SL_PANEL == 0)
+        memset(pair, 0, SL_PANEL / 2 * head_dim * sizeof *pair);
+    for (size_t i = 0; i < head_dim; i++)
+        pair[i] |= (uint32_t)value[i] << (position % 2 * 16);
+}
+
+static void append_row(const struct sl_cache_layer *layer, const struct sl_cache *cache, int head,
+                       const char *key, size_t position)
+{
+    const size_t bytes = row_bytes(layer);
+    const char *value = key + (size_t)layer->heads * bytes;
+    char *keys = sl_cache_rows(cache, *layer, head, false);
+    char *values = sl_cache_rows(cache, *layer, head, true);
+    if (layer->packed && layer->type == SL_F32)
+        append_key((float *)(void *)keys, (const float *)(const void *)key, (size_t)layer->head_dim,
+                   position);
+    else
+        memcpy(keys + position * bytes, key, bytes);
+    if (layer->packed && layer->type == SL_BF16)
+        append_value((uint32_t *)(void *)values, (const uint16_t *)(const void *)value,
+                     (size_t)layer->head_dim, position);
+    else
+        memcpy(values + position * bytes, value, bytes);
+}
+
+/* A unit is a head of a sequence, since rows of a sequence share a pair. */
+static void append_units(void *ctx, int first, int last, int worker)
 {
     const struct append *a = ctx;
-    const size_t bytes = a->layer.row_bytes;
     (void)worker;
-    for (int r = first; r < last; r++) {
-        const struct sl_cache *cache = a->t->batch->sequences[a->t->row_sequence[r]].cache;
-        if (!cache)
-            continue;
-        assert(a->t->row_position[r] < cache->capacity);
-        const size_t place = (size_t)a->t->row_position[r] * bytes;
-        const char *key = sl_row_any(a->key_value, r);
-        const char *value = key + (size_t)a->layer.heads * bytes;
-        for (int h = 0; h < a->layer.heads; h++, key += bytes, value += bytes) {
-            char *keys = sl_cache_rows(cache, a->layer, h, false);
-            if (a->layer.packs_keys)
-                append_packed((float *)(void *)keys, (const float *)(const void *)key,
-                              bytes / sizeof(float), a->t->row_position[r]);
-            else
-                memcpy(keys + place, key, bytes);
-            memcpy(sl_cache_rows(cache, a->layer, h, true) + place, value, bytes);
-        }
+    for (int i = first; i < last; i++) {
+        const struct sl_sequence *s = &a->t->batch->sequences[i / a->layer.heads];
+        const int head = i % a->layer.heads;
+        assert(!s->cache || s->position + s->rows <= s->cache->capacity);
+        for (int r = 0; s->cache && r < s->rows; r++)
+            append_row(&a->layer, s->cache, head,
+                       sl_columns(a->key_value, s->first + r, head * a->layer.head_dim),
+                       (size_t)(s->position + r));
     }
 }
 
@@ -56,5 +79,11 @@ void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
                      struct sl_cache_layer layer)
 {
     struct append a = {t, key_value, layer};
-    sl_parallel_for(t->pool, key_value->rows, APPEND_ROWS, append_rows, &a);
+
+    /* As many sequences or heads to a piece as have about ROWS rows. */
+    enum { ROWS = 8 };
+
+    const int units = t->batch->count * layer.heads;
+    const int grain = key_value->rows > 0 ? units * ROWS / key_value->rows : units;
+    sl_parallel_for(t->pool, units, grain > 0 ? grain : 1, append_units, &a);
 }

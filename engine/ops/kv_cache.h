@@ -5,13 +5,14 @@
 
 /* One attention layer's part of every cache. */
 struct sl_cache_layer {
-    size_t at; /* offset in bytes within a token's entry */
+    int at; /* the first column */
     int heads;
-    size_t row_bytes; /* of one head's key, or value */
-    bool packs_keys;  /* keys are the columns of a packed matrix per head; fp32 only */
+    int head_dim;
+    enum sl_type type;
+    bool packed; /* in the forms that the kernels' attention reads (kernels.h); else plain rows */
 };
 
-/* The keys of one head, one after another or packed, or its values one after another. */
+/* The keys, or the values, of one head. */
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values);
 

@@ -8,7 +8,10 @@ enum { X };
 
 enum { GAIN, SHIFT };
 
-enum { BLOCK = 64 }; /* rows whose gradients of weight and bias are summed together */
+enum {
+    ROWS = 16, /* of a piece */
+    BLOCK = 64 /* rows whose gradients of weight and bias are summed together */
+};
 
 struct layernorm {
     float epsilon;
@@ -82,7 +85,7 @@ static size_t layernorm_scratch(const struct sl_node *n, bool backward)
 static void layernorm_forward(const struct sl_node *n)
 {
     struct forward_pass p = {.n = n, .workers = sl_tape_scratch(n, layernorm_scratch(n, false))};
-    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, layernorm_forward_rows, &p);
+    sl_parallel_for(n->tape->pool, n->out->rows, ROWS, layernorm_forward_rows, &p);
 }
 
 /* Blocks are summed in order, independent of the thread that computed them. */

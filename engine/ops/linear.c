@@ -92,7 +92,7 @@ static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int
     if (a->dropout.threshold)
         f.row_key = sl_dropout_row_key(n->tape, a->random_key, a->origin ? a->origin[row] : row);
     if (f.out || f.slope || f.bias || f.activation != SL_LINEAR)
-        n->tape->kernels->epilogue(n->tape->kernels, &f);
+        n->tape->kernels->epilogue(&f);
 }
 
 /* Columns c0..c1 of a packed matrix are a packed matrix: panels lie one after another. */

@@ -8,7 +8,7 @@
 
 enum { H, F, GATE };
 
-enum { ROWS = 64 };
+enum { ROWS = 16 };
 
 struct residual {
     const struct sl_rows *rows;

@@ -109,15 +109,21 @@ static struct step best_step(const struct sl_model *m, int streams)
 
 int main(int count, char **words)
 {
-    static const int streams[] = {1, 8, 64, STREAMS_MAX};
+    int streams[] = {1, 8, 64, STREAMS_MAX};
+    size_t sizes = sizeof streams / sizeof *streams;
     struct sl_err err;
     struct sl_engine *engine = need(sl_engine_create(&(struct sl_engine_options){0}, &err), &err);
     const char *directory = count > 1 ? words[1] : SL_SOURCE_DIR "/models/shakespeare/1";
     struct sl_model *m = need(sl_model_open(engine, directory, &err), &err);
     double one = 0;
+    if (count > 2) {
+        const long wanted = strtol(words[2], NULL, 10);
+        sizes = 1;
+        streams[0] = wanted > 0 && wanted < STREAMS_MAX ? (int)wanted : STREAMS_MAX;
+    }
     (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_engine_precision(engine),
                  sl_engine_threads(engine));
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    for (size_t i = 0; i < sizes; i++) {
         const struct step step = best_step(m, streams[i]);
         one = i == 0 ? step.seconds : one;
         (void)printf("%3d streams: %7.3f ms a step, %5.1f times that of one, %7.0f tokens/s, "

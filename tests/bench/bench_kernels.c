@@ -208,6 +208,7 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
                     .queries = queries,
                     .keys = keys,
                     .head_dim = head_dim,
+                    .heads = 1,
                     .visible = visible,
                     .scale = 1.0f / sqrtf((float)head_dim),
                     .lse = memory((size_t)queries * sizeof(float)),
@@ -222,17 +223,32 @@ static struct job attend_job(const struct sl_kernels *k, int queries, int keys, 
     return j;
 }
 
-/* Keys as the KV cache holds them. */
-static void pack_keys(struct job *j)
+/* Keys and values as the KV cache holds them. */
+static void to_cache(struct job *j)
 {
     struct sl_attention *a = &j->attention.forward;
-    if (j->k->operand != SL_F32)
+    a->cached = true;
+    if (j->k->operand != SL_F32) {
+        const size_t rows = sl_round_up((size_t)a->keys, 32), d = (size_t)a->head_dim;
+        uint16_t *values = memory(rows * d * sizeof *values),
+                 *keys = memory(rows * d * sizeof *keys);
+        for (size_t i = 0; i < (size_t)a->keys; i++) {
+            memcpy(keys + i * d, (const uint16_t *)a->k + i * a->kv_stride, d * sizeof *keys);
+            for (size_t c = 0; c < d; c++)
+                values[2 * (i / 2 * d + c) + i % 2] =
+                    ((const uint16_t *)a->v)[i * a->kv_stride + c];
+        }
+        free_const(a->k);
+        free_const(a->v);
+        a->k = keys;
+        a->v = values;
+        a->kv_stride = d;
         return;
+    }
     void *packed = memory(j->k->pack_bytes(a->head_dim, a->keys));
     j->k->pack(packed, a->k, SL_F32, a->kv_stride, true, a->head_dim, a->keys, 0, a->keys);
     free_const(a->k);
     a->k = packed;
-    a->keys_packed = true;
 }
 
 static void attend_job_free(const struct job *j)
@@ -264,7 +280,7 @@ static void bench_attention(bool json, const struct sl_kernels *k)
         (void)snprintf(what, sizeof what, "attend_back %dx%dx%d", heads[h][0], heads[h][1],
                        heads[h][2]);
         report(json, what, k->name, "ns", best_ns(run_attend_back, &j));
-        pack_keys(&j);
+        to_cache(&j);
         (void)snprintf(what, sizeof what, "cached_attention %dx%dx%d", heads[h][0], heads[h][1],
                        heads[h][2]);
         report(json, what, k->name, "ns", best_ns(run_attend, &j));

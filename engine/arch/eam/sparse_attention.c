@@ -65,10 +65,10 @@ static size_t row_floats(const struct sl_node *n)
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    size_t element = sl_type_bytes(n->in[KEY_VALUE]->type);
-    return (struct sl_cache_layer){.at = (size_t)a->args.cache_at * element,
+    return (struct sl_cache_layer){.at = a->args.cache_at,
                                    .heads = a->args.heads,
-                                   .row_bytes = (size_t)head_dim(n) * element};
+                                   .head_dim = head_dim(n),
+                                   .type = n->in[KEY_VALUE]->type};
 }
 
 /* -- a head ------------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /* gather_kernels.c - gather and scatter slots, a vector at a time. */
 #include "kernels/simd/level.h"
-#include "kernels/simd/vec.h"
+#include "kernels/simd/operands.h"
 
-static float dot_row(const float *x, const float *y, int n)
+static float dot_row(const float *x, const operand *y, int n)
 {
     vec sums = vec_set(0.0f);
     for (int i = 0; i < n; i += LANES)
-        sums = vec_fma(vec_load(x + i, n - i), vec_load(y + i, n - i), sums);
+        sums = vec_fma(vec_load(x + i, n - i), operand_load(y + i, n - i), sums);
     return vec_sum(sums);
 }
 
@@ -14,11 +14,11 @@ static float dot_row(const float *x, const float *y, int n)
  * constant) are one load each. Without the pragmas gcc 12 keeps the sums in memory. */
 static inline __attribute__((always_inline)) void gather_dot_lanes(float *out, float a,
                                                                    const float *x,
-                                                                   const float *rows,
+                                                                   const operand *rows,
                                                                    const struct sl_row_list *l,
                                                                    int first, const bool narrow)
 {
-    const float *row[LANES];
+    const operand *row[LANES];
     vec sums[LANES];
 #pragma GCC unroll 16
     for (int r = 0; r < LANES; r++) {
@@ -29,13 +29,13 @@ static inline __attribute__((always_inline)) void gather_dot_lanes(float *out, f
     for (; !narrow && i + LANES <= l->width; i += LANES)
 #pragma GCC unroll 16
         for (int r = 0; r < LANES; r++)
-            sums[r] = vec_fma(vec_loadu(x + i), vec_loadu(row[r] + i), sums[r]);
+            sums[r] = vec_fma(vec_loadu(x + i), operand_load(row[r] + i, LANES), sums[r]);
     if (narrow || i < l->width) {
         const int rest = l->width - i;
         const vec v = vec_load(x + i, rest);
 #pragma GCC unroll 16
         for (int r = 0; r < LANES; r++)
-            sums[r] = vec_fma(v, vec_load(row[r] + i, rest), sums[r]);
+            sums[r] = vec_fma(v, operand_load(row[r] + i, rest), sums[r]);
     }
     vec_storeu(out + first, vec_set(a) * vec_fold(sums));
 }
@@ -52,12 +52,12 @@ static void gather_dot(float *out, float a, const float *x, const void *rows,
         for (; j + LANES <= list.n; j += LANES)
             gather_dot_lanes(out, a, x, rows, &list, j, false);
     for (; j < list.n; j++)
-        out[j] = a * dot_row(x, (const float *)rows + sl_row_offset(&list, j), list.width);
+        out[j] = a * dot_row(x, (const operand *)rows + sl_row_offset(&list, j), list.width);
 }
 
 /* `vectors` vectors of columns, a constant: independent sums hide the latency of FMA. */
 static inline __attribute__((always_inline)) void sum_columns(float *out, const float *a,
-                                                              const float *rows,
+                                                              const operand *rows,
                                                               const struct sl_row_list *l,
                                                               int width, const int vectors)
 {
@@ -66,10 +66,11 @@ static inline __attribute__((always_inline)) void sum_columns(float *out, const 
     for (int v = 0; v < vectors; v++)
         sums[v] = vec_set(0.0f);
     for (int j = 0; j < l->n; j++) {
-        const float *row = rows + sl_row_offset(l, j);
+        const operand *row = rows + sl_row_offset(l, j);
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++)
-            sums[v] = vec_fma(vec_set(a[j]), vec_load(row + v * LANES, width - v * LANES), sums[v]);
+            sums[v] =
+                vec_fma(vec_set(a[j]), operand_load(row + v * LANES, width - v * LANES), sums[v]);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
@@ -81,11 +82,11 @@ static void gather_sum(float *out, const float *a, const void *rows, const struc
     const struct sl_row_list list = *l; /* the compiler cannot know that out is elsewhere */
     int c = 0;
     for (; c + 4 * LANES <= list.width; c += 4 * LANES)
-        sum_columns(out + c, a, (const float *)rows + c, &list, 4 * LANES, 4);
+        sum_columns(out + c, a, (const operand *)rows + c, &list, 4 * LANES, 4);
     for (; c + 2 * LANES <= list.width; c += 2 * LANES)
-        sum_columns(out + c, a, (const float *)rows + c, &list, 2 * LANES, 2);
+        sum_columns(out + c, a, (const operand *)rows + c, &list, 2 * LANES, 2);
     for (; c < list.width; c += LANES)
-        sum_columns(out + c, a, (const float *)rows + c, &list, list.width - c, 1);
+        sum_columns(out + c, a, (const operand *)rows + c, &list, list.width - c, 1);
 }
 
 static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)

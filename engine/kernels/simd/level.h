@@ -1,5 +1,6 @@
-/* level.h - the files of simd/ are compiled once per level, with its name in SL_LEVEL_NAME. What
- * they define carries that name: SL_LEVEL(rows) is sl_avx2_rows at the level avx2. */
+/* level.h - the files of simd/ and tiles/ are compiled once per level, with its name in
+ * SL_LEVEL_NAME. What they define carries that name: SL_LEVEL(rows) is sl_avx2_rows at the level
+ * avx2. */
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,5 +1,6 @@
 /* row_kernels.c - row slots, a vector at a time. */
 #include "kernels/simd/level.h"
+#include "kernels/simd/operands.h"
 #include "kernels/simd/vec_math.h"
 
 #include <assert.h>
@@ -37,21 +38,20 @@ static void scale(float *y, float a, const float *x, int n)
         vec_store(y + i, n - i, factor * vec_load(x + i, n - i));
 }
 
+static struct vec_pair scaled(struct vec_pair v, float a)
+{
+    return (struct vec_pair){vec_set(a) * v.low, vec_set(a) * v.high};
+}
+
 static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
                     int n)
 {
     assert(first % 2 == 0);
     assert(d.threshold < 65536);
-    const vec factor = vec_set(d.scale);
     for (int i = 0; i < n; i += 2 * LANES) {
-        const int rest = n - i - LANES;
-        struct vec_pair v = {.low = factor * vec_load(x + i, n - i)};
-        if (rest > 0)
-            v.high = factor * vec_load(x + i + LANES, rest);
-        v = vec_drop(v, vec_dropout_words(row_key, (uint32_t)(first + i)), d.threshold);
-        vec_store(y + i, n - i, v.low);
-        if (rest > 0)
-            vec_store(y + i + LANES, rest, v.high);
+        const uvec words = vec_dropout_words(row_key, (uint32_t)(first + i));
+        const struct vec_pair v = scaled(vec_load_pair(x + i, n - i), d.scale);
+        vec_store_pair(y + i, n - i, vec_drop(v, words, d.threshold));
     }
 }
 
@@ -74,11 +74,65 @@ static void activate_with_slope(float *y, float *slope, const float *x, enum sl_
     }
 }
 
+static void to_operands(void *out, const float *x, int n)
+{
+    for (int i = 0; i < n; i += 2 * LANES)
+        operand_store_pair((operand *)out + i, n - i, vec_load_pair(x + i, n - i));
+}
+
+static void from_operands(float *out, const void *operands, int n)
+{
+    for (int i = 0; i < n; i += LANES)
+        vec_store(out + i, n - i, operand_load((const operand *)operands + i, n - i));
+}
+
 static void multiply_to_operands(void *out, const float *x, const void *by, int n)
 {
-    const float *b = by;
-    for (int i = 0; i < n; i += LANES)
-        vec_store((float *)out + i, n - i, vec_load(x + i, n - i) * vec_load(b + i, n - i));
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const operand *b = (const operand *)by + i;
+        const int rest = n - i - LANES;
+        struct vec_pair v = vec_load_pair(x + i, n - i);
+        v.low *= operand_load(b, n - i);
+        if (rest > 0)
+            v.high *= operand_load(b + LANES, rest);
+        operand_store_pair((operand *)out + i, n - i, v);
+    }
+}
+
+/* `slopes`, a constant: whether f->slope is set. */
+static inline __attribute__((always_inline)) void epilogue_of(const struct sl_epilogue *f,
+                                                              const bool slopes)
+{
+    const struct sl_dropout d = f->dropout;
+    for (int i = 0; i < f->n; i += 2 * LANES) {
+        const int n = f->n - i;
+        struct vec_pair v = vec_load_pair(f->products + i, n), y, slope;
+        if (f->bias) {
+            const struct vec_pair bias = vec_load_pair(f->bias + i, n);
+            v = (struct vec_pair){v.low + bias.low, v.high + bias.high};
+        }
+        vec_activate(v.low, f->activation, &y.low, &slope.low);
+        vec_activate(v.high, f->activation, &y.high, &slope.high);
+        if (d.threshold) {
+            const uvec words = vec_dropout_words(f->row_key, (uint32_t)(f->first + i));
+            y = vec_drop(scaled(y, d.scale), words, d.threshold);
+            slope = vec_drop(scaled(slope, d.scale), words, d.threshold);
+        }
+        if (f->out)
+            operand_store_pair((operand *)f->out + i, n, y);
+        else
+            vec_store_pair(f->products + i, n, y);
+        if (slopes)
+            operand_store_pair((operand *)f->slope + i, n, slope);
+    }
+}
+
+static void epilogue(const struct sl_epilogue *f)
+{
+    if (f->slope)
+        epilogue_of(f, true);
+    else
+        epilogue_of(f, false);
 }
 
 static void sigmoid(float *y, const float *x, int n)
@@ -116,20 +170,33 @@ static inline vec normalised(const float *x, int n, const float stats[2])
     return (vec_load(x, n) - vec_set(stats[0])) * vec_set(stats[1]);
 }
 
+/* The result of 2 LANES columns, of which n exist. */
+static inline struct vec_pair norm_pair(const float *x, const float *weight, const float *bias,
+                                        const float stats[2], int n)
+{
+    struct vec_pair y = {vec_fma(normalised(x, n, stats), vec_load(weight, n), vec_load(bias, n)),
+                         vec_set(0.0f)};
+    if (n > LANES)
+        y.high = vec_fma(normalised(x + LANES, n - LANES, stats),
+                         vec_load(weight + LANES, n - LANES), vec_load(bias + LANES, n - LANES));
+    return y;
+}
+
 static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
                           float epsilon, int n, float stats[2])
 {
     vec_moments(x, n, epsilon, stats);
-    for (int i = 0; i < n; i += LANES)
-        vec_store(y + i, n - i,
-                  vec_fma(normalised(x + i, n - i, stats), vec_load(weight + i, n - i),
-                          vec_load(bias + i, n - i)));
+    for (int i = 0; i < n; i += 2 * LANES)
+        vec_store_pair(y + i, n - i, norm_pair(x + i, weight + i, bias + i, stats, n - i));
 }
 
 static void layernorm(void *y, const float *x, const float *weight, const float *bias,
                       float epsilon, int n, float stats[2])
 {
-    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
+    vec_moments(x, n, epsilon, stats);
+    for (int i = 0; i < n; i += 2 * LANES)
+        operand_store_pair((operand *)y + i, n - i,
+                           norm_pair(x + i, weight + i, bias + i, stats, n - i));
 }
 
 /* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
@@ -168,11 +235,11 @@ static void layernorm_backward(float *dx, bool overwrite, const float *dy, const
 
 static void softmax_backward(const struct sl_softmax_backward *s)
 {
-    const float *e = s->e;
+    const operand *e = s->e;
     const vec rate = vec_set(s->rate), mean = vec_set(s->mean);
     for (int j = 0; j < s->n; j += LANES) {
         const int k = s->n - j;
-        const vec p = rate * vec_load(s->w + j, k) * vec_load(e + j, k);
+        const vec p = rate * vec_load(s->w + j, k) * operand_load(e + j, k);
         const vec slope = p * (vec_load(s->dp + j, k) - mean);
         vec_store(s->ds + j, k, s->overwrite ? slope : vec_add(vec_load(s->ds + j, k), slope));
         vec_store(s->db + j, k, vec_load(s->db + j, k) + slope);
@@ -207,7 +274,10 @@ void SL_LEVEL(rows)(struct sl_kernels *t)
     t->dropout = dropout;
     t->activate = activate;
     t->activate_with_slope = activate_with_slope;
+    t->to_operands = to_operands;
+    t->from_operands = from_operands;
     t->multiply_to_operands = multiply_to_operands;
+    t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->layernorm = layernorm;

@@ -251,7 +251,8 @@ Test(eam_ops, a_step_reads_few_rows_of_the_cache, TEST_ONE_THREAD)
     size_t type = sl_type_bytes(engine->kernels->operand);
     unsigned char data[sizeof(float) * 2 * CAPACITY * WIDTH];
     struct sl_cache cache = {.operands = data, .capacity = CAPACITY, .length = PAST};
-    struct sl_cache_layer layer = {.heads = HEADS, .row_bytes = EACH * type};
+    struct sl_cache_layer layer = {
+        .heads = HEADS, .head_dim = EACH, .type = engine->kernels->operand};
     struct sl_pattern p = {.kind = SL_PATTERN_LOG, .causal = true};
     struct attended a;
     memset(data, 0xff, sizeof data); /* NaN of either type */
@@ -260,8 +261,8 @@ Test(eam_ops, a_step_reads_few_rows_of_the_cache, TEST_ONE_THREAD)
     cr_assert_eq(count, 7); /* 45 - 32, - 16, - 8, - 4, - 2, - 1 and itself */
     for (int h = 0; h < 2 * HEADS; h++)
         for (int k = 0; k < count; k++)
-            memset(sl_cache_rows(&cache, layer, h / 2, h % 2) + (size_t)keys[k] * layer.row_bytes,
-                   0, layer.row_bytes);
+            memset(sl_cache_rows(&cache, layer, h / 2, h % 2) + (size_t)keys[k] * EACH * type, 0,
+                   EACH * type);
     attended_open(&a, engine, one);
     a.f.sequences[0] = (struct sl_sequence){.rows = 1, .position = PAST, .cache = &cache};
     sl_tape_begin(&a.t, &a.f.batch, false);

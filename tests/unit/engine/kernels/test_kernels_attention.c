@@ -94,6 +94,7 @@ static struct sl_attention call_of(const struct problem *p)
         .queries = p->h.queries,
         .keys = p->h.keys,
         .head_dim = p->h.head_dim,
+        .heads = 1,
         .visible = p->visible,
         .scale = 1.0f / sqrtf((float)p->h.head_dim),
         .dropout = {.threshold = p->h.threshold,
@@ -269,6 +270,105 @@ static void has_the_same_bits_in_all_shapes(const struct sl_kernels *k)
 Test(attention, a_query_does_not_know_its_company)
 {
     for_each_isa(has_the_same_bits_in_all_shapes);
+}
+
+/* ---- a KV cache ----------------------------------------------------------------------------- */
+
+enum { HEADS = 3, PAST = 77 /* keys */ };
+
+/* A head's keys, then its values, as a cache holds them; past the last are NaN and zeros. */
+static void fill_cache(const struct sl_kernels *k, const struct problem *p, unsigned char *to)
+{
+    const size_t d = (size_t)p->h.head_dim, room = sl_round_up(PAST, SL_PANEL);
+    const size_t element = sl_type_bytes(k->operand);
+    memset(to, 0xff, room * d * element);
+    memset(to + room * d * element, 0, room * d * element);
+    if (k->operand == SL_F32) {
+        k->pack(to, p->k, SL_F32, d, true, p->h.head_dim, PAST, 0, PAST);
+        memcpy(to + room * d * element, p->v, PAST * d * element);
+        return;
+    }
+    uint16_t *keys = (uint16_t *)(void *)to, *values = keys + room * d;
+    for (size_t i = 0; i < PAST; i++) {
+        const uint16_t *key = (const uint16_t *)p->k_operands + i * p->stride;
+        const uint16_t *value = (const uint16_t *)p->v_operands + i * p->stride;
+        memcpy(keys + i * d, key, d * element);
+        for (size_t c = 0; c < d; c++)
+            values[2 * (i / 2 * d + c) + i % 2] = value[c];
+    }
+}
+
+/* Queries `first` on, all heads at once; results in `out`, rows of HEADS * head_dim. */
+static void run_cached(const struct sl_kernels *k, const struct problem *p, int first, int queries,
+                       void *out)
+{
+    const size_t d = (size_t)p->h.head_dim, room = sl_round_up(PAST, SL_PANEL);
+    const size_t element = sl_type_bytes(k->operand), head = 2 * room * d;
+    unsigned char *cache = aligned_alloc(64, sl_round_up(HEADS * head * element, 64));
+    unsigned char *q = calloc((size_t)queries * HEADS * d, element);
+    struct sl_attention a = call_of(p);
+    for (size_t h = 0; h < HEADS; h++) {
+        fill_cache(k, p, cache + h * head * element);
+        for (size_t i = 0; i < (size_t)queries; i++)
+            memcpy(q + (i * HEADS + h) * d * element,
+                   (const unsigned char *)a.q + ((size_t)first + i) * p->stride * element,
+                   d * element);
+    }
+    a.q = q;
+    a.k = cache;
+    a.v = cache + room * d * element;
+    a.out = out;
+    a.q_stride = a.out_stride = HEADS * d;
+    a.kv_stride = d;
+    a.kv_head = head;
+    a.cached = true;
+    a.heads = HEADS;
+    a.queries = queries;
+    a.visible += first;
+    a.lse = NULL;
+    a.scratch = output_make(k->attention_scratch(queries, a.keys, a.head_dim));
+    k->attention(k, &a);
+    cr_assert(output_guarded(a.scratch, k->attention_scratch(queries, a.keys, a.head_dim)),
+              "%s: scratch", k->name);
+    output_free(a.scratch);
+    free(q);
+    free(cache);
+}
+
+/* All queries at once and each alone have the bits that they have without a cache. */
+static void cache_has_the_same_bits(const struct sl_kernels *k)
+{
+    static const int dims[] = {32, 64, 12};
+    for (size_t s = 0; s < sizeof dims / sizeof *dims; s++) {
+        struct problem p = problem_make(
+            k,
+            (struct head){.queries = 40, .keys = PAST, .head_dim = dims[s], .pattern = SCATTERED});
+        const size_t head = (size_t)dims[s] * sl_type_bytes(k->operand), row = HEADS * head;
+        const size_t one = p.stride * sl_type_bytes(k->operand), count = (size_t)p.h.queries;
+        unsigned char *all = output_make(count * row), *alone = output_make(row);
+        run(k, &p);
+        run_cached(k, &p, 0, p.h.queries, all);
+        cr_assert(output_guarded(all, count * row), "%s: out", k->name);
+        for (size_t i = 0; i < count; i++) {
+            run_cached(k, &p, (int)i, 1, alone);
+            cr_assert(output_guarded(alone, row), "%s: out", k->name);
+            for (size_t h = 0; h < HEADS; h++) {
+                const unsigned char *want = (const unsigned char *)p.out + i * one;
+                cr_assert_eq(memcmp(all + i * row + h * head, want, head), 0,
+                             "%s: query %zu of a cache, head %zu of %d", k->name, i, h, dims[s]);
+                cr_assert_eq(memcmp(alone + h * head, want, head), 0,
+                             "%s: query %zu alone, head %zu of %d", k->name, i, h, dims[s]);
+            }
+        }
+        output_free(all);
+        output_free(alone);
+        problem_free(&p);
+    }
+}
+
+Test(attention, a_query_does_not_know_that_keys_are_cached)
+{
+    for_each_isa(cache_has_the_same_bits);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* amx_attention_backward.c - attention backward in bf16 tiles.
+/* tile_attention_backward.c - attention backward in bf16 tiles.
  *
  * Everything is computed with keys as rows and queries as columns: K and V are left operands
  * without a transpose, the values of a query (lse, D, its dropout key) are vectors across lanes,
@@ -12,8 +12,8 @@
  * A tile load stalls on data that is still in the store buffer, and so does a vector load of what a
  * tile has just stored. So the scores of a block are computed one block before its gradients, and
  * its part of dQ one block after; buffers between them exist twice. */
-#include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
+#include "kernels/tiles/tile_attention.h"
+#include "kernels/tiles/tiles.h"
 
 #include <assert.h>
 #include <math.h>
@@ -34,49 +34,48 @@ struct attention_ctx {
     uint16_t *k, *v;           /* 32 rows of K and V: [steps][32][TILE_K] */
     uint16_t *k_pairs;         /* [steps][2 halves of dims][TILE_PAIRS of keys][16][2] */
     uint16_t *p, *ds;          /* P'^T and dS^T: [blocks][32 keys][32 queries] */
-    uint16_t *ds_rows[2];      /* dS: [2][16 queries][32 keys], queries as in sl_lane_column */
+    uint16_t *ds_rows[2];      /* dS: [32 queries][32 keys] */
     float *scores[2], *dp[2];  /* [32 keys][32 queries] */
-    float *dq;              /* [blocks][steps][2][2][16][16], rows and columns in that order too */
-    float *dk, *dv;         /* of 32 keys: [steps][2][2][16][16] */
-    float *lse, *mean;      /* per query: lse / ln 2 and D */
-    int32_t *visible;       /* per query, 0 past the last */
-    int32_t *keys;          /* row keys per query */
-    int32_t *block_visible; /* per block: the max_keys keys that one of its queries sees */
+    float *dq;                 /* [blocks][steps][2][2][16][16] */
+    float *dk, *dv;            /* of 32 keys: [steps][2][2][16][16] */
+    float *lse, *mean;         /* per query: lse / ln 2 and D */
+    int32_t *visible;          /* per query, 0 past the last */
+    int32_t *keys;             /* row keys per query */
+    int32_t *block_visible;    /* per block: the max_keys keys that one of its queries sees */
 };
 
 static size_t lay_out(struct attention_ctx *r, void *scratch, int queries, int head_dim)
 {
-    const size_t n = sl_round_up((size_t)queries, 32), d = (size_t)head_dim,
+    const size_t n = sl_round_up((size_t)queries, 32), d = sl_round_up((size_t)head_dim, TILE_K),
                  half = sizeof(uint16_t);
     size_t used = 0;
-    r->q_transposed = sl_bf16_take(scratch, &used, n * d * half);
-    r->dout_transposed = sl_bf16_take(scratch, &used, n * d * half);
-    r->q_pairs = sl_bf16_take(scratch, &used, n * d * half);
-    r->dout_pairs = sl_bf16_take(scratch, &used, n * d * half);
-    r->k = sl_bf16_take(scratch, &used, BLOCK * d * half);
-    r->v = sl_bf16_take(scratch, &used, BLOCK * d * half);
-    r->k_pairs = sl_bf16_take(scratch, &used, BLOCK * d * half);
-    r->p = sl_bf16_take(scratch, &used, BLOCK * n * half);
-    r->ds = sl_bf16_take(scratch, &used, BLOCK * n * half);
+    r->q_transposed = sl_take(scratch, &used, n * d * half);
+    r->dout_transposed = sl_take(scratch, &used, n * d * half);
+    r->q_pairs = sl_take(scratch, &used, n * d * half);
+    r->dout_pairs = sl_take(scratch, &used, n * d * half);
+    r->k = sl_take(scratch, &used, BLOCK * d * half);
+    r->v = sl_take(scratch, &used, BLOCK * d * half);
+    r->k_pairs = sl_take(scratch, &used, BLOCK * d * half);
+    r->p = sl_take(scratch, &used, BLOCK * n * half);
+    r->ds = sl_take(scratch, &used, BLOCK * n * half);
     for (int i = 0; i < 2; i++) {
-        r->ds_rows[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * half);
-        r->scores[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
-        r->dp[i] = sl_bf16_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->ds_rows[i] = sl_take(scratch, &used, BLOCK * BLOCK * half);
+        r->scores[i] = sl_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
+        r->dp[i] = sl_take(scratch, &used, BLOCK * BLOCK * sizeof(float));
     }
-    r->dq = sl_bf16_take(scratch, &used, n * d * sizeof(float));
-    r->dk = sl_bf16_take(scratch, &used, BLOCK * d * sizeof(float));
-    r->dv = sl_bf16_take(scratch, &used, BLOCK * d * sizeof(float));
-    r->lse = sl_bf16_take(scratch, &used, n * sizeof(float));
-    r->mean = sl_bf16_take(scratch, &used, n * sizeof(float));
-    r->visible = sl_bf16_take(scratch, &used, n * sizeof(int32_t));
-    r->keys = sl_bf16_take(scratch, &used, n * sizeof(int32_t));
-    r->block_visible = sl_bf16_take(scratch, &used, n / BLOCK * sizeof(int32_t));
+    r->dq = sl_take(scratch, &used, n * d * sizeof(float));
+    r->dk = sl_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->dv = sl_take(scratch, &used, BLOCK * d * sizeof(float));
+    r->lse = sl_take(scratch, &used, n * sizeof(float));
+    r->mean = sl_take(scratch, &used, n * sizeof(float));
+    r->visible = sl_take(scratch, &used, n * sizeof(int32_t));
+    r->keys = sl_take(scratch, &used, n * sizeof(int32_t));
+    r->block_visible = sl_take(scratch, &used, n / BLOCK * sizeof(int32_t));
     return used;
 }
 
-size_t sl_amx_attention_backward_scratch(int queries, int keys, int head_dim)
+size_t SL_LEVEL(attention_backward_scratch)(int queries, int head_dim)
 {
-    (void)keys;
     struct attention_ctx unused;
     return lay_out(&unused, NULL, queries, head_dim);
 }
@@ -90,9 +89,10 @@ static float query_delta(const struct attention_ctx *r, int query)
     const uint16_t *out = (const uint16_t *)r->a->out + (size_t)query * r->a->out_stride;
     __m512 total = _mm512_setzero_ps();
     for (int c = 0; c < r->a->head_dim; c += 16) {
-        const __m256i bf16 = _mm256_loadu_si256((const void *)(out + c));
+        const int rest = r->a->head_dim - c;
+        const __m256i bf16 = _mm256_maskz_loadu_epi16(vec_mask(rest), out + c);
         const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16);
-        total = _mm512_fmadd_ps(_mm512_castsi512_ps(wide), _mm512_loadu_ps(dout + c), total);
+        total = _mm512_fmadd_ps(_mm512_castsi512_ps(wide), vec_load(dout + c, rest), total);
     }
     return vec_sum(total);
 }
@@ -137,62 +137,53 @@ static void pack_pairs(uint16_t *to, const __m512i rows[BLOCK])
                      to + TILE_ELEMENTS + i * TILE_K);
 }
 
-static void load_queries(const struct attention_ctx *r, int block, int step, __m512i rows[BLOCK])
+/* 32 rows of Q, K or V; zeros past the last one and past head_dim. */
+static void load_rows(const struct sl_bf16_rows *x, int first, int step, __m512i rows[BLOCK])
 {
-    for (int i = 0; i < BLOCK; i++) {
-        const int query = block * BLOCK + i;
-        const size_t at = (size_t)query * r->a->q_stride + (size_t)step * TILE_K;
-        rows[i] = query < r->a->queries ? _mm512_loadu_si512((const uint16_t *)r->a->q + at)
-                                        : _mm512_setzero_si512();
-    }
+    for (int i = 0; i < BLOCK; i++)
+        rows[i] = sl_tile_row(x, first + i, step * TILE_K);
 }
 
-static void load_dout(const struct attention_ctx *r, int block, int step, __m512i rows[BLOCK])
+static void load_dout(const struct attention_ctx *r, int first, int step, __m512i rows[BLOCK])
 {
+    const int rest = r->a->head_dim - step * TILE_K;
     for (int i = 0; i < BLOCK; i++) {
-        const int query = block * BLOCK + i;
-        const float *dout = r->b->dout + (size_t)query * r->b->dout_stride + step * TILE_K;
-        rows[i] = query < r->a->queries
-                      ? sl_to_bf16_32(_mm512_loadu_ps(dout), _mm512_loadu_ps(dout + 16))
+        const float *dout = r->b->dout + (size_t)(first + i) * r->b->dout_stride + step * TILE_K;
+        rows[i] = first + i < r->a->queries
+                      ? sl_to_bf16_32(vec_load(dout, rest), vec_load(dout + 16, rest - 16))
                       : _mm512_setzero_si512();
     }
 }
 
 static void prepare_queries(const struct attention_ctx *r)
 {
+    const struct sl_attention *a = r->a;
+    const struct sl_bf16_rows q = {a->q, a->q_stride, a->queries, a->head_dim};
     __m512i rows[BLOCK];
     for (int block = 0; block < r->blocks; block++)
         for (int step = 0; step < r->steps; step++) {
             const size_t at = (size_t)(block * r->steps + step) * BLOCK_ELEMENTS;
             sl_tiles_stay_awake();
-            load_queries(r, block, step, rows);
+            load_rows(&q, block * BLOCK, step, rows);
             pack_transposed(r->q_transposed + at, rows);
             pack_pairs(r->q_pairs + at, rows);
-            load_dout(r, block, step, rows);
+            load_dout(r, block * BLOCK, step, rows);
             pack_transposed(r->dout_transposed + at, rows);
             pack_pairs(r->dout_pairs + at, rows);
         }
 }
 
-/* 32 rows of K or V, zeros past the last visible row. */
-static void load_keys(const struct attention_ctx *r, const void *from, int first, int step,
-                      __m512i rows[BLOCK])
-{
-    for (int i = 0; i < BLOCK; i++) {
-        const size_t at = (size_t)(first + i) * r->a->kv_stride + (size_t)step * TILE_K;
-        rows[i] = first + i < r->max_keys ? _mm512_loadu_si512((const uint16_t *)from + at)
-                                          : _mm512_setzero_si512();
-    }
-}
-
 static void prepare_keys(const struct attention_ctx *r, int first)
 {
+    const struct sl_attention *a = r->a;
+    const struct sl_bf16_rows k = {a->k, a->kv_stride, r->max_keys, a->head_dim};
+    const struct sl_bf16_rows v = {a->v, a->kv_stride, r->max_keys, a->head_dim};
     __m512i rows[BLOCK];
     for (int step = 0; step < r->steps; step++) {
         const size_t at = (size_t)step * BLOCK_ELEMENTS;
-        load_keys(r, r->a->v, first, step, rows);
+        load_rows(&v, first, step, rows);
         memcpy(r->v + at, rows, sizeof rows);
-        load_keys(r, r->a->k, first, step, rows);
+        load_rows(&k, first, step, rows);
         memcpy(r->k + at, rows, sizeof rows);
         pack_pairs(r->k_pairs + at, rows);
     }
@@ -200,45 +191,21 @@ static void prepare_keys(const struct attention_ctx *r, int first)
 
 /* -------------------------------------------------------------------------------- products */
 
-/* Tiles 0 .. 3 sums, 4 and 5 left operands, 6 and 7 right operands, all full. */
-static const struct sl_tile_config config = {
-    .palette = 1,
-    .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
-};
-
-static void zero_sums(void)
-{
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-}
-
 /* Sums += a block of the left operand times a block of the right one. */
 static void multiply(const uint16_t *left, const uint16_t *right)
 {
-    _tile_loadd(4, left, TILE_BYTES);
-    _tile_loadd(6, right, TILE_BYTES);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, right + TILE_ELEMENTS, TILE_BYTES);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, left + TILE_ELEMENTS, TILE_BYTES);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+    sl_tiles_multiply((struct sl_tile_pair){left, left + TILE_ELEMENTS, TILE_BYTES},
+                      (struct sl_tile_pair){right, right + TILE_ELEMENTS, TILE_BYTES});
 }
 
 /* Rows are keys (k or v), columns are queries; rows are 32 floats apart. */
 static void score(float *out, const struct attention_ctx *r, const uint16_t *keys,
                   const uint16_t *queries)
 {
-    zero_sums();
+    sl_tiles_zero();
     for (int step = 0; step < r->steps; step++)
         multiply(keys + step * BLOCK_ELEMENTS, queries + step * BLOCK_ELEMENTS);
-    _tile_stored(0, out, 2 * TILE_BYTES);
-    _tile_stored(1, out + 16, 2 * TILE_BYTES);
-    _tile_stored(2, out + 16 * BLOCK, 2 * TILE_BYTES);
-    _tile_stored(3, out + 16 * BLOCK + 16, 2 * TILE_BYTES);
+    sl_tiles_store(out, 16, 16 * BLOCK, 2 * TILE_BYTES);
 }
 
 static void add_dq(const struct attention_ctx *r, int block, const uint16_t *ds_rows)
@@ -246,15 +213,9 @@ static void add_dq(const struct attention_ctx *r, int block, const uint16_t *ds_
     sl_tiles_fence();
     for (int step = 0; step < r->steps; step++) {
         float *dq = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK;
-        _tile_loadd(0, dq, TILE_BYTES);
-        _tile_loadd(1, dq + 256, TILE_BYTES);
-        _tile_loadd(2, dq + 512, TILE_BYTES);
-        _tile_loadd(3, dq + 768, TILE_BYTES);
+        sl_tiles_reload(dq, 256, 512, TILE_BYTES);
         multiply(ds_rows, r->k_pairs + step * BLOCK_ELEMENTS);
-        _tile_stored(0, dq, TILE_BYTES);
-        _tile_stored(1, dq + 256, TILE_BYTES);
-        _tile_stored(2, dq + 512, TILE_BYTES);
-        _tile_stored(3, dq + 768, TILE_BYTES);
+        sl_tiles_store(dq, 256, 512, TILE_BYTES);
     }
 }
 
@@ -336,18 +297,14 @@ static void softmax_backward_pair(const struct attention_ctx *r, const struct la
 /* dS from dS^T. */
 static void transpose_ds(uint16_t *rows, const uint16_t *ds)
 {
-    __m512i left[TILE_PAIRS], right[TILE_PAIRS];
-    for (int i = 0; i < TILE_PAIRS; i++) {
-        const __m512i even = _mm512_loadu_si512(ds + 2 * i * BLOCK);
-        const __m512i odd = _mm512_loadu_si512(ds + (2 * i + 1) * BLOCK);
-        left[i] = _mm512_unpacklo_epi16(even, odd);
-        right[i] = _mm512_unpackhi_epi16(even, odd);
-    }
-    vec_transpose_words(left);
-    vec_transpose_words(right);
-    for (int i = 0; i < TILE_ROWS; i++) {
-        _mm512_storeu_si512(rows + i * TILE_K, left[i]);
-        _mm512_storeu_si512(rows + TILE_ELEMENTS + i * TILE_K, right[i]);
+    __m512i pairs[2][TILE_PAIRS];
+    for (int i = 0; i < TILE_PAIRS; i++)
+        sl_pair_rows(_mm512_loadu_si512(ds + 2 * i * BLOCK),
+                     _mm512_loadu_si512(ds + (2 * i + 1) * BLOCK), (uint16_t *)&pairs[0][i],
+                     (uint16_t *)&pairs[1][i]);
+    for (int half = 0; half < 2; half++) {
+        vec_transpose_words(pairs[half]);
+        memcpy(rows + half * TILE_ELEMENTS, pairs[half], sizeof pairs[half]);
     }
 }
 
@@ -377,15 +334,12 @@ static void softmax_backward_block(const struct attention_ctx *r, int first_key,
 
 /* ---------------------------------------------------------------------------------- results */
 
-/* Writes 32 floats of a row, put back into order, times factor. */
-static void write_row(float *to, const float *left, const float *right, float factor)
+/* Writes the first n of 32 floats of a row, times factor. */
+static void write_row(float *to, const float *left, const float *right, float factor, int n)
 {
-    const __m512i first = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);
-    const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
-    const __m512 a = _mm512_loadu_ps(left), b = _mm512_loadu_ps(right);
-    const __m512 f = _mm512_set1_ps(factor);
-    _mm512_storeu_ps(to, _mm512_mul_ps(f, _mm512_permutex2var_ps(a, first, b)));
-    _mm512_storeu_ps(to + 16, _mm512_mul_ps(f, _mm512_permutex2var_ps(a, second, b)));
+    vec_store(to, n, vec_set(factor) * vec_load(left, 16));
+    if (n > 16)
+        vec_store(to + 16, n - 16, vec_set(factor) * vec_load(right, 16));
 }
 
 /* dK or dV of 32 keys: dS^T or P'^T times Q or dO, of the queries that see some of them. */
@@ -393,15 +347,12 @@ static void sum_keys(const struct attention_ctx *r, const uint16_t *left, const 
                      int first_key, float *sums)
 {
     for (int step = 0; step < r->steps; step++, right += BLOCK_ELEMENTS, sums += BLOCK * BLOCK) {
-        zero_sums();
+        sl_tiles_zero();
         for (int block = 0; block < r->blocks; block++)
             if (r->block_visible[block] > first_key)
                 multiply(left + (size_t)block * BLOCK_ELEMENTS,
                          right + (size_t)(block * r->steps) * BLOCK_ELEMENTS);
-        _tile_stored(0, sums, TILE_BYTES);
-        _tile_stored(1, sums + 256, TILE_BYTES);
-        _tile_stored(2, sums + 512, TILE_BYTES);
-        _tile_stored(3, sums + 768, TILE_BYTES);
+        sl_tiles_store(sums, 256, 512, TILE_BYTES);
     }
 }
 
@@ -412,24 +363,22 @@ static void write_keys(const struct attention_ctx *r, const float *sums, int fir
         for (int i = 0; i < BLOCK && first_key + i < r->a->keys; i++) {
             const float *row = sums + i / 16 * 512 + i % 16 * 16;
             write_row(to + (size_t)(first_key + i) * r->b->dkv_stride + step * TILE_K, row,
-                      row + 256, factor);
+                      row + 256, factor, r->a->head_dim - step * TILE_K);
         }
 }
 
 static void write_queries(const struct attention_ctx *r)
 {
-    for (int block = 0; block < r->blocks; block++)
-        for (int i = 0; i < BLOCK; i++) {
-            const int query = block * BLOCK + i / 16 * 4 + sl_lane_column(i % 16);
-            if (query >= r->a->queries)
-                continue;
-            float *dq = r->b->dq + (size_t)query * r->b->dq_stride;
-            for (int step = 0; step < r->steps; step++) {
-                const float *row = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK +
-                                   i / 16 * 512 + i % 16 * 16;
-                write_row(dq + step * TILE_K, row, row + 256, r->a->scale);
-            }
+    for (int query = 0; query < r->a->queries; query++) {
+        float *dq = r->b->dq + (size_t)query * r->b->dq_stride;
+        const int block = query / BLOCK, i = query % BLOCK;
+        for (int step = 0; step < r->steps; step++) {
+            const float *row = r->dq + (size_t)(block * r->steps + step) * BLOCK * BLOCK +
+                               i / 16 * 512 + i % 16 * 16;
+            write_row(dq + step * TILE_K, row, row + 256, r->a->scale,
+                      r->a->head_dim - step * TILE_K);
         }
+    }
 }
 
 /* The first from `block` on with a query that sees key first_key, or the number of blocks. */
@@ -467,19 +416,22 @@ static void backward_keys(const struct attention_ctx *r, int first_key)
     write_keys(r, r->dk, first_key, r->b->dk, r->a->scale);
 }
 
-void sl_amx_attention_backward(const struct sl_attention_backward *b)
+void SL_LEVEL(attention_backward)(const struct sl_kernels *kernels,
+                                  const struct sl_attention_backward *b)
 {
     const struct sl_attention *a = &b->forward;
-    assert(a->head_dim % TILE_K == 0);
-    struct attention_ctx r = {.a = a, .b = b, .steps = a->head_dim / TILE_K};
+    struct attention_ctx r = {.a = a, .b = b, .steps = sl_ceil_div(a->head_dim, TILE_K)};
+    (void)kernels;
+    assert(a->scratch);
+    assert(!a->cached);
     r.blocks = sl_ceil_div(a->queries, BLOCK);
     (void)lay_out(&r, a->scratch, a->queries, a->head_dim);
-    sl_tiles_configure(&config);
+    sl_tiles_configure(TILE_ROWS, TILE_ROWS);
     describe_queries(&r);
     prepare_queries(&r);
-    memset(r.dq, 0, (size_t)r.blocks * BLOCK * (size_t)a->head_dim * sizeof *r.dq);
+    memset(r.dq, 0, (size_t)(r.blocks * r.steps) * BLOCK * BLOCK * sizeof *r.dq);
     for (int first = 0; first < a->keys; first += BLOCK)
         backward_keys(&r, first);
-    _tile_release();
+    sl_tiles_release();
     write_queries(&r);
 }

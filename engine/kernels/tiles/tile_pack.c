@@ -1,15 +1,16 @@
-/* avx512bf16_pack.c - bf16 operands: rows, packed B, transposes.
+/* tile_pack.c - packed B and transposes of bf16 operands.
  *
  * Packed B is panels of SL_PANEL columns. A panel is, for each TILE_K rows of B, two tiles as
  * TDPBF16PS reads its third operand: 16 pairs of rows, each pair with 16 columns side by side,
  *     tile[i][j] = { B(2i, j), B(2i + 1, j) }.
  * Rows past k and columns past n are zero. */
-#include "base/int_math.h"
-#include "kernels/avx512bf16.h"
+#include "kernels/isa_levels.h"
+#include "kernels/simd/level.h"
+#include "kernels/tiles/bf16_vectors.h"
 
 #include <assert.h>
 
-size_t sl_bf16_pack_bytes(int k, int n)
+static size_t pack_bytes(int k, int n)
 {
     return sl_round_up((size_t)k, TILE_K) * sl_round_up((size_t)n, SL_PANEL) * sizeof(uint16_t);
 }
@@ -46,12 +47,7 @@ static void pack_rows(uint16_t *tiles, const struct source *s)
             pair[odd] =
                 row < s->rows ? load32(s->src, s->type, offset, s->cols) : _mm512_setzero_si512();
         }
-        const __m512i left =
-            sl_pair16(_mm512_castsi512_si256(pair[0]), _mm512_castsi512_si256(pair[1]));
-        const __m512i right =
-            sl_pair16(_mm512_extracti64x4_epi64(pair[0], 1), _mm512_extracti64x4_epi64(pair[1], 1));
-        _mm512_storeu_si512(tiles + i * TILE_K, left);
-        _mm512_storeu_si512(tiles + (TILE_PAIRS + i) * TILE_K, right);
+        sl_pair_rows(pair[0], pair[1], tiles + i * TILE_K, tiles + (TILE_PAIRS + i) * TILE_K);
     }
 }
 
@@ -72,8 +68,8 @@ static void pack_columns(uint16_t *tiles, const struct source *s)
     }
 }
 
-void sl_bf16_pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
-                  int k, int n, int n_first, int n_last)
+static void pack(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
+                 int k, int n, int n_first, int n_last)
 {
     assert(n_first % SL_PANEL == 0);
     assert(n_last % SL_PANEL == 0 || n_last == n);
@@ -117,8 +113,8 @@ static void transpose_block(uint16_t *out, size_t out_stride, const uint16_t *x,
         _mm512_mask_storeu_epi16(out + (size_t)c * out_stride, kept, r[c]);
 }
 
-void sl_bf16_transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
-                       int cols, bool pad)
+static void transpose(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
+                      int cols, bool pad)
 {
     for (int c = 0; c < cols; c += TILE_ROWS)
         for (int r = 0; r < rows; r += TILE_K)
@@ -127,18 +123,11 @@ void sl_bf16_transpose(void *out, size_t out_stride, const void *x, size_t x_str
                             cols - c, pad);
 }
 
-void sl_bf16_to_operands(void *out, const float *x, int n)
+void SL_LEVEL(pack)(struct sl_kernels *t)
 {
-    for (int i = 0; i < n; i += TILE_K)
-        _mm512_storeu_si512((uint16_t *)out + i, load32(x, SL_F32, (size_t)i, n - i));
-}
-
-void sl_bf16_from_operands(float *out, const void *operands, int n)
-{
-    const uint16_t *x = operands;
-    for (int i = 0; i < n; i += 16) {
-        const __mmask16 mask = vec_mask(n - i);
-        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x + i));
-        _mm512_mask_storeu_epi32(out + i, mask, _mm512_slli_epi32(wide, 16));
-    }
+    t->operand = SL_BF16;
+    t->pack_bytes = pack_bytes;
+    t->pack = pack;
+    t->compact = sl_never_compact; /* packed matrices are bf16 already */
+    t->transpose = transpose;
 }

@@ -1,9 +1,9 @@
-/* amx_softmax.h - softmax of one query's scores, shared by amx_attention.c and
- * amx_attention_decode.c. */
+/* tile_softmax.h - softmax of one query's scores, shared by tile_attention.c and
+ * tile_attention_decode.c. */
 #pragma once
 
-#include "kernels/amx_tiles.h"
 #include "kernels/kernels.h"
+#include "kernels/tiles/bf16_vectors.h"
 
 #include <math.h>
 
@@ -93,4 +93,16 @@ static inline __m512 sl_lse16(__m512 max, __m512 total)
 {
     const __m512 log = sl_log16(_mm512_max_ps(total, _mm512_set1_ps(1e-30f)));
     return _mm512_fmadd_ps(max, _mm512_set1_ps(sl_ln2), log);
+}
+
+/* A query's result: sums of 16 columns each, `pitch` floats apart, divided by the total. */
+static inline void sl_attention_row(const struct sl_attention *a, uint16_t *out, const float *sums,
+                                    size_t pitch, float total)
+{
+    const __m512 factor = sl_total_factor(a, total);
+    for (int c = 0; c < a->head_dim; c += TILE_K, sums += 2 * pitch) {
+        const __m512i bf16 = sl_to_bf16_32(_mm512_mul_ps(_mm512_loadu_ps(sums), factor),
+                                           _mm512_mul_ps(_mm512_loadu_ps(sums + pitch), factor));
+        _mm512_mask_storeu_epi16(out + c, vec_mask32(a->head_dim - c), bf16);
+    }
 }

@@ -1,14 +1,11 @@
-/* amx_gemm.c - bf16 matrix products in tiles.
+/* tile_gemm.c - bf16 matrix products in tiles.
  *
  * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
  * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
  * TDPBF16PS takes 16 cycles to issue and 52 to finish). Both add products in the order of k. Tiles
  * are configured to the rows that exist, so no others are computed. */
-#include "base/int_math.h"
-#include "kernels/amx.h"
-#include "kernels/amx_tiles.h"
-
-#include <assert.h>
+#include "kernels/simd/level.h"
+#include "kernels/tiles/tiles.h"
 
 /* Rows of x multiplied by one panel before the next: they and two panels fit into L2. */
 enum { ROWS_MAX = 256 };
@@ -20,29 +17,6 @@ struct strip {
     int rows, row_bytes; /* of x, from one row to the next */
     int steps;           /* TILE_K products each */
 };
-
-static void configure(int rows_above, int rows_below)
-{
-    struct sl_tile_config c = {.palette = 1};
-    const int pattern[8] = {rows_above, rows_above, rows_below, rows_below,
-                            rows_above, rows_below, TILE_PAIRS, TILE_PAIRS};
-    for (int t = 0; t < 8; t++) {
-        c.rows[t] = (uint8_t)pattern[t];
-        c.row_bytes[t] = TILE_BYTES;
-    }
-    sl_tiles_configure(&c);
-}
-
-/* Sums of 16 rows at most: tiles 0 .. 3, x in tile 4, B in tiles 5 .. 7. */
-static void configure_flat(int rows)
-{
-    struct sl_tile_config c = {.palette = 1};
-    for (int t = 0; t < 8; t++) {
-        c.rows[t] = (uint8_t)(t < 5 ? rows : TILE_PAIRS);
-        c.row_bytes[t] = TILE_BYTES;
-    }
-    sl_tiles_configure(&c);
-}
 
 /* Stores finished sums (16 or 32 wide, SL_PANEL apart) to y. */
 static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int rows, int cols)
@@ -63,33 +37,30 @@ static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int
 /* Prefetches the tiles of B two steps ahead. Past the last panel this is useless but harmless. */
 static void fetch_ahead(const uint16_t *panel)
 {
-    enum { STEP = 2 * 512, LINE = 32 };
+    enum { STEP = 2 * TILE_ELEMENTS, LINE = 32 };
 
     for (int i = 0; i < STEP; i += LINE)
         _mm_prefetch((const char *)(panel + 2 * STEP + i), _MM_HINT_T1);
+}
+
+static struct sl_tile_pair panel_step(const uint16_t *tiles)
+{
+    return (struct sl_tile_pair){tiles, tiles + TILE_ELEMENTS, TILE_BYTES};
 }
 
 /* Tiles 0 .. 3 = 17 to 32 rows of x times one panel. */
 static void multiply_square(const struct strip *s, const uint16_t *x, const uint16_t *panel,
                             bool is_far)
 {
-    const uint16_t *below = x + (size_t)TILE_ROWS * (size_t)s->row_bytes / sizeof *x;
-    const size_t stride = (size_t)s->row_bytes;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (int i = 0; i < s->steps; i++, x += TILE_K, below += TILE_K, panel += 2 * 512) {
+    struct sl_tile_pair left = {.first = x, .bytes = (size_t)s->row_bytes};
+    left.second = x + TILE_ROWS * left.bytes / sizeof *x;
+    sl_tiles_zero();
+    for (int i = 0; i < s->steps; i++, panel += 2 * TILE_ELEMENTS) {
         if (is_far)
             fetch_ahead(panel);
-        _tile_loadd(6, panel, TILE_BYTES);
-        _tile_loadd(4, x, stride);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, panel + 512, TILE_BYTES);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, below, stride);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        sl_tiles_multiply(left, panel_step(panel));
+        left.first += TILE_K;
+        left.second += TILE_K;
     }
 }
 
@@ -104,49 +75,27 @@ static void square(const struct sl_gemm *g, const struct strip *s, int row, cons
     float sums[32 * SL_PANEL] __attribute__((aligned(64)));
     const bool direct = !g->accumulate && cols == SL_PANEL;
     float *to = direct ? y : sums;
-    const size_t floats = direct ? g->y_stride : SL_PANEL, stride = floats * sizeof *y;
-    _tile_stored(0, to, stride);
-    _tile_stored(1, to + 16, stride);
-    _tile_stored(2, to + 16 * floats, stride);
-    _tile_stored(3, to + 16 * floats + 16, stride);
+    const size_t floats = direct ? g->y_stride : SL_PANEL;
+    sl_tiles_store(to, 16, 16 * floats, floats * sizeof *y);
     sl_tiles_fence();
     if (!direct)
         write_sums(g, y, sums, rows, cols);
 }
 
-/* Tiles 0 .. 3 = up to 16 rows of x times two panels. */
-static void multiply_flat(const struct strip *s, const uint16_t *left, const uint16_t *right)
-{
-    const uint16_t *x = s->x;
-    const size_t stride = (size_t)s->row_bytes;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (int i = 0; i < s->steps; i++, x += TILE_K, left += 2 * 512, right += 2 * 512) {
-        _tile_loadd(4, x, stride);
-        _tile_loadd(5, left, TILE_BYTES);
-        _tile_dpbf16ps(0, 4, 5);
-        _tile_loadd(6, left + 512, TILE_BYTES);
-        _tile_dpbf16ps(1, 4, 6);
-        _tile_loadd(7, right, TILE_BYTES);
-        _tile_dpbf16ps(2, 4, 7);
-        _tile_loadd(5, right + 512, TILE_BYTES);
-        _tile_dpbf16ps(3, 4, 5);
-    }
-}
-
-/* A single last panel is computed twice and written once. */
+/* Up to 16 rows of x times two panels. A single last panel is computed twice and written once. */
 static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col,
                  size_t panel_elements)
 {
     const int cols = g->n - col;
-    multiply_flat(s, panel, cols > SL_PANEL ? panel + panel_elements : panel);
+    const uint16_t *next = cols > SL_PANEL ? panel + panel_elements : panel;
+    struct sl_tile_pair x = {.first = s->x, .bytes = (size_t)s->row_bytes};
+    sl_tiles_zero();
+    for (int i = 0; i < s->steps; i++, x.first += TILE_K) {
+        const size_t at = (size_t)(2 * i) * TILE_ELEMENTS;
+        sl_tiles_multiply_flat(x, panel_step(panel + at), panel_step(next + at));
+    }
     float sums[2][TILE_ROWS * SL_PANEL] __attribute__((aligned(64)));
-    _tile_stored(0, sums[0], SL_PANEL * sizeof(float));
-    _tile_stored(1, sums[0] + 16, SL_PANEL * sizeof(float));
-    _tile_stored(2, sums[1], SL_PANEL * sizeof(float));
-    _tile_stored(3, sums[1] + 16, SL_PANEL * sizeof(float));
+    sl_tiles_store(sums[0], 16, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
     sl_tiles_fence();
     write_sums(g, s->y + col, sums[0], s->rows, cols);
     if (cols > SL_PANEL)
@@ -181,23 +130,28 @@ static struct strip strip_at(const struct sl_gemm *g, int row, int rows)
     };
 }
 
-void sl_amx_gemm(const struct sl_gemm *g)
+static void gemm(const struct sl_gemm *g)
 {
     const int whole = g->m / 32 * 32, rest = g->m - whole;
     if (whole)
-        configure(TILE_ROWS, TILE_ROWS);
+        sl_tiles_configure(TILE_ROWS, TILE_ROWS);
     for (int row = 0; row < whole; row += ROWS_MAX) {
         const int rows = whole - row < ROWS_MAX ? whole - row : ROWS_MAX;
         const struct strip s = strip_at(g, row, rows);
         run_strip(g, &s);
     }
     if (rest > TILE_ROWS)
-        configure(TILE_ROWS, rest - TILE_ROWS);
+        sl_tiles_configure(TILE_ROWS, rest - TILE_ROWS);
     else if (rest)
-        configure_flat(rest);
+        sl_tiles_configure_flat(rest);
     if (rest) {
         const struct strip s = strip_at(g, whole, rest);
         run_strip(g, &s);
     }
-    _tile_release();
+    sl_tiles_release();
+}
+
+void SL_LEVEL(gemm)(struct sl_kernels *t)
+{
+    t->gemm = gemm;
 }

@@ -1,0 +1,155 @@
+/* tile_attention_decode.c - attention of a single query over a KV cache, several heads at once.
+ *
+ * Tiles read keys and values where they are. Rows of keys are a left operand, so a query is a right
+ * one of a single column; probabilities are a left operand of a single row. Each stage runs through
+ * all heads before the next, so that no stage waits for what the one before has just stored. */
+#include "kernels/tiles/tile_attention.h"
+#include "kernels/tiles/tile_softmax.h"
+#include "kernels/tiles/tiles.h"
+
+#include <assert.h>
+
+enum { HEADS = 16 }; /* at once */
+
+#ifdef __AMX_TILE__
+/* Tiles 0 and 1 scores of 16 keys, 4 and 5 keys, 6 the query. */
+static const struct sl_tile_config score_tiles = {
+    .palette = 1,
+    .row_bytes = {4, 4, 4, 4, 64, 64, 4, 4},
+    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
+};
+
+/* Tiles 0 .. 3 sums of 16 dims, 4 and 5 probabilities, 6 and 7 values. */
+static const struct sl_tile_config value_tiles = {
+    .palette = 1,
+    .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+    .rows = {1, 1, 1, 1, 1, 1, 16, 16},
+};
+
+/* Some heads. */
+struct heads {
+    const struct sl_attention *a;
+    int groups;    /* of 32 keys */
+    float *scores; /* [HEADS][groups][32] */
+    uint16_t *p;   /* the same */
+    float *sums;   /* [HEADS][head_dim] */
+    float total[HEADS];
+};
+
+static size_t lay_out(struct heads *h, void *scratch, int groups, int head_dim)
+{
+    const size_t keys = (size_t)groups * 32;
+    size_t used = 0;
+    h->scores = sl_take(scratch, &used, HEADS * keys * sizeof *h->scores);
+    h->p = sl_take(scratch, &used, HEADS * keys * sizeof *h->p);
+    h->sums = sl_take(scratch, &used, HEADS * (size_t)head_dim * sizeof *h->sums);
+    return used;
+}
+
+size_t sl_amx_attention_decode_scratch(int keys, int head_dim)
+{
+    struct heads unused;
+    return lay_out(&unused, NULL, sl_ceil_div(keys, 32), head_dim);
+}
+
+/* Scores past the last key are of whatever is there, and never read. */
+static void score(const struct heads *h, const struct sl_attention *a, float *scores)
+{
+    const size_t half = TILE_ROWS * a->kv_stride, bytes = a->kv_stride * sizeof(uint16_t);
+    const uint16_t *k = a->k;
+    for (int group = 0; group < h->groups; group++, k += 2 * half, scores += 32) {
+        _tile_zero(0);
+        _tile_zero(1);
+        for (int dim = 0; dim < a->head_dim; dim += TILE_K) {
+            _tile_loadd(6, (const uint16_t *)a->q + dim, 4);
+            _tile_loadd(4, k + dim, bytes);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(5, k + half + dim, bytes);
+            _tile_dpbf16ps(1, 5, 6);
+        }
+        _tile_stored(0, scores, 4);
+        _tile_stored(1, scores + 16, 4);
+    }
+}
+
+static void sum_values(const struct heads *h, const struct sl_attention *a, const uint16_t *p,
+                       float *sums)
+{
+    const size_t pair = 2 * a->kv_stride;
+    for (int dim = 0; dim < a->head_dim; dim += TILE_K) {
+        const uint16_t *v = (const uint16_t *)a->v + 2 * dim;
+        _tile_zero(0);
+        _tile_zero(1);
+        for (int group = 0; group < h->groups; group++, v += TILE_PAIRS * pair) {
+            _tile_loadd(4, p + group * 32, TILE_BYTES);
+            _tile_loadd(6, v, pair * sizeof *v);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, v + TILE_K, pair * sizeof *v);
+            _tile_dpbf16ps(1, 4, 7);
+        }
+        _tile_stored(0, sums + dim, TILE_BYTES);
+        _tile_stored(1, sums + dim + 16, TILE_BYTES);
+    }
+}
+
+static void softmax(struct heads *h, int head)
+{
+    const struct sl_attention *a = h->a;
+    const size_t at = (size_t)head * (size_t)h->groups * 32;
+    const struct sl_score_row row = {
+        .scores = h->scores + at, .p = h->p + at, .score_pitch = 16, .p_pitch = 32};
+    const float max = vec_highest(sl_maxima(&row, a->visible[0])) * (a->scale * sl_log2_e);
+    h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, max));
+    sl_tiles_stay_awake();
+    if (a->lse)
+        _mm512_mask_storeu_ps(a->lse, 1,
+                              sl_lse16(_mm512_set1_ps(max), _mm512_set1_ps(h->total[head])));
+}
+
+/* Keys and values come from memory, and tile loads do not overlap enough to hide it. */
+static void fetch(const struct heads *h, const void *rows)
+{
+    const size_t bytes = (size_t)h->groups * 32 * h->a->kv_stride * sizeof(uint16_t);
+    for (size_t at = 0; at < bytes; at += TILE_BYTES)
+        _mm_prefetch((const char *)rows + at, _MM_HINT_T0);
+}
+
+static void attend_heads(const struct sl_kernels *kernels, struct heads *h, int first, int count)
+{
+    const size_t keys = (size_t)h->groups * 32, width = (size_t)h->a->head_dim;
+    struct sl_attention each[HEADS];
+    for (int i = 0; i < count; i++)
+        each[i] = sl_attention_head(kernels, h->a, first + i);
+    sl_tiles_load(&score_tiles);
+    for (int i = 0; i < count; i++) {
+        if (i + 1 < count)
+            fetch(h, each[i + 1].k);
+        score(h, &each[i], h->scores + (size_t)i * keys);
+    }
+    sl_tiles_fence();
+    for (int i = 0; i < count; i++) {
+        softmax(h, i);
+        if (i == count - 1)
+            fetch(h, each[0].v);
+    }
+    sl_tiles_load(&value_tiles);
+    for (int i = 0; i < count; i++) {
+        if (i + 1 < count)
+            fetch(h, each[i + 1].v);
+        sum_values(h, &each[i], h->p + (size_t)i * keys, h->sums + (size_t)i * width);
+    }
+    sl_tiles_fence();
+    for (int i = 0; i < count; i++)
+        sl_attention_row(h->a, each[i].out, h->sums + (size_t)i * width, 16, h->total[i]);
+}
+
+void sl_amx_attention_decode(const struct sl_kernels *kernels, const struct sl_attention *a)
+{
+    struct heads h = {.a = a, .groups = sl_ceil_div(a->visible[0], 32)};
+    assert(a->heads == 1 || (!a->lse && !a->dropout.threshold));
+    (void)lay_out(&h, a->scratch, h.groups, a->head_dim);
+    for (int first = 0; first < a->heads; first += HEADS)
+        attend_heads(kernels, &h, first, sl_min(a->heads - first, HEADS));
+    sl_tiles_release();
+}
+#endif
