@@ -56,6 +56,9 @@ struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_param *hypers; /* of struct sl_config; `cases` are bits as in `tasks` */
     const struct sl_param *policy; /* of sl_policy.own; NULL: there are no choices */
+    /* The row of `policy` that says how much is skipped: a number from 0 to 1, where 1 computes
+     * everything. It may differ between the sequences of a batch. NULL: there is none. */
+    const char *threshold;
     /* The name of its way of skipping under a policy, for descriptions; NULL: it never skips. */
     const char *(*skipping)(const struct sl_policy *policy);
     /* Sets the policy that training applies to a model of this config, and returns true; false:
@@ -176,3 +179,5 @@ struct sl_policy sl_policy_trained(const struct sl_arch *arch, const struct sl_c
 struct sl_policy sl_policy_published(const struct sl_arch *arch, const struct sl_config *c);
 /* The rows of its policy; an empty table when it has none. */
 const struct sl_param *sl_policy_rows(const struct sl_arch *arch);
+/* The row of its threshold; NULL when it has none. */
+const struct sl_param *sl_policy_threshold(const struct sl_arch *arch);

@@ -62,6 +62,11 @@ const struct sl_param *sl_policy_rows(const struct sl_arch *arch)
     return arch->policy ? arch->policy : none;
 }
 
+const struct sl_param *sl_policy_threshold(const struct sl_arch *arch)
+{
+    return arch->threshold ? sl_param_find(arch->policy, arch->threshold) : NULL;
+}
+
 struct sl_policy sl_policy_defaults(const struct sl_arch *arch)
 {
     struct sl_policy policy = {0};

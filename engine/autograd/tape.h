@@ -31,10 +31,15 @@ struct sl_cache {
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
 };
 
+struct sl_policy;
+
 struct sl_sequence {
     int first, rows;        /* its rows in the batch; rows > 0 */
     int position;           /* of the first row within the text */
     struct sl_cache *cache; /* the tokens before it; NULL when the sequence is complete */
+    /* How it is served; NULL: as the tape says. Differs from that only in the threshold of the
+     * architecture (arch/arch.h). */
+    const struct sl_policy *policy;
 };
 
 /* Pretraining: which tokens of a batch are masked or replaced, and the weights of both losses. */
@@ -190,6 +195,13 @@ void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows);
 
 /* A fresh key for random numbers: one per step and place. */
 uint64_t sl_tape_random(struct sl_tape *t);
+
+/* How a row of the batch is served. Not while training. */
+static inline const struct sl_policy *sl_row_policy(const struct sl_tape *t, int row)
+{
+    const struct sl_policy *own = t->batch->sequences[t->row_sequence[row]].policy;
+    return own ? own : t->policy;
+}
 
 static inline bool sl_tape_is_dry(const struct sl_tape *t)
 {

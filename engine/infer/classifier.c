@@ -133,6 +133,10 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
     if (item->count < 1 || item->count > context)
         return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens: expected 1 to %d", index,
                        item->count, context);
+    int points = c->model->operating_point_count;
+    if (item->operating_point < 0 || item->operating_point > points)
+        return sl_fail(err, SL_BAD_INPUT, "item %d: invalid operating_point %d: expected 0 to %d",
+                       index, item->operating_point, points);
     for (int i = 0; i < item->count; i++)
         if (item->tokens[i] < 0 || item->tokens[i] >= vocab)
             return sl_fail(err, SL_BAD_INPUT, "item %d: invalid token id %d: expected 0 to %d",
@@ -164,7 +168,10 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
 {
     struct sl_batch batch = {.tokens = c->tokens, .sequences = c->sequences, .count = count};
     for (int i = 0; i < count; i++) {
-        c->sequences[i] = (struct sl_sequence){.first = batch.rows, .rows = items[i].count};
+        c->sequences[i] = (struct sl_sequence){
+            .first = batch.rows,
+            .rows = items[i].count,
+            .policy = sl_model_point_policy(c->model, items[i].operating_point)};
         memcpy(c->tokens + batch.rows, items[i].tokens, (size_t)items[i].count * sizeof *c->tokens);
         batch.rows += items[i].count;
     }

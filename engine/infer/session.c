@@ -193,6 +193,10 @@ static bool check_chunks(struct sl_session *s, const struct sl_chunk *chunks, in
                            f->slot, s->options.max_sequences - 1);
         if (s->used[f->slot])
             return sl_fail(err, SL_BAD_INPUT, "slot %d appears twice in one run", f->slot);
+        if (f->operating_point < 0 || f->operating_point > s->model->operating_point_count)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "slot %d: invalid operating_point %d: expected 0 to %d", f->slot,
+                           f->operating_point, s->model->operating_point_count);
         s->used[f->slot] = true;
         if (!check_tokens(s, f, err))
             return false;
@@ -211,8 +215,12 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunk
     for (int i = 0; i < count; i++) {
         const struct sl_chunk *f = &chunks[i];
         struct sl_cache *cache = &s->caches[f->slot];
-        s->sequences[i] = (struct sl_sequence){
-            .first = row, .rows = f->count, .position = cache->length, .cache = cache};
+        s->sequences[i] =
+            (struct sl_sequence){.first = row,
+                                 .rows = f->count,
+                                 .position = cache->length,
+                                 .cache = cache,
+                                 .policy = sl_model_point_policy(s->model, f->operating_point)};
         memcpy(s->tokens + row, f->tokens, (size_t)f->count * sizeof *s->tokens);
         for (int j = f->all_logits ? 0 : f->count - 1; j < f->count; j++)
             s->wanted[wanted++] = row + j;

@@ -358,7 +358,10 @@ void sl_model_describe(struct sl_model *m)
                                      .width = m->config.width,
                                      .parameters = sl_model_parameter_count(m),
                                      .created = m->created,
-                                     .gate = gating_of(m)};
+                                     .gate = gating_of(m),
+                                     .operating_points = m->operating_points,
+                                     .operating_point_count = m->operating_point_count,
+                                     .threshold = m->arch->threshold};
 }
 
 const struct sl_model_info *sl_model_info(const struct sl_model *m)

@@ -15,6 +15,9 @@ struct sl_model {
     const struct sl_arch *arch;
     struct sl_config config;
     struct sl_policy policy;
+    struct sl_operating_point operating_points[SL_OPERATING_POINTS_MAX];
+    struct sl_policy point_policies[SL_OPERATING_POINTS_MAX]; /* of each operating point */
+    int operating_point_count;
     struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
     struct sl_arena structs;
     struct sl_builder builder; /* names, shapes and initial values */
@@ -34,6 +37,15 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
 
 /* Computes info again: after labels, policy, digest or date were set. */
 void sl_model_describe(struct sl_model *m);
+
+/* Sets the operating points, whose policies are that of the model with other thresholds. They must
+ * be by falling budget; the architecture must have a threshold if there are any. */
+void sl_model_set_operating_points(struct sl_model *m, const struct sl_operating_point *points,
+                                   int count);
+/* The policy of an operating point, by its number from 1; NULL for 0. */
+const struct sl_policy *sl_model_point_policy(const struct sl_model *m, int number);
+/* The model's policy with another threshold, which must be within its row's bounds. */
+struct sl_policy sl_model_policy_at(const struct sl_model *m, double threshold);
 
 /* Initial values of parameters and saved buffers, from (seed, name). */
 void sl_model_initialize(struct sl_model *m, uint64_t seed);

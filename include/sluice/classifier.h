@@ -2,9 +2,10 @@
  * Or a pretrained model, which gives the embeddings of texts.
  *
  * Batch-invariant: a text's result is bit for bit the same alone or among hundreds, with one
- * thread or many. A classifier belongs to one thread at a time. Memory for the largest batch is
- * allocated when it is created, except for lists of rows, whose length depends on the texts: they
- * begin with 4 MiB and grow when a batch needs more. */
+ * thread or many, whatever the operating points of the others. A classifier belongs to one thread
+ * at a time. Memory for the largest batch is allocated when it is created, except for lists of
+ * rows, whose length depends on the texts: they begin with 4 MiB and grow when a batch needs
+ * more. */
 #pragma once
 
 #include "sluice/logits.h"
@@ -32,6 +33,7 @@ struct sl_classifier_item {
     /* in */
     const int32_t *tokens; /* ids below the vocabulary's size */
     int count;             /* 1 .. the model's context */
+    int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
 
     /* out */
     union {                     /* until the next run: */

@@ -36,6 +36,17 @@ enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION, SL_TASK_PRETRAINING }
 
 enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 
+/* A choice between quality and computation, as `sluice operating-points` measured it. */
+struct sl_operating_point {
+    double budget;    /* the time that it takes, as a fraction of computing everything: 0 .. 1 */
+    double threshold; /* of the architecture: gate_limit, exit_threshold or halting_threshold */
+    double loss;      /* nats per token, or per text */
+    double accuracy;  /* of a classifier; else NAN */
+    double layer_ops_skipped; /* the fraction of token-layer operations that did not run */
+};
+
+enum { SL_OPERATING_POINTS_MAX = 16 };
+
 /* What a model is; strings belong to it. */
 struct sl_model_info {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
@@ -50,8 +61,15 @@ struct sl_model_info {
     int64_t created; /* seconds since 1970 */
     /* How layers are skipped when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
     const char *gate;
+    /* By falling budget; the first computes everything. */
+    const struct sl_operating_point *operating_points;
+    int operating_point_count; /* 0: none were measured */
+    const char *threshold;     /* the name of their threshold; NULL: the architecture has none */
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
+/* The number, from 1, of the operating point with the largest budget that is at most this one; 0:
+ * there is none. */
+SL_PUBLIC int sl_model_operating_point(const struct sl_model *model, double budget);
 SL_PUBLIC const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *model);
 
 #ifdef __cplusplus

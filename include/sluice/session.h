@@ -4,7 +4,8 @@
  * A session has `max_sequences` slots. A slot caches the tokens of one text. Each sl_session_run
  * appends chunks of new tokens to any number of slots (a prompt, a part of one, or the token just
  * sampled) and returns the logits that follow. Batch-invariant: the logits are bit for bit the same
- * whether a slot runs alone or among hundreds, with one thread or many.
+ * whether a slot runs alone or among hundreds, with one thread or many, whatever the operating
+ * points of the others.
  *
  * A session belongs to one thread at a time. Caches and memory for the largest run are allocated
  * when it is created, except for lists of rows, whose length depends on the texts: they begin with
@@ -38,6 +39,7 @@ struct sl_chunk {
     const int32_t *tokens; /* ids below the vocabulary's size */
     int count;             /* > 0; together with the cached tokens at most the model's context */
     bool all_logits;       /* logits after every token, not only the last */
+    int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
     /* out */
     const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
     int64_t layers_used; /* token-layer operations executed */

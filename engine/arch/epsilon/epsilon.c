@@ -192,6 +192,11 @@ static const char *skipping(const struct sl_policy *policy)
     return "halt";
 }
 
+static const struct sl_param policy[] = {
+    SL_REAL_ROW(sl_epsilon_policy, halting_threshold, 0, 1, 1,
+                "a token halts when its halting probabilities sum to this; 1, or 0: as trained"),
+    {0}};
+
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 8, 8192, 12, "features per token (d)"),
     SL_INTEGER_ROW(sl_config, depth, 1, 128, 8,
@@ -224,6 +229,8 @@ const struct sl_arch sl_arch_epsilon = {
     .paper = "Epsilon: A Transformer with Adaptive Computation and Quantized Attention",
     .summary = "one block, repeated for each token until a learned rule stops it",
     .hypers = hypers,
+    .policy = policy,
+    .threshold = "halting_threshold",
     .skipping = skipping,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),

@@ -11,6 +11,12 @@ struct sl_epsilon_config {
 
 SL_CONFIG_FITS(struct sl_epsilon_config);
 
+struct sl_epsilon_policy {
+    float halting_threshold; /* halt when the probabilities sum to this; 0 or 1: as trained */
+};
+
+SL_POLICY_FITS(struct sl_epsilon_policy);
+
 /* -- ops -------------------------------------------------------------------------------------- */
 
 /* y_i = weight sqrt(cols / (cols - 1)) (x_i - mean) + bias, as an operand. Epsilon, section 3.2. */
@@ -95,11 +101,12 @@ struct sl_halting_state {
 /* One step of halting (Epsilon, section 3.4; Graves 2016):
  *     p_i = min(sigmoid(score_i), remainder_i);   remainder_i -= p_i
  *     output_s += p h of the first row of sequence s; in the last step (p + remainder) h
- * and adds kl_weight * sum over rows that have not halted of p_i (log p_i - log_prior), in the last
- * step also remainder_i (log remainder_i - log_prior_remainder), to the loss. scores: one per row
- * of the batch; states: h of the first rows; or both of some first rows alone (`rows`, by their
- * number in the batch; NULL while training). With every_row each row has an output, and rows are
- * any. Serving: output itself is updated and returned. */
+ * A row halts when it takes all that remains. If no more than 1 - halting_threshold would remain,
+ * it takes that, too. Adds kl_weight * sum over rows that have not halted of p_i (log p_i -
+ * log_prior), in the last step also remainder_i (log remainder_i - log_prior_remainder), to the
+ * loss. scores: one per row of the batch; states: h of the first rows; or both of some first rows
+ * alone (`rows`, by their number in the batch; NULL while training). With every_row each row has an
+ * output, and rows are any. Serving: output itself is updated and returned. */
 struct sl_halting_step_args {
     struct sl_halting_state *halting;
     const struct sl_rows *rows;

@@ -6,7 +6,8 @@
  *     loss += kl_weight sum_i P_i log(P_i / Q),  P = (p of every step, r at the end), Q geometric
  *
  * The paper calls p the halting probability, r is the remainder. If the remainder would be 1e-6 or
- * less, it is added to p. So the remainder is the weight of the state in which a row halts, or of
+ * less, it is added to p; when serving with a halting threshold, if it would be 1 - threshold or
+ * less (Graves' epsilon). So the remainder is the weight of the state in which a row halts, or of
  * the last state if it never halts. (The paper's sum ignores the remainder. Its authors' code adds
  * it to the last state that the batch computes, which makes a result depend on the other texts in
  * the batch.) */
@@ -67,14 +68,25 @@ static float divergence_derivative(float p, float log_q)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* The halting probability of a row in this step. */
-static float halting_probability(const struct halting_step *a, int row, float score)
+/* A remainder that a row does not leave for later steps. */
+static float remainder_min_of(const struct sl_tape *t, int row)
 {
+    if (t->training)
+        return remainder_min;
+    const struct sl_epsilon_policy *policy = sl_policy_own(sl_row_policy(t, row));
+    float threshold = policy->halting_threshold;
+    return threshold > 0.0f ? fmaxf(1.0f - threshold, remainder_min) : remainder_min;
+}
+
+/* The halting probability of a row in this step. */
+static float halting_probability(const struct sl_node *n, int row, float score)
+{
+    const struct halting_step *a = n->args;
     struct sl_halting_state *halting = a->args.halting;
     if (halting->steps[row] != 0 || halting->padding[row])
         return 0.0f;
     float p = 1.0f / (1.0f + expf(-score)), remainder = halting->remainder[row];
-    if (p >= remainder - remainder_min) {
+    if (p >= remainder - remainder_min_of(n->tape, row)) {
         halting->steps[row] = a->args.step;
         p = remainder;
     }
@@ -111,7 +123,7 @@ static void halting_step_forward_rows(void *ctx, int first, int last, int worker
         int row = row_of(a, i);
         bool adds_loss =
             a->args.kl_weight > 0.0f && halting->steps[row] == 0 && !halting->padding[row];
-        float p = halting_probability(a, row, *sl_row(n->in[SCORES], i));
+        float p = halting_probability(n, row, *sl_row(n->in[SCORES], i));
         if (a->probabilities)
             a->probabilities[i] = p;
         add_to_output(n, row, i, p);

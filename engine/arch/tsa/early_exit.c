@@ -76,6 +76,7 @@ const struct sl_arch sl_arch_early_exit = {
     .summary = "a token leaves early when the prediction at its layer is confident",
     .hypers = hypers,
     .policy = policy,
+    .threshold = "exit_threshold",
     .skipping = skipping,
     .tasks = SL_COMPLETES,
     .size = sizeof(struct early_exit),

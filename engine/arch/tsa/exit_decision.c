@@ -31,9 +31,9 @@ struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab)
 }
 
 /* max softmax > threshold, without computing the softmax when the maximum alone decides. */
-static bool is_confident(const struct sl_tape *t, const float *logits, int n, float *spare)
+static bool is_confident(const struct sl_tape *t, int row, const float *logits, int n, float *spare)
 {
-    const struct sl_early_exit_policy *policy = sl_policy_own(t->policy);
+    const struct sl_early_exit_policy *policy = sl_policy_own(sl_row_policy(t, row));
     if (policy->exit_threshold <= 0.0f || policy->exit_threshold >= 1.0f)
         return false;
     memcpy(spare, logits, (size_t)n * sizeof *spare);
@@ -72,7 +72,7 @@ const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits
             index[rest->count++] = row;
             continue;
         }
-        bool leaves = rule.last || is_confident(t, sl_row(logits, i), logits->cols, spare);
+        bool leaves = rule.last || is_confident(t, row, sl_row(logits, i), logits->cols, spare);
         if (leaves)
             write_final_logits(t, rule.final, row, sl_row(logits, i));
         else

@@ -22,31 +22,47 @@ static float logit_of(float probability)
 
 /* A row is active where z < limit, the logit of gate_limit. Hard gates compare with 0, so they do
  * not depend on the rounding of a logistic function. */
-static float limit_of(const struct sl_tsa_policy *policy)
+static float limit_of(const struct sl_policy *p)
 {
-    return policy->gate == SL_GATE_HARD ? 0.0f : logit_of(policy->gate_limit);
+    const struct sl_tsa_policy *policy = sl_policy_own(p);
+    return policy->gate == SL_GATE_MIXED ? logit_of(policy->gate_limit) : 0.0f;
 }
 
-static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struct sl_tensor *g)
+/* The limit of each row of z; zeros while training and in a dry run. */
+static const float *row_limits(struct sl_tape *t, const struct sl_tensor *z,
+                               const struct sl_rows *candidates)
 {
-    const struct sl_tsa_policy *policy = t->policy ? sl_policy_own(t->policy) : NULL;
-    float limit = policy && policy->gate != SL_GATE_SOFT ? limit_of(policy) : 0.0f;
+    float *limits = sl_tape_struct(t, (size_t)z->rows, sizeof *limits), limit = 0.0f;
+    const struct sl_policy *last = NULL;
+    for (int r = 0; !t->training && !sl_tape_is_dry(t) && r < z->rows; r++) {
+        const struct sl_policy *policy = sl_row_policy(t, candidates ? candidates->index[r] : r);
+        limit = policy == last ? limit : limit_of(policy);
+        limits[r] = limit;
+        last = policy;
+    }
+    return limits;
+}
+
+static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struct sl_tensor *g,
+                       const float *limits)
+{
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
         t->stats.gate_sum += (double)*sl_row(g, r);
-        t->stats.active_sum += *sl_row(z, r) < limit ? 1.0 : 0.0;
+        t->stats.active_sum += *sl_row(z, r) < limits[r] ? 1.0 : 0.0;
     }
     t->stats.gate_count += (double)z->rows;
     t->stats.active_count += (double)z->rows;
 }
 
-/* The indices in z of rows whose logit is below the limit; in a dry run all rows, which is the
+/* The indices in z of rows whose logit is below their limit; in a dry run all rows, which is the
  * maximum. */
-static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z, float limit)
+static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z,
+                                         const float *limits)
 {
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
     int32_t *index = sl_tape_struct(t, (size_t)z->rows, sizeof *index);
     for (int r = 0; r < z->rows; r++)
-        if (sl_tape_is_dry(t) || *sl_row(z, r) < limit)
+        if (sl_tape_is_dry(t) || *sl_row(z, r) < limits[r])
             index[rows->count++] = r;
     rows->index = index;
     return rows;
@@ -67,13 +83,13 @@ static const struct sl_rows *candidate_rows(struct sl_tape *t, const struct sl_r
 }
 
 /* The dense reference: every row runs, and skipped rows are multiplied by zero. */
-static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g)
+static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g,
+                        const float *limits)
 {
     const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
-    float limit = limit_of(policy);
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
         float open = policy->gate == SL_GATE_HARD ? 1.0f : *sl_row(g, r);
-        *sl_row(g, r) = *sl_row(z, r) < limit ? open : 0.0f;
+        *sl_row(g, r) = *sl_row(z, r) < limits[r] ? open : 0.0f;
     }
 }
 
@@ -83,7 +99,8 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     struct sl_tensor *z = sl_mlp_apply(t, &r->up, &r->down, sl_gather_rows(t, h, candidates),
                                        (struct sl_linear_args){.activation = SL_RELU});
     struct sl_tensor *g = sl_one_minus_sigmoid(t, z);
-    note_gates(t, z, g);
+    const float *limits = row_limits(t, z, candidates);
+    note_gates(t, z, g, limits);
     if (t->training) {
         sl_gate_loss(t, g, training.loss);
         if (training.gate_limit < 1.0f)
@@ -94,10 +111,10 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     if (policy->gate == SL_GATE_SOFT)
         return (struct sl_gate){.value = g, .rows = candidates};
     if (t->policy->dense) {
-        close_gates(t, z, g);
+        close_gates(t, z, g, limits);
         return (struct sl_gate){.value = g};
     }
-    const struct sl_rows *active = active_rows(t, z, limit_of(policy));
+    const struct sl_rows *active = active_rows(t, z, limits);
     bool whole = policy->gate == SL_GATE_HARD;
     return (struct sl_gate){.value = whole ? NULL : sl_gather_rows(t, g, active),
                             .rows = candidate_rows(t, candidates, active)};

@@ -139,6 +139,7 @@ const struct sl_arch sl_arch_tsa = {
     .summary = "for each token, routers choose layers to skip (never the first)",
     .hypers = hypers,
     .policy = policy,
+    .threshold = "gate_limit",
     .skipping = skipping,
     .trained_policy = trained_policy,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
