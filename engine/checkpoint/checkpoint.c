@@ -96,6 +96,38 @@ bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts
     return sl_wrap(err, "write checkpoint '%s'", directory);
 }
 
+static bool copy_member(const char *tmp, const struct sl_manifest_file *member, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    const struct sl_slice slice = {member->map.data, member->map.size};
+    return sl_path_join(path, tmp, member->name, err) && sl_file_replace(path, &slice, 1, err);
+}
+
+static bool files_copy(const struct sl_checkpoint *c, const char *tmp, const char *directory,
+                       const struct sl_model_config *model_config, struct sl_err *err)
+{
+    struct sl_manifest_file members[SL_CHECKPOINT_FILES] = {0};
+    members_name(members, c->members[VOCAB].name);
+    const struct sl_manifest manifest = {
+        .members = members, .count = SL_CHECKPOINT_FILES, .created = c->created};
+    return sl_manifest_add(tmp, names[CONFIG], sl_model_config_print(model_config, err), err) &&
+           copy_member(tmp, &c->members[VOCAB], err) &&
+           copy_member(tmp, &c->members[WEIGHTS], err) &&
+           sl_manifest_commit(tmp, directory, &manifest, err);
+}
+
+bool sl_checkpoint_copy(const struct sl_checkpoint *checkpoint, const char *directory,
+                        const struct sl_model_config *model_config, struct sl_err *err)
+{
+    char tmp[SL_PATH_MAX];
+    if (!sl_manifest_begin(tmp, directory, err))
+        return sl_wrap(err, "write checkpoint '%s'", directory);
+    if (files_copy(checkpoint, tmp, directory, model_config, err))
+        return true;
+    sl_manifest_abandon(tmp);
+    return sl_wrap(err, "write checkpoint '%s'", directory);
+}
+
 /* -- reading --------------------------------------------------------------------------- */
 
 static bool parts_read(struct sl_checkpoint *c, struct sl_err *err)

@@ -26,6 +26,14 @@ bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts
 
 enum { SL_CHECKPOINT_FILES = 3 };
 
+struct sl_checkpoint;
+
+/* Writes a copy of a checkpoint with another config.json, whose model and tokenizer must be the
+ * same. It may replace the original. */
+bool sl_checkpoint_copy(const struct sl_checkpoint *checkpoint, const char *directory,
+                        const struct sl_model_config *model_config, struct sl_err *err)
+    SL_MUST_CHECK;
+
 struct sl_checkpoint {
     struct sl_model_config model_config;
     struct sl_tokenizer *tokens; /* owned; set to NULL to keep it */

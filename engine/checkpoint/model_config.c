@@ -4,6 +4,7 @@
 
 #include "base/byte_string.h"
 #include "checkpoint/json_io.h"
+#include "checkpoint/operating_points.h"
 #include "checkpoint/vocabulary.h"
 
 #include <assert.h>
@@ -255,9 +256,9 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
                           struct sl_err *err)
 {
-    static const char *const keys[] = {
-        "format",     "architecture", "task",      "labels",   "hyperparameters",
-        "vocab_size", "tokenizer",    "inference", "training", NULL};
+    static const char *const keys[] = {"format",           "architecture", "task",      "labels",
+                                       "hyperparameters",  "vocab_size",   "tokenizer", "inference",
+                                       "operating_points", "training",     NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
@@ -265,7 +266,8 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
               read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
               read_labels(&fresh, root, err) && read_hypers(&fresh, root, err) &&
               read_vocab(&fresh, root, err) && read_tokenizer(&fresh, root, err) &&
-              read_policy(&fresh, root, err) && read_training(&fresh, root, err);
+              read_policy(&fresh, root, err) && sl_operating_points_read(&fresh, root, err) &&
+              read_training(&fresh, root, err);
     if (ok)
         *model_config = fresh;
     else
@@ -343,7 +345,8 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
                                                   1u << model_config->hyper.task),
                                   "vocab_size", model_config->hyper.vocab, "tokenizer",
                                   print_tokenizer(model_config), "training", training);
-    if (root && print_policy(root, model_config) && print_labels(root, model_config))
+    if (root && print_policy(root, model_config) && sl_operating_points_print(root, model_config) &&
+        print_labels(root, model_config))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

@@ -8,11 +8,12 @@
  *                or {"kind": "wordpiece", "file": "vocab.txt", "lowercase": true,
  *                    "truncation_side": "left"},        for classification only; missing: right
  *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
+ *      "operating_points": [as operating_points.h says],   where it has a threshold
  *      "training": {where it came from: any object}}
  *
  * After reading, everything has been checked: hyper-parameters are complete and within bounds.
- * "inference" and "training" may be missing, and so may members of "inference": the architecture's
- * defaults apply. */
+ * "inference", "operating_points" and "training" may be missing, and so may members of
+ * "inference": the architecture's defaults apply. */
 #pragma once
 
 #include "model/model.h"
@@ -22,6 +23,8 @@ struct sl_model_config {
     const struct sl_arch *arch;
     struct sl_config hyper; /* with the size of the vocabulary */
     struct sl_policy policy;
+    struct sl_operating_point operating_points[SL_OPERATING_POINTS_MAX];
+    int operating_point_count;
     char **labels;         /* hyper.classes names; owned when it was read */
     const char *tokenizer; /* the name of a kind, from its table */
     bool lower;            /* and whether it lower-cases, for kinds that split into words */

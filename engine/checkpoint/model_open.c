@@ -16,6 +16,8 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
         return NULL;
     }
     m->policy = c->model_config.policy;
+    sl_model_set_operating_points(m, c->model_config.operating_points,
+                                  c->model_config.operating_point_count);
     m->tokenizer = c->tokens;
     c->tokens = NULL;
     m->labels = c->model_config.labels;

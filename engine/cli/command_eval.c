@@ -3,11 +3,9 @@
 #include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "cli/command.h"
-#include "cli/dataset_summary.h"
+#include "cli/eval_source.h"
 #include "cli/label_metrics.h"
 #include "cli/report_evaluation.h"
-#include "data/corpus.h"
-#include "train/evaluate.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -16,42 +14,17 @@
 #include <string.h>
 
 struct arguments {
-    const char *model, *corpus, *data, *labels, *part, *report, *isa, *precision;
-    const char *gate, *gate_limit, *exit_threshold; /* NULL: the model's own */
-    struct sl_record_options columns;
-    double train_fraction, validation_fraction; /* 0: not given */
-    const char *truncate;
-    enum sl_truncation truncation; /* from `truncate` */
+    const char *model, *report, *isa, *precision;
+    const char *gate, *gate_limit, *exit_threshold, *halting_threshold; /* NULL: the model's own */
     bool oracle, dense, json;
     int threads;
 };
 
 static const struct sl_option rows[] = {
-    {"corpus", "FILE",
-     "text that a language model was trained on; it is split as in training, and --split chooses "
-     "what to evaluate on",
-     SL_OPTION_STRING, offsetof(struct arguments, corpus), 0, 0},
-    {"data", "FILE",
-     "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
-     SL_OPTION_STRING, offsetof(struct arguments, data), 0, 0},
-    {"labels", "FILE",
-     "file that translates labels; each line is a label of --data, a tab and the model's label; "
-     "every label of the model needs a line",
-     SL_OPTION_STRING, offsetof(struct arguments, labels), 0, 0},
-    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
-     offsetof(struct arguments, columns.label), 0, 0},
-    {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
-     SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
-    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
-     offsetof(struct arguments, columns.format), 0, 0},
-    {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
     {"report", "DIR",
      "write a report on the texts of --data and the predictions to DIR/index.html, a web page "
      "without other files",
      SL_OPTION_STRING, offsetof(struct arguments, report), 0, 0},
-    {"split", "NAME", "part of --corpus to evaluate on: train, validation or test [validation]",
-     SL_OPTION_STRING, offsetof(struct arguments, part), 0, 0},
     {"gate", "MODE",
      "how tsa uses its gates; soft: weigh each layer, hard: compute or skip it, mixed: skip it if "
      "--gate-limit is reached, else weigh it [the model's]",
@@ -62,24 +35,23 @@ static const struct sl_option rows[] = {
     {"exit-threshold", "P",
      "early_exit: a token leaves when its confidence exceeds P; 1: never [the model's]",
      SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
+    {"halting-threshold", "P",
+     "epsilon: a token halts when its halting probabilities sum to P; 1: as trained [the model's]",
+     SL_OPTION_STRING, offsetof(struct arguments, halting_threshold), 0, 0},
     {"exit-oracle", NULL,
      "early_exit, for comparison: keep computing the keys of tokens that have left, as its paper "
      "does",
      SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
     {"dense", NULL, "for checks: compute skipped layers, too, and multiply their results by zero",
      SL_OPTION_FLAG, offsetof(struct arguments, dense), 0, 0},
-    {"train-fraction", "X", "fraction of --corpus that was for training [0.8]", SL_OPTION_REAL,
-     offsetof(struct arguments, train_fraction), 0.01, 0.99},
-    {"validation-fraction", "X",
-     "fraction of --corpus that was for validation; it follows the training part [0.1]",
-     SL_OPTION_REAL, offsetof(struct arguments, validation_fraction), 0.001, 0.99},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
 static void options(const char *operand)
 {
     (void)operand;
-    command_help(&command_eval, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+    command_help(&command_eval, &(struct sl_option_parser){
+                                    .tables = {{.rows = eval_source_rows}, {.rows = rows}}});
 }
 
 /* Sets one option of the policy. Fails if the architecture does not have it. */
@@ -101,51 +73,13 @@ static bool choose(const struct sl_model *m, struct sl_policy *policy, const cha
 static bool choose_policy(const struct arguments *a, const struct sl_model *m,
                           struct sl_policy *policy, struct sl_err *err)
 {
+    *policy = m->policy;
     policy->dense = a->dense;
     return choose(m, policy, "gate", a->gate, err) &&
            choose(m, policy, "gate-limit", a->gate_limit, err) &&
            choose(m, policy, "exit-threshold", a->exit_threshold, err) &&
+           choose(m, policy, "halting-threshold", a->halting_threshold, err) &&
            choose(m, policy, "exit-oracle", a->oracle ? "true" : NULL, err);
-}
-
-/* Options that choose a part of --corpus would have no effect on --data. */
-static bool check_part(const struct arguments *a, struct sl_err *err)
-{
-    const char *option = first_option_given(
-        (const struct option_given[]){{"split", a->part},
-                                      {"train-fraction", a->train_fraction > 0.0},
-                                      {"validation-fraction", a->validation_fraction > 0.0},
-                                      {0}});
-    return !a->data || !option ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "--%s has no effect on --data, of which all texts are evaluated; it needs "
-                   "--corpus",
-                   option);
-}
-
-static bool check_labelled(const struct arguments *a, struct sl_err *err)
-{
-    const char *option =
-        first_option_given((const struct option_given[]){{"labels", a->labels},
-                                                         {"label", a->columns.label},
-                                                         {"text", a->columns.text},
-                                                         {"format", a->columns.format},
-                                                         {"truncate", a->truncate},
-                                                         {"report", a->report},
-                                                         {0}});
-    return a->data || !option || fail_needs_data(option, err);
-}
-
-static bool choose_part(const char *name, enum sl_split *part, struct sl_err *err)
-{
-    static const char *const parts[SL_SPLITS] = {"train", "validation", "test"};
-    for (int i = 0; i < SL_SPLITS; i++)
-        if (strcmp(name, parts[i]) == 0) {
-            *part = (enum sl_split)i;
-            return true;
-        }
-    return sl_fail(err, SL_BAD_INPUT, "invalid --split '%s': expected train, validation or test",
-                   name);
 }
 
 static json_t *number(double x)
@@ -230,20 +164,6 @@ static void print_json(const struct sl_model *m, const struct label_evaluation *
     json_decref(o);
 }
 
-/* The model's labels as the data spells them. */
-static bool list_labels(const struct sl_model *m, const char *path, struct sl_labels *labels,
-                        struct sl_err *err)
-{
-    if (path)
-        return (sl_labels_read(labels, path, err) &&
-                sl_labels_reorder(labels, m->labels, m->config.classes, err)) ||
-               sl_wrap(err, "--labels '%s'", path);
-    for (int i = 0; i < m->config.classes; i++)
-        if (!sl_labels_add(labels, m->labels[i], strlen(m->labels[i]), err))
-            return false;
-    return true;
-}
-
 static bool report(const struct sl_model *m, const struct arguments *a,
                    const struct sl_dataset *set, const struct label_evaluation *v,
                    struct sl_err *err)
@@ -261,77 +181,26 @@ static bool report(const struct sl_model *m, const struct arguments *a,
     return ok;
 }
 
-static bool classify(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                     struct label_evaluation *v, struct sl_err *err)
+static bool classify(const struct eval_source *source, const struct arguments *a,
+                     const struct sl_policy *policy, struct label_evaluation *v, struct sl_err *err)
 {
-    struct sl_labels labels = {0};
-    struct sl_dataset set = {0};
-    struct sl_dataset_encoding encoding = {.context = m->config.context_length,
-                                           .truncation = a->truncation,
-                                           .unknown = SL_UNKNOWN_REPLACE,
-                                           .keep_text = a->report != NULL};
-    bool ok = list_labels(m, a->labels, &labels, err) &&
-              sl_dataset_open(&set, a->data, &a->columns, &labels, err) &&
-              sl_dataset_encode(&set, m->tokenizer, &encoding, err);
-    ok = ok && label_evaluation_open(v, m, &set, policy, err) &&
-         (!a->report || report(m, a, &set, v, err));
-    if (ok)
-        dataset_summary_warn_skipped("eval", set.path, set.skipped);
-    if (ok && set.truncated > 0 && !a->json)
-        printf("%d of %d texts were truncated to %d tokens\n", set.truncated, set.count,
+    const struct sl_model *m = source->model;
+    const struct sl_dataset *set = &source->set;
+    if (!label_evaluation_open(v, m, set, policy, err) || (a->report && !report(m, a, set, v, err)))
+        return false;
+    if (set->truncated > 0 && !a->json)
+        printf("%d of %d texts were truncated to %d tokens\n", set->truncated, set->count,
                m->config.context_length);
-    sl_dataset_close(&set);
-    sl_labels_release(&labels);
-    return ok;
+    return true;
 }
 
-/* A text with characters that the model does not know is a likely mistake. */
-static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct sl_model *m,
-                        struct sl_err *err)
+static bool evaluate(const struct eval_source *source, const struct arguments *a,
+                     const struct sl_policy *policy, struct sl_err *err)
 {
-    if (sl_corpus_open(corpus, path, m->tokenizer, err))
-        return true;
-    const struct sl_err why = *err;
-    bool is_foreign = strcmp(why.field, "vocabulary") == 0;
-    return is_foreign && sl_fail(err, why.code,
-                                 "%s; evaluate the model on text made of the characters that it "
-                                 "was trained on",
-                                 why.text);
-}
-
-static bool predict(struct sl_model *m, const struct arguments *a, const struct sl_policy *policy,
-                    struct label_evaluation *v, struct sl_err *err)
-{
-    struct sl_corpus corpus = {0};
-    struct sl_span parts[SL_SPLITS];
-    struct sl_split_fractions fractions = {a->train_fraction > 0.0 ? a->train_fraction : 0.8,
-                                           a->validation_fraction > 0.0 ? a->validation_fraction
-                                                                        : 0.1};
-    enum sl_split part = SL_VALIDATION;
-    bool ok = (!a->part || choose_part(a->part, &part, err)) &&
-              open_corpus(&corpus, a->corpus, m, err) &&
-              (sl_corpus_split(&corpus, fractions, m->config.context_length, parts, err) ||
-               sl_wrap(err, "'%s'", a->corpus)) &&
-              sl_evaluate_corpus(m, parts[part], policy, &v->e, err);
-    sl_corpus_close(&corpus);
-    return ok;
-}
-
-static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_err *err)
-{
-    struct sl_policy policy = m->policy;
+    const struct sl_model *m = source->model;
     struct label_evaluation v = {0};
-    bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
-    if (m->config.task == SL_TASK_PRETRAINING)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "the model is only pretrained; first train a classifier from it with `sluice "
-            "train ARCHITECTURE --data FILE --init-from MODEL-DIR`");
-    if (classifier != (a->data != NULL))
-        return sl_fail(err, SL_BAD_INPUT, "the model is for %s; evaluate it with %s FILE",
-                       sl_task_name(m->config.task), classifier ? "--data" : "--corpus");
-    bool ok = choose_policy(a, m, &policy, err) &&
-              (classifier ? classify : predict)(m, a, &policy, &v, err);
+    bool ok = m->config.task == SL_TASK_CLASSIFICATION ? classify(source, a, policy, &v, err)
+                                                       : eval_source_run(source, policy, &v.e, err);
     if (ok && a->json)
         print_json(m, &v);
     else if (ok)
@@ -340,22 +209,37 @@ static bool evaluate(struct sl_model *m, const struct arguments *a, struct sl_er
     return ok;
 }
 
+static bool check_report(const struct arguments *a, struct eval_source_options *from,
+                         struct sl_err *err)
+{
+    from->keep_text = a->report != NULL;
+    if (a->report && from->corpus && !from->data)
+        return fail_needs_data("report", err);
+    return eval_source_check(from, err) && (!a->report || sl_directory_make(a->report, err));
+}
+
 static bool run(int count, char **words, struct sl_err *err)
 {
-    struct arguments a = {.columns.skip_incomplete = true};
+    struct arguments a = {0};
+    struct eval_source_options from = {.columns.skip_incomplete = true};
+    struct eval_source source = {0};
+    struct sl_policy policy = {0};
     struct sl_option_parser parser = {
-        .tables = {{.rows = rows, .values = &a}}, .operands = &a.model, .operands_max = 1};
+        .tables = {{.rows = eval_source_rows, .values = &from}, {.rows = rows, .values = &a}},
+        .operands = &a.model,
+        .operands_max = 1};
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!a.model)
         return fail_missing(&command_eval, "MODEL-DIR", err);
-    if (!command_check_source(a.corpus, a.data, err) || !check_part(&a, err) ||
-        !check_labelled(&a, err) || (a.report && !sl_directory_make(a.report, err)) ||
-        !command_truncation(a.truncate, &a.truncation, err))
+    if (!check_report(&a, &from, err))
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, a.model, err) : NULL;
-    bool ok = m && evaluate(m, &a, err);
+    bool ok = m && choose_policy(&a, m, &policy, err) &&
+              eval_source_open(&source, &from, m, "eval", err) &&
+              evaluate(&source, &a, &policy, err);
+    eval_source_close(&source);
     sl_model_close(m);
     sl_engine_destroy(engine);
     return ok;

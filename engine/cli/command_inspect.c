@@ -1,6 +1,7 @@
 /* command_inspect.c - `sluice inspect`: prints a model's configuration and its tensors. */
 #include "base/option_parser.h"
 #include "cli/command.h"
+#include "cli/operating_point_list.h"
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -63,6 +64,10 @@ static void print_json(const struct sl_model *m)
         "parameters", (json_int_t)info->parameters, "vocab", info->vocab, "context", info->context,
         "depth", info->depth, "width", info->width, "classes", info->classes, "labels",
         list_labels(info), "gate", info->gate, "sha256", info->sha256, "tensors", list_tensors(m));
+    if (info->operating_point_count > 0)
+        (void)json_object_set_new(
+            o, "operating_points",
+            operating_points_json(m, info->operating_points, info->operating_point_count));
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     printf("%s\n", text ? text : "");
     free(text);
@@ -130,7 +135,13 @@ static void print_text(const struct sl_model *m)
     }
     for (int i = 0; i < info->classes; i++)
         printf("%s%s", i ? ", " : "  labels                   ", info->labels[i]);
-    printf("%sstate dict: %d tensors\n", info->classes > 0 ? "\n\n" : "\n", m->builder.count);
+    printf("%s", info->classes > 0 ? "\n\n" : "\n");
+    if (info->operating_point_count > 0) {
+        printf("operating points\n");
+        operating_points_print(m, info->operating_points, info->operating_point_count);
+        printf("\n");
+    }
+    printf("state dict: %d tensors\n", m->builder.count);
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
         char shape[32];

@@ -3,6 +3,8 @@
 #include "checkpoint/model_config.h"
 #include "support/model_fixture.h"
 
+#include <math.h>
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static struct sl_model_config card_of(const struct sl_arch *arch)
@@ -160,6 +162,10 @@ static const char good[] =
     "},\"vocab_size\":65,\"tokenizer\":{\"kind\":\"characters\",\"file\":\"vocab.json\"},"
     "\"inference\":{\"gate\":\"mixed\",\"gate_limit\":0.5},\"training\":{\"any\":[1]}}";
 
+#define POINT(budget, limit)                                                                       \
+    "{\"budget\":" budget ",\"gate_limit\":" limit ",\"loss\":1.5,\"layer_ops_skipped\":0.25}"
+#define POINTS(points) "\"operating_points\":[" points "],\"training\""
+
 /* `good` with its first `from` replaced by `to`. */
 static const struct {
     const char *from, *to;
@@ -173,7 +179,7 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "hyperparameters, vocab_size, "
-     "tokenizer, inference, training"},
+     "tokenizer, inference, operating_points, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
@@ -222,6 +228,19 @@ static const struct {
      "inference: unknown key 'gate_limits': expected one of: gate, gate_limit"},
     {"\"gate_limit\":0.5", "\"exit_threshold\":1", SL_CORRUPT,
      "inference: unknown key 'exit_threshold': expected one of: gate, gate_limit"},
+    {"\"training\"", POINTS("{}"), SL_CORRUPT, "operating_points: item 0: 'budget' is missing"},
+    {"\"training\"", POINTS("7"), SL_CORRUPT, "operating_points: item 0: a whole number: expected"},
+    {"\"training\"", POINTS(""), SL_CORRUPT, "'operating_points' is an array of 0: expected"},
+    {"\"training\"", POINTS(POINT("0.9", "1")), SL_CORRUPT,
+     "item 0: 'budget' is 0.9: the first is 1"},
+    {"\"training\"", POINTS(POINT("1", "1") "," POINT("1", "0.5")), SL_CORRUPT,
+     "item 1: 'budget' is 1: expected less than the one before, 1"},
+    {"\"training\"", POINTS(POINT("1", "1.5")), SL_CORRUPT,
+     "item 0: 'gate_limit' is out of range: expected a number from 0 to 1"},
+    {"\"training\"", POINTS(POINT("\"1\"", "1")), SL_CORRUPT, "item 0: 'budget' is a string"},
+    {"\"training\"", POINTS("{\"exit_threshold\":1}"), SL_CORRUPT,
+     "item 0: unknown key 'exit_threshold': expected one of: budget, gate_limit, loss, accuracy, "
+     "layer_ops_skipped"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string: expected an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };
@@ -246,6 +265,29 @@ Test(config, mistakes_are_named)
         cr_assert_str_eq(model_config.tokenizer, "untouched");
         cr_assert_null(model_config.arch);
     }
+}
+
+/* Printed and read again. */
+Test(config, operating_points_are_kept)
+{
+    char text[2048];
+    struct sl_model_config model_config = {0}, again = {0};
+    struct sl_err err;
+    edit(text, sizeof text, "\"training\"", POINTS(POINT("1.0", "1") "," POINT("0.5", "0.4")));
+    EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
+    char *printed = sl_model_config_print(&model_config, &err);
+    cr_assert(printed, "%s", err.text);
+    EXPECT_OK(sl_model_config_read(&again, printed, strlen(printed), &err), err);
+    cr_assert_eq(again.operating_point_count, 2);
+    cr_assert_eq(again.operating_points[0].budget, 1);
+    cr_assert_eq(again.operating_points[1].budget, 0.5);
+    cr_assert_eq(again.operating_points[1].threshold, 0.4);
+    cr_assert_eq(again.operating_points[1].loss, 1.5);
+    cr_assert(isnan(again.operating_points[1].accuracy));
+    cr_assert_eq(again.operating_points[1].layer_ops_skipped, 0.25);
+    free(printed);
+    sl_model_config_release(&model_config);
+    sl_model_config_release(&again);
 }
 
 Test(config, what_may_be_missing)

@@ -1,0 +1,32 @@
+/* select_operating_points.c - which thresholds of a model are worth offering. */
+#include "train/select_operating_points.h"
+
+#include <math.h>
+
+/* Budgets closer than this are one choice; the time of a pass varies by about as much. */
+static const double budget_step = 0.03;
+
+static double budget_of(double seconds, double full_seconds)
+{
+    return fmax(0.01, ceil(100 * seconds / full_seconds - 1e-9) / 100);
+}
+
+int sl_operating_points_select(const struct sl_operating_point *measured, const double *seconds,
+                               int count, double max_loss_increase,
+                               struct sl_operating_point *points)
+{
+    int offered = 1;
+    points[0] = measured[0];
+    points[0].budget = 1;
+    for (int i = 1; i < count; i++) {
+        struct sl_operating_point point = measured[i];
+        point.budget = budget_of(seconds[i], seconds[0]);
+        if (point.loss > measured[0].loss * (1 + max_loss_increase) ||
+            point.budget > points[offered - 1].budget - budget_step + 1e-9)
+            continue;
+        while (offered > 1 && points[offered - 1].loss >= point.loss)
+            offered--;
+        points[offered++] = point;
+    }
+    return offered;
+}
