@@ -299,6 +299,8 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
         return false;
     c->document = format->read(c->request, c->params, &c->input, error);
     return c->document && (c->ref || find_model(c, c->input.model, error)) &&
+           sv_choose_operating_point(c->request, c->ref, c->input.budget, &c->usage,
+                                     &c->task.operating_point, error) &&
            (!format->prepare || format->prepare(c, error)) && admit(c, error);
 }
 
@@ -373,6 +375,7 @@ void sv_classification_headers(struct sv_request *request, const struct sv_class
     sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&c->usage));
     sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
                           sv_usage_layer_ops_skipped(&c->usage));
+    sv_add_budget_header(request, &c->usage);
     add_depths(request, c);
     add_truncation(request, c);
 }

@@ -1,6 +1,7 @@
 /* classify_request.h - the life of a request for classes or embeddings, shared by all APIs. */
 #pragma once
 
+#include "api/operating_point.h"
 #include "api/text_to_tokens.h"
 #include "core/request.h"
 #include "core/token_usage.h"
@@ -13,7 +14,8 @@ struct sv_classify_input {
     struct sv_texts texts;
     const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
-    int explain; /* words of an explanation of each result; 0: none */
+    const struct sv_budget *budget; /* NULL: the endpoint takes none */
+    int explain;                    /* words of an explanation of each result; 0: none */
 };
 
 /* Of one text; see explain_request.h. */

@@ -1,6 +1,7 @@
 /* handle_completions.c - POST /v1/completions: requests become generations, their text answers. */
 #include "api/handlers.h"
 #include "api/model_resolver.h"
+#include "api/operating_point.h"
 #include "api/text_to_tokens.h"
 #include "base/clock.h"
 #include "core/options.h"
@@ -236,6 +237,7 @@ static void add_headers(struct sv_request *request, const struct completion *c)
     sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&t->usage));
     sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
                           sv_usage_layer_ops_skipped(&t->usage));
+    sv_add_budget_header(request, &t->usage);
     sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
     sv_request_add_header(request, "x-inference-time", "%lld",
                           sv_ms(t->finished_ns - t->started_ns));
@@ -279,6 +281,7 @@ static enum sv_progress respond_stream(struct sv_request *request, const struct 
 {
     sv_request_add_header(request, "Cache-Control", "no-cache");
     sv_request_add_header(request, "X-Accel-Buffering", "no");
+    sv_add_budget_header(request, &c->task.usage);
     if (c->task.usage.truncation_count > 0)
         sv_request_add_header(request, "x-sluice-truncated", "%d", c->task.usage.truncation_count);
     (void)sv_request_respond(request, 200, "text/event-stream; charset=utf-8");
@@ -391,6 +394,9 @@ static bool prepare(const struct sv_completion_params *params, struct completion
     c->task.usage.depth = sl_model_info(sv_model_ref_model(c->ref))->depth;
     c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
     c->task.count = c->prompt_count * (int)params->n;
+    if (!sv_choose_operating_point(c->request, c->ref, &params->budget, &c->task.usage,
+                                   &c->task.operating_point, error))
+        return false;
     if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, cost_at_most(params, c), &reserved,
                             error))
         return false;

@@ -274,6 +274,8 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
     sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
     sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
                    sv_usage_layer_ops_skipped(&c->usage));
+    if (c->usage.budget > 0)
+        sl_json_printf(sl_json_key(json, "budget"), "%g", c->usage.budget);
     if (c->truncated_count > 0) {
         sl_json_begin_object(sl_json_key(json, "truncated"));
         sl_json_add_int(sl_json_key(json, "input_tokens_given"), c->tokens_before_truncation[0]);
@@ -332,6 +334,7 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
     input->texts = (struct sv_texts){.count = 1, .items = &params->text};
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->budget = &params->budget;
     return document;
 }
 

@@ -5,6 +5,7 @@
 
 #include "sluice/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,29 @@ enum sv_progress sv_handle_versions(struct sv_request *request)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+static void add_operating_point(struct sl_json_writer *json, const struct sl_model_info *info,
+                                const struct sl_operating_point *point)
+{
+    sl_json_begin_object(json);
+    sl_json_printf(sl_json_key(json, "budget"), "%g", point->budget);
+    sl_json_printf(sl_json_key(json, "loss"), "%g", point->loss);
+    if (info->classes > 0 && isfinite(point->accuracy))
+        sl_json_printf(sl_json_key(json, "accuracy"), "%g", point->accuracy);
+    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%g", point->layer_ops_skipped);
+    sl_json_printf(sl_json_key(json, info->threshold), "%g", point->threshold);
+    sl_json_end_object(json);
+}
+
+static void add_operating_points(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    if (info->operating_point_count == 0)
+        return;
+    sl_json_begin_array(sl_json_key(json, "operating_points"));
+    for (int i = 0; i < info->operating_point_count; i++)
+        add_operating_point(json, info, &info->operating_points[i]);
+    sl_json_end_array(json);
+}
+
 /* What OpenAI's API does not have. */
 static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref,
                         const struct sv_snapshot *snapshot)
@@ -101,6 +125,7 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     sl_json_add_int(sl_json_key(json, "width"), info->width);
     sl_json_add_int(sl_json_key(json, "vocab"), info->vocab);
     sl_json_add_string(sl_json_key(json, "gate"), info->gate);
+    add_operating_points(json, info);
     sl_json_add_string(sl_json_key(json, "sha256"), info->sha256);
     if (info->dimensions > 0) {
         sl_json_add_int(sl_json_key(json, "dimensions"), info->dimensions);

@@ -218,6 +218,8 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_classifi
     sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
     sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
                    sv_usage_layer_ops_skipped(&c->usage));
+    if (c->usage.budget > 0)
+        sl_json_printf(sl_json_key(json, "budget"), "%g", c->usage.budget);
     sl_json_add_int(sl_json_key(json, "truncated"), c->truncated_count);
     sl_json_add_int(sl_json_key(json, "tokens_given"),
                     sv_classification_tokens_before_truncation(c));
@@ -300,6 +302,7 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
     input->texts = tensor->data;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->budget = &params->budget;
     return document;
 }
 

@@ -66,6 +66,7 @@ static struct sv_json_document *ask(struct sv_json_document *document,
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->budget = &params->budget;
     return document;
 }
 

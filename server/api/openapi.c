@@ -116,6 +116,9 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
 {
     static const struct sv_parameter timeout = {"header", "X-Request-Timeout-Ms", "integer",
                                                 "deadline of the request in milliseconds"};
+    static const struct sv_parameter budget = {
+        "header", "X-Sluice-Budget", "number",
+        "budget of the request, from 0 to 1, if its body has none; chooses an operating point"};
     sl_json_begin_array(sl_json_key(json, "parameters"));
     add_path_parameters(json, route->path);
     if (operation->is_page)
@@ -124,6 +127,8 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
         add_parameter(json, p);
     if (operation->fails & SV_FAILS_COMPUTE)
         add_parameter(json, &timeout);
+    if (operation->takes_budget)
+        add_parameter(json, &budget);
     sl_json_end_array(json);
 }
 

@@ -50,11 +50,12 @@ static const char events[] = "text/event-stream";
 
 const struct sv_operation sv_operations[] = {
     /* ---- OpenAI ---- */
-    {sv_handle_completions, "create_completion", "Complete a text", COMPUTES,
+    {sv_handle_completions, "create_completion", "Complete a text", COMPUTES, .takes_budget = true,
      .body = "CompletionRequest", .fields = sv_completion_fields, .response = "Completion",
      .media = events},
     {sv_handle_decisions, "create_decision", "Answer typed questions with a classifier", COMPUTES,
-     .body = "DecisionRequest", .fields = sv_decision_fields, .response = "Decisions"},
+     .takes_budget = true, .body = "DecisionRequest", .fields = sv_decision_fields,
+     .response = "Decisions"},
     {sv_handle_embeddings, "create_embedding", "Embed texts", COMPUTES, .body = "EmbeddingRequest",
      .fields = sv_embedding_fields, .response = "EmbeddingList"},
     {sv_handle_models, "list_models", "List the served models", .response = "ModelList"},
@@ -95,8 +96,9 @@ const struct sv_operation sv_operations[] = {
      .response = "CheckpointList", .is_page = true, .collection = SV_CHECKPOINTS},
 
     /* ---- Text Embeddings Inference, Hugging Face ---- */
-    {sv_handle_predict, "predict", "Classify texts", COMPUTES, .body = "PredictRequest",
-     .fields = sv_predict_fields, .response = "Predictions", .parameters = names_model},
+    {sv_handle_predict, "predict", "Classify texts", COMPUTES, .takes_budget = true,
+     .body = "PredictRequest", .fields = sv_predict_fields, .response = "Predictions",
+     .parameters = names_model},
     {sv_handle_embed, "embed", "Embed texts", COMPUTES, .body = "EmbedRequest",
      .fields = sv_embed_fields, .response = "Embeddings", .parameters = names_model},
     {sv_handle_tokenize, "tokenize", "Split texts into tokens", COMPUTES, .body = "TokenizeRequest",
@@ -106,7 +108,8 @@ const struct sv_operation sv_operations[] = {
     {sv_handle_info, "get_info", "Describe a model and its limits", SV_FAILS_MODEL,
      .response = "Info", .parameters = names_model},
     {sv_handle_hf, "classify", "Classify texts as Hugging Face's pipeline does", COMPUTES,
-     .body = "TextClassificationRequest", .fields = sv_hf_fields, .response = "Rankings"},
+     .takes_budget = true, .body = "TextClassificationRequest", .fields = sv_hf_fields,
+     .response = "Rankings"},
 
     /* ---- Open Inference Protocol ---- */
     {sv_handle_server_metadata, "get_server_metadata", "Describe the server",
@@ -119,9 +122,9 @@ const struct sv_operation sv_operations[] = {
      SV_FAILS_MODEL, .response = "ModelMetadata"},
     {sv_handle_model_ready, "get_model_ready", "Whether a model is ready",
      SV_FAILS_MODEL | SV_FAILS_HEALTH, .response = "ModelReady"},
-    {sv_handle_infer, "infer", "Classify texts", COMPUTES, .body = "InferRequest",
-     .fields = sv_infer_fields, .body_media = octets, .response = "Inference", .media = octets,
-     .parameters = may_be_binary},
+    {sv_handle_infer, "infer", "Classify texts", COMPUTES, .takes_budget = true,
+     .body = "InferRequest", .fields = sv_infer_fields, .body_media = octets,
+     .response = "Inference", .media = octets, .parameters = may_be_binary},
     {sv_handle_all_stats, "get_all_statistics", "Statistics of all classifiers",
      .response = "Statistics"},
     {sv_handle_stats, "get_statistics", "Statistics of a classifier",

@@ -37,6 +37,7 @@ struct sv_operation {
     bool may_be_accepted;   /* 202, with the same body */
     bool is_page;           /* a page of `collection` */
     enum sv_collection collection;
+    bool takes_budget; /* the header X-Sluice-Budget */
     const struct sv_parameter *parameters;
 };
 

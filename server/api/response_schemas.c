@@ -17,8 +17,9 @@
     }
 #define DEPTH(schema)                                                                              \
     {schema, "depth_mean", "number", "mean number of layers per token"},                           \
+        {schema, "layer_ops_skipped", "number", "fraction of token-layer operations skipped"},     \
     {                                                                                              \
-        schema, "layer_ops_skipped", "number", "fraction of token-layer operations skipped"        \
+        schema, "budget?", "number", "of the operating point, if a budget was asked for"           \
     }
 
 const struct sv_response_member sv_response_members[] = {
@@ -147,10 +148,19 @@ const struct sv_response_member sv_response_members[] = {
     {"ModelDetails", "width", "size", NULL},
     {"ModelDetails", "vocab", "size", "size of the vocabulary"},
     {"ModelDetails", "gate", "string", "how tokens skip layers"},
+    {"ModelDetails", "operating_points?", "[OperatingPoint]",
+     "choices of a budget, by falling budget; the first computes everything"},
     {"ModelDetails", "sha256", "string", "digest of the weights"},
     {"ModelDetails", "dimensions?", "size", "of embeddings"},
     {"ModelDetails", "pooling?", "'mean'|'weighted_mean'", "how a text's tokens become one vector"},
     {"ModelDetails", "labels?", "[string]", "of a classifier"},
+    {"OperatingPoint", "budget", "number", "time as a fraction of computing everything"},
+    {"OperatingPoint", "loss", "number", "nats per token or text, on unseen text"},
+    {"OperatingPoint", "accuracy?", "number", "of a classifier"},
+    {"OperatingPoint", "layer_ops_skipped", "number", "fraction of token-layer operations skipped"},
+    {"OperatingPoint", "gate_limit?", "number", "threshold of tsa models"},
+    {"OperatingPoint", "exit_threshold?", "number", "threshold of early_exit models"},
+    {"OperatingPoint", "halting_threshold?", "number", "threshold of epsilon models"},
     {"VersionState", NULL, "'loading'|'ready'|'draining'|'failed'|'unloaded'", NULL},
     {"ModelVersion", "version", "size", NULL},
     {"ModelVersion", "state", "VersionState", NULL},

@@ -104,6 +104,7 @@ struct sv_request {
     const char *action;     /* what it would change, for the audit log; NULL: nothing */
     atomic_bool is_audited; /* any thread: that it did is in the audit log */
     int64_t timeout_ms;     /* as the client asks; 0: none */
+    double budget;          /* the header's, see json/budget_field.h; 0: none */
     int64_t received_ns;
     const struct sv_body_sink *sink; /* takes the body; NULL: `body` does */
     struct sl_buffer body;

@@ -11,7 +11,8 @@ struct sv_truncation {
 struct sv_usage {
     int64_t prompt_tokens, completion_tokens;
     int64_t layers_used, layers_full;
-    int depth; /* of the model */
+    int depth;     /* of the model */
+    double budget; /* of the operating point; 0: none was asked for */
     const struct sv_truncation *truncations;
     int truncation_count;
 };

@@ -48,6 +48,23 @@ static bool check_timeout(struct sv_request *request, struct sv_error *error)
                given);
 }
 
+/* Only digits and a point, for the same reason. */
+static bool check_budget(struct sv_request *request, struct sv_error *error)
+{
+    const char *given = header(request, "X-Sluice-Budget");
+    if (!given)
+        return true;
+    bool is_number = given[0] && !given[strspn(given, "0123456789.")];
+    char *end = NULL;
+    request->budget = is_number ? strtod(given, &end) : 0;
+    bool is_whole = end && end > given && !*end;
+    return (is_whole && request->budget > 0 && request->budget <= 1) ||
+           sv_fail(error, SV_INVALID_VALUE, NULL,
+                   "X-Sluice-Budget must be a number above 0 and at most 1 (the fraction of "
+                   "computing everything), not \"%.40s\".",
+                   given);
+}
+
 static enum sv_progress handle_preflight(struct sv_request *request)
 {
     return sv_request_respond(request, 204, NULL);
@@ -191,5 +208,6 @@ bool sv_request_headers_read(struct sv_request *request, const struct sv_router 
     sv_request_head_reject(request, router, target);
     return check_host(request, target, error) &&
            check_route(request, router, method, path_of(target), error) &&
-           check_timeout(request, error) && check_body(request, method, error);
+           check_timeout(request, error) && check_budget(request, error) &&
+           check_body(request, method, error);
 }

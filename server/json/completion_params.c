@@ -15,6 +15,11 @@ static const struct sv_field stream_options[] = {
     {.kind = SV_FIELD_END},
 };
 
+static const struct sv_field sluice_fields[] = {
+    SV_BUDGET_FIELD(sv_completion_params, budget),
+    {.kind = SV_FIELD_END},
+};
+
 const struct sv_field sv_completion_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "model that completes: a name or name@version"),
@@ -54,6 +59,7 @@ const struct sv_field sv_completion_fields[] = {
     SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .default_json = "false",
              .help = "keep the end of a prompt that is longer than the context"),
     SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what OpenAI does not have"),
     SV_UNSUPPORTED_FIELD("suffix", "Infilling is not supported."),
     SV_UNSUPPORTED_FIELD("messages", "Chat is not supported; send 'prompt'."),
     SV_UNSUPPORTED_FIELD("max_completion_tokens", "Send 'max_tokens'."),
@@ -102,6 +108,6 @@ struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,
                                                    struct sv_completion_params *params,
                                                    struct sv_error *error)
 {
-    *params = (struct sv_completion_params){0};
+    *params = (struct sv_completion_params){.budget.field = "sluice.budget"};
     return sv_json_read(body, sv_completion_fields, check, params, error);
 }

@@ -1,6 +1,7 @@
 /* completion_params.h - the fields of POST /v1/completions: OpenAI's fields, and ours. */
 #pragma once
 
+#include "json/budget_field.h"
 #include "json/json_schema.h"
 
 #include "sluice/tokenizer.h"
@@ -19,6 +20,7 @@ struct sv_completion_params {
     struct sv_logit_biases bias;
     bool truncate;           /* Sluice's own: keep the end of a prompt that is too long */
     enum sl_unknown unknown; /* Sluice's own: characters outside the vocabulary */
+    struct sv_budget budget; /* Sluice's own */
 };
 
 extern const struct sv_field sv_completion_fields[];

@@ -161,6 +161,8 @@ void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_u
     sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(usage));
     sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
                    sv_usage_layer_ops_skipped(usage));
+    if (usage->budget > 0)
+        sl_json_printf(sl_json_key(json, "budget"), "%g", usage->budget);
     add_truncations(json, usage);
     sl_json_end_object(json);
     sl_json_end_object(json);

@@ -41,6 +41,7 @@ static const struct sv_field question_fields[] = {
 
 static const struct sv_field sluice_fields[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
+    SV_BUDGET_FIELD(sv_decision_params, budget),
     {.kind = SV_FIELD_END},
 };
 
@@ -91,6 +92,6 @@ struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,
                                                  struct sv_decision_params *params,
                                                  struct sv_error *error)
 {
-    *params = (struct sv_decision_params){0};
+    *params = (struct sv_decision_params){.budget.field = "sluice.budget"};
     return sv_json_read(body, sv_decision_fields, check, params, error);
 }

@@ -1,6 +1,7 @@
 /* decision_params.h - the fields of POST /v1/decisions: OpenAI's fields, and ours. */
 #pragma once
 
+#include "json/budget_field.h"
 #include "json/json_schema.h"
 #include "json/tokenize_options.h"
 
@@ -31,6 +32,7 @@ struct sv_decision_params {
     struct sv_list questions; /* struct sv_question */
     struct sv_tokenize_options tokenize;
     int64_t explain; /* words; 0: no explanation */
+    struct sv_budget budget;
 
     struct sv_string text; /* the whole text; set by the handler */
 };

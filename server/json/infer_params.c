@@ -103,6 +103,7 @@ static const struct sv_field parameters[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return embeddings of length 1"),
+    SV_BUDGET_FIELD(sv_infer_params, budget),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .default_json = "false",
              .help = "return outputs as binary tensors, unless an output has binary_data"),
@@ -258,7 +259,9 @@ struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size
                                               struct sv_error *error)
 {
     const struct sl_buffer json = {.data = body->data, .bytes = json_bytes};
-    *params = (struct sv_infer_params){.tokenize = {.in_parameters = true}, .normalize = true};
+    *params = (struct sv_infer_params){.tokenize = {.in_parameters = true},
+                                       .budget = {.field = "parameters.budget"},
+                                       .normalize = true};
     struct sv_json_document *document = sv_json_read(&json, sv_infer_fields, NULL, params, error);
     if (!document)
         return NULL;

@@ -2,6 +2,7 @@
  * fields. */
 #pragma once
 
+#include "json/budget_field.h"
 #include "json/json_schema.h"
 #include "json/tokenize_options.h"
 
@@ -50,6 +51,7 @@ struct sv_infer_params {
     struct sv_list inputs;  /* one struct sv_tensor, */
     struct sv_list outputs; /* struct sv_output; none: all there are */
     struct sv_tokenize_options tokenize;
+    struct sv_budget budget;
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* ignored */
     int64_t explain;    /* words; 0: no explanation */

@@ -7,6 +7,7 @@
 
 static const struct sv_field sluice_fields[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
+    SV_BUDGET_FIELD(sv_predict_params, budget),
     {.kind = SV_FIELD_END},
 };
 
@@ -47,7 +48,8 @@ const struct sv_field sv_hf_fields[] = {
 static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
                                         struct sv_predict_params *params, struct sv_error *error)
 {
-    *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields}};
+    *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields},
+                                         .budget.field = "sluice.budget"};
     return sv_json_read(body, fields, NULL, params, error);
 }
 

@@ -2,6 +2,7 @@
  * Face's, and ours. */
 #pragma once
 
+#include "json/budget_field.h"
 #include "json/json_schema.h"
 #include "json/scores.h"
 #include "json/tokenize_options.h"
@@ -9,6 +10,7 @@
 struct sv_predict_params {
     struct sv_texts inputs;
     struct sv_tokenize_options tokenize;
+    struct sv_budget budget;
     bool raw_scores;
     int64_t top_k;                         /* number of most likely classes to return; 0: all */
     int64_t explain;                       /* words; 0: no explanation */

@@ -33,6 +33,7 @@ struct sv_classification_task {
     struct sv_request *request; /* a reference from push to the end */
     struct sv_classification_item *items;
     int count;
+    int operating_point; /* of all items; 0: as the model says */
     int64_t deadline_ns;
     int64_t encoded_ns; /* time spent tokenizing */
 

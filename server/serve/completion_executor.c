@@ -304,7 +304,7 @@ static int build_batch(struct executor *executor)
         if (!s || s->blocked_ns > 0)
             continue;
         struct sl_chunk *feed = &executor->feeds[count];
-        *feed = (struct sl_chunk){.slot = s->slot};
+        *feed = (struct sl_chunk){.slot = s->slot, .operating_point = s->task->operating_point};
         sl_generation_next_chunk(s->generation, executor->session, rows - (runnable - count - 1),
                                  feed);
         rows -= feed->count;

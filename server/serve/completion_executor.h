@@ -35,6 +35,7 @@ struct sv_completion_task {
     struct sv_request *request; /* a reference from push to the end */
     struct sv_sequence *sequences;
     int count;
+    int operating_point;          /* of all sequences; 0: as the model says */
     struct sv_sse_stream *stream; /* NULL: the response is sent at once */
     int64_t deadline_ns;
     struct sv_usage usage; /* the caller sets depth and truncations; the rest is filled in */

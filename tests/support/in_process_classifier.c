@@ -31,7 +31,8 @@ struct classification in_process_classify_tokens(const struct in_process_classif
 {
     struct sl_err err;
     const struct sl_model_info *info = sl_model_info(c->model);
-    struct sl_classifier_item item = {.tokens = ids, .count = count};
+    struct sl_classifier_item item = {
+        .tokens = ids, .count = count, .operating_point = c->operating_point};
     struct classification v = {.classes = info->classes, .tokens = count, .given = count};
     EXPECT_OK(sl_classifier_run(c->classifier, &item, 1, &err), err);
     memcpy(v.logits, item.logits, (size_t)info->classes * sizeof *v.logits);

@@ -15,6 +15,7 @@ struct in_process_classifier {
     struct sl_engine *engine;
     struct sl_model *model;
     struct sl_classifier *classifier;
+    int operating_point; /* of its answers; 0: as the model says */
 };
 
 /* The answer for one text. */
