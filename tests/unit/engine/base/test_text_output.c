@@ -3,11 +3,14 @@
 #include "base/comma_list.h"
 #include "base/html_text.h"
 #include "base/json_writer.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "support/test.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 Test(writing, a_buffer_takes_what_it_is_given_up_to_its_bound)
@@ -92,6 +95,35 @@ Test(writing, numbers_in_json_are_the_shortest_that_read_back)
     sl_json_end_array(&json);
     cr_assert_str_eq(out.data, "[0.1,0.3333333333333333,null,0.33333334,null]");
     sl_buffer_release(&out);
+}
+
+/* The fewest of 6 to 9 digits that read back, as printf writes them. */
+static void expect_shortest(float value)
+{
+    char digits[32];
+    struct sl_buffer out = {0};
+    for (int count = 6; count <= 9; count++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", count, (double)value);
+        if (strtof(digits, NULL) == value)
+            break;
+    }
+    sl_buffer_append_float(&out, value);
+    cr_assert_str_eq(out.data, digits);
+    sl_buffer_release(&out);
+}
+
+Test(writing, floats_of_every_size_are_the_shortest_that_read_back)
+{
+    static const float some[] = {0.0f, -0.0f,  1.0f,      1e-4f,  9.9999e-5f,  0.00012345f,
+                                 0.1f, 1e5f,   99999.99f, 123.5f, 0.99999994f, 9.999999f,
+                                 1e6f, -1e-3f, 0.5f,      1e-30f, 16777216.0f, 65536.0f};
+    uint64_t key = sl_random_key(7, "floats");
+    for (size_t i = 0; i < COUNT(some); i++)
+        expect_shortest(some[i]);
+    for (uint64_t i = 0; i < 200000; i++) {
+        double size = pow(10.0, 12.0 * sl_random_uniform(key, 2 * i) - 6.0);
+        expect_shortest((float)(size * (2.0 * sl_random_uniform(key, 2 * i + 1) - 1.0)));
+    }
 }
 
 Test(writing, a_list_that_is_too_long_ends_with_dots_and_never_inside_an_item)
