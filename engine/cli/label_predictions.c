@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool open(struct label_predictions *p, const struct sl_dataset *set, int classes,
-                 struct sl_err *err)
+static bool begin(struct label_predictions *p, const struct sl_dataset *set, int classes,
+                  struct sl_err *err)
 {
     *p = (struct label_predictions){.set = set, .classes = classes};
     p->list = calloc((size_t)set->count, sizeof *p->list);
@@ -20,7 +20,7 @@ bool label_predictions_of_search(struct label_predictions *p, const struct sl_li
                                  struct sl_err *err)
 {
     const int classes = l->set.labels.count;
-    if (!open(p, &l->set, classes, err))
+    if (!begin(p, &l->set, classes, err))
         return false;
     for (int i = 0; i < l->set.count; i++) {
         const float *row = l->search.probabilities + (size_t)i * (size_t)classes;
@@ -39,7 +39,7 @@ bool label_predictions_of_evaluation(struct label_predictions *p, const struct s
                                      const struct sl_predicted_label *labels, int classes,
                                      struct sl_err *err)
 {
-    if (!open(p, set, classes, err))
+    if (!begin(p, set, classes, err))
         return false;
     for (int i = 0; i < set->count; i++)
         p->list[p->count++] = (struct label_prediction){.example = i,

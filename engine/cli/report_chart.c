@@ -120,19 +120,25 @@ static void tick_x(struct sl_buffer *out, const struct axes *axes, double x)
                      HEIGHT - BOTTOM + 18, x);
 }
 
+/* How many whole ones. */
+static int steps_between(double low, double high, double step)
+{
+    return (int)floor((high - low) / step + 1e-6);
+}
+
 static void draw_axes(struct sl_buffer *out, const struct chart *c, const struct axes *axes)
 {
-    const double step_y = step_of(axes->y), step_x = step_of(axes->x), some = 1e-6;
-    for (double y = axes->y.low; y <= axes->y.high + some * step_y; y += step_y)
-        tick_y(out, axes, y, c->percent);
+    const double step_y = step_of(axes->y), step_x = step_of(axes->x);
+    const double first_x = ceil(axes->x.low / step_x) * step_x;
+    for (int i = 0; i <= steps_between(axes->y.low, axes->y.high, step_y); i++)
+        tick_y(out, axes, axes->y.low + i * step_y, c->percent);
     line(out, "axis", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM);
     if (c->doubles)
         for (int i = 0; i < c->series[0].count; i++)
             tick_x(out, axes, c->series[0].x[i]);
     else
-        for (double x = ceil(axes->x.low / step_x) * step_x; x <= axes->x.high + some * step_x;
-             x += step_x)
-            tick_x(out, axes, x);
+        for (int i = 0; i <= steps_between(first_x, axes->x.high, step_x); i++)
+            tick_x(out, axes, first_x + i * step_x);
     sl_buffer_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
                      LEFT + PLOT_WIDTH / 2, HEIGHT - 6, c->x_name);
 }

@@ -106,7 +106,7 @@ static void draw(struct sl_buffer *out, const struct curves *c, enum column firs
 {
     struct chart_series series[2] = {{.name = "training"}, {.name = "validation"}};
     for (int i = 0; i < 2; i++) {
-        double *x = numbers + 2 * i * c->count, *y = x + c->count;
+        double *x = numbers + 2 * (size_t)i * (size_t)c->count, *y = x + c->count;
         series[i].count = take(c, first + (enum column)i, x, y);
         series[i].x = x;
         series[i].y = y;

@@ -62,8 +62,7 @@ static void item(struct sl_buffer *out, const char *text)
         item(out, text);                                                                           \
     } while (0)
 
-/* Each also when there is nothing wrong, so that a reader knows that it was looked for. */
-static void write_checks(struct sl_buffer *out, const struct dataset_facts *f, int context)
+static void write_lengths(struct sl_buffer *out, const struct dataset_facts *f, int context)
 {
     const struct sl_skipped *skipped = &f->set->skipped;
     sl_buffer_append_string(out, "<ul>\n");
@@ -78,6 +77,13 @@ static void write_checks(struct sl_buffer *out, const struct dataset_facts *f, i
              (long long)skipped->records, (long long)skipped->line);
     else
         item(out, "No record was left out");
+    sl_buffer_append_string(out, "</ul>\n");
+}
+
+/* What is perhaps wrong; also if nothing is, so that a reader knows that it was looked for. */
+static void write_doubts(struct sl_buffer *out, const struct dataset_facts *f)
+{
+    sl_buffer_append_string(out, "<ul>\n");
     ITEM(out, "Texts that repeat an earlier one: %d", f->duplicates.count);
     ITEM(out, "Of them, with another label than before: %d", f->conflicts.count);
     if (f->twins.count > 0)
@@ -116,7 +122,8 @@ void report_dataset(struct sl_buffer *out, const struct dataset_facts *f, int co
                              *const leaks[] = {"training line", "label", "validation line", "label",
                                                NULL};
     html_section(out, "The data");
-    write_checks(out, f, context);
+    write_lengths(out, f, context);
+    write_doubts(out, f);
     write_pairs(out, f, &f->conflicts, "Equal texts with different labels; one of them is wrong",
                 conflicts);
     write_pairs(out, f, &f->leaks, "Validation texts that are training texts, too", leaks);

@@ -115,8 +115,8 @@ static void write_matrix(struct sl_buffer *out, const struct report_predictions 
     sl_buffer_append_string(out, "\n</tbody></table></div>\n");
 }
 
-/* The largest count outside the diagonal that was not taken; -1: none is left. */
-static int64_t take_worst(int *confusion, int classes)
+/* The largest count outside the diagonal; -1: none is left. */
+static int64_t find_worst(const int *confusion, int classes)
 {
     int64_t worst = -1, cells = (int64_t)classes * classes;
     for (int64_t i = 0; i < cells; i++)
@@ -134,7 +134,7 @@ static void write_confusions(struct sl_buffer *out, const struct report_predicti
     int64_t worst;
     sl_buffer_append_string(out, "<p class=\"soft\">The most frequent ones.</p>\n");
     html_table(out, columns, "001");
-    for (int i = 0; i < CONFUSIONS && (worst = take_worst(confusion, classes)) >= 0; i++) {
+    for (int i = 0; i < CONFUSIONS && (worst = find_worst(confusion, classes)) >= 0; i++) {
         html_row(out);
         html_cell(out, p->model->labels[worst / classes]);
         html_cell(out, p->model->labels[worst % classes]);

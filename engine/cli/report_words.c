@@ -45,15 +45,15 @@ struct report_words *report_words_open(const struct sl_model *model,
     return NULL;
 }
 
-void report_words_close(struct report_words *w)
+void report_words_close(struct report_words *words)
 {
-    if (!w)
+    if (!words)
         return;
-    sl_classifier_destroy(w->explainer.classifier);
-    free(w->ids);
-    free(w->offsets);
-    free(w->logits);
-    free(w);
+    sl_classifier_destroy(words->explainer.classifier);
+    free(words->ids);
+    free(words->offsets);
+    free(words->logits);
+    free(words);
 }
 
 /* Returns the number of tokens that the model reads; -1: failed. */
@@ -105,20 +105,28 @@ static void mark(struct sl_buffer *out, const char *text, const struct sl_explai
     sl_buffer_append_string(out, "</mark>");
 }
 
-bool report_words_write(struct report_words *w, const char *text, size_t bytes, int label,
-                        size_t most, struct sl_buffer *out, struct sl_err *err)
+/* The words are in the order of the text. */
+static void write_marked(const struct explainer *e, const char *text, size_t shown,
+                         struct sl_buffer *out)
 {
-    struct explainer *e = &w->explainer;
-    size_t shown = sl_utf8_fit(text, bytes, most), at = 0;
-    if (!explain(w, text, bytes, label, err))
-        return false;
-    qsort(e->words, (size_t)e->word_count, sizeof *e->words, compare_starts);
+    size_t at = 0;
     for (int i = 0; i < e->word_count && e->words[i].stop <= shown; i++) {
         sl_html_append(out, text + at, e->words[i].start - at);
         mark(out, text, &e->words[i]);
         at = e->words[i].stop;
     }
     sl_html_append(out, text + at, shown - at);
+}
+
+bool report_words_write(struct report_words *words, const char *text, size_t bytes, int label,
+                        size_t most, struct sl_buffer *out, struct sl_err *err)
+{
+    struct explainer *e = &words->explainer;
+    const size_t shown = sl_utf8_fit(text, bytes, most);
+    if (!explain(words, text, bytes, label, err))
+        return false;
+    qsort(e->words, (size_t)e->word_count, sizeof *e->words, compare_starts);
+    write_marked(e, text, shown, out);
     if (shown < bytes)
         sl_buffer_append_string(out, " \xE2\x80\xA6");
     return true;

@@ -4,11 +4,14 @@
  * with the logistic loss. */
 #include "train/linear_search_internal.h"
 
+#include <assert.h>
+
 /* Tries recipes; *best becomes the best of them. */
 static bool try_all(struct sl_linear_run *s, const struct sl_linear_recipe *recipes, int count,
                     struct sl_linear_recipe *best, struct sl_err *err)
 {
     int chosen = -1;
+    assert(count > 0);
     for (int i = 0; i < count; i++) {
         int trial = sl_linear_try(s, recipes[i], err);
         if (trial < 0)

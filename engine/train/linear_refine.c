@@ -119,7 +119,7 @@ static int choose_folds(const struct sl_linear_run *s, const struct sl_linear_tr
 
 static bool repeat(struct sl_linear_run *s, struct sl_err *err)
 {
-    struct sl_linear_trial best[REPEATED];
+    struct sl_linear_trial best[REPEATED] = {0};
     int count = find_best(s->out, best, REPEATED), folds = choose_folds(s, best, count);
     if (folds == 0) {
         count = 1;

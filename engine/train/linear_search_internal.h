@@ -27,15 +27,15 @@ struct sl_linear_run {
 
 /* Tries a recipe on the folds; *best of the search becomes it if it is better. Returns its number
  * among the trials, -1 on failure. */
-int sl_linear_try(struct sl_linear_run *run, struct sl_linear_recipe recipe, struct sl_err *err);
+int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err);
 /* What makes a trial better than another. */
 double sl_linear_merit(const struct sl_linear_trial *trial);
 /* Divides the texts anew. The trials that follow compete among themselves only. predicted: how many
  * of the folds are predicted. */
-bool sl_linear_divide(struct sl_linear_run *run, int folds, int predicted, struct sl_err *err)
+bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)
     SL_MUST_CHECK;
 
 /* Tries the usual recipes. */
-bool sl_linear_grid(struct sl_linear_run *run, struct sl_err *err) SL_MUST_CHECK;
+bool sl_linear_grid(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
 /* Uses the rest of the time that the search was given. */
-bool sl_linear_refine(struct sl_linear_run *run, struct sl_err *err) SL_MUST_CHECK;
+bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
