@@ -57,7 +57,7 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
         b, (struct sl_wide_ngrams_shape){.rows = c->wide_ngrams, .classes = c->classes});
 }
 
-/* At this point of the training. Blocks that have learnt nothing yet are worth no penalty. */
+/* At this point of the training. Blocks that have learnt nothing yet would only be skipped. */
 static struct sl_router_training training_now(const struct sl_tape *t, const struct tsa *m)
 {
     struct sl_router_training now = m->training;

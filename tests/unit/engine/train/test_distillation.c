@@ -39,7 +39,7 @@ static void teardown(void)
 
 TestSuite(distillation, .init = setup, .fini = teardown);
 
-static struct sl_train_options taught(const char *arch)
+static struct sl_train_options distilled(const char *arch)
 {
     struct sl_train_options training = small_training(&dirs, sl_arch_find(arch), dirs.run);
     training.teacher = teacher;
@@ -52,7 +52,7 @@ Test(distillation, interrupted_runs_end_with_the_same_bits)
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
-        struct sl_train_options training = taught(sl_arch_at(a)->name);
+        struct sl_train_options training = distilled(sl_arch_at(a)->name);
         struct run_digests want = digests_without_events(&dirs, training, 1);
         for (size_t i = TEST_SANITIZED ? 2 : 0; i < COUNT(stops); i++) {
             (void)train_until(&dirs, &training, stops[i], 1 + (int)i % 3);
@@ -81,7 +81,7 @@ static double first_loss(const struct sl_train_options *training, double *norm)
 Test(distillation, a_student_that_equals_its_teacher_has_nothing_to_learn)
 {
     double norm, alone, half;
-    struct sl_train_options training = taught("vanilla");
+    struct sl_train_options training = distilled("vanilla");
     training.init_from = teacher;
     training.config.width = 28;
     training.config.dropout = 0.0f;
@@ -158,19 +158,19 @@ static void expect_refused(const struct sl_train_options *training, const char *
 
 Test(distillation, a_teacher_must_fit, TEST_ONE_THREAD)
 {
-    struct sl_train_options training = taught("tsa");
+    struct sl_train_options training = distilled("tsa");
     training.config.context_length = 14;
     expect_refused(&training, "its context_length is 13: expected at least that of this training");
-    training = taught("tsa");
+    training = distilled("tsa");
     training.sources.tokenizer = "bytes";
     expect_refused(&training, "it has another vocabulary (characters, ");
-    training = taught("tsa");
+    training = distilled("tsa");
     training.hyperparameters.mask_fraction = 0.2f;
     expect_refused(&training, "it is for completion, and cannot teach a model for pretraining");
-    training = taught("tsa");
+    training = distilled("tsa");
     training.teacher = dirs.top;
     expect_refused(&training, dirs.top);
-    training = taught("tsa");
+    training = distilled("tsa");
     training.teacher = NULL;
     training.hyperparameters.distillation_weight = 0.3f;
     expect_refused(&training, "distillation_weight has no effect without a teacher");
@@ -180,7 +180,7 @@ static void expect_not_resumed(const char *with, const char *why)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    struct sl_train_options training = taught("tsa");
+    struct sl_train_options training = distilled("tsa");
     training.teacher = with;
     training.resume = true;
     cr_expect_null(sl_trainer_create(engine, &training, &err));
@@ -191,7 +191,7 @@ static void expect_not_resumed(const char *with, const char *why)
 Test(distillation, a_run_resumes_with_its_teacher_only, TEST_ONE_THREAD)
 {
     char other[PATH_MAX], elsewhere[PATH_MAX];
-    struct sl_train_options training = taught("tsa");
+    struct sl_train_options training = distilled("tsa");
     struct sl_train_options more =
         small_training(&dirs, sl_arch_find("vanilla"), test_path(elsewhere, dirs.top, "elsewhere"));
     copy_run(&more, test_path(other, dirs.top, "other"));
