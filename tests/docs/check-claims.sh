@@ -61,7 +61,9 @@ done || failed=1
 
 # Options: those of every --help; the others are of Criterion, chown and tests/cli/run.sh
 programs() {
-    for command in train eval generate inspect classify bench init vocab vectors; do "$build/sluice" $command --help; done
+    for command in $("$build/sluice" --help | sed -n 's/^  sluice \([a-z-]*\).*/\1/p'); do
+        "$build/sluice" $command --help
+    done
     echo "$actual" | while read -r name _; do "$build/sluice" train "$name" --help; done
     for command in $("$build/sluicectl" --help | sed -n 's/^  sluicectl \([a-z-]*\).*/\1/p'); do
         "$build/sluicectl" $command --help
