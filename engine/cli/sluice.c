@@ -12,8 +12,8 @@
 static const struct command *const commands[] = {
     &command_train,    &command_eval,    &command_operating_points,
     &command_generate, &command_inspect, &command_classify,
-    &command_bench,    &command_init,    &command_vocab,
-    &command_vectors};
+    &command_embed,    &command_bench,   &command_init,
+    &command_vocab,    &command_vectors};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -67,8 +67,8 @@ bool fail_task(enum sl_task task, struct sl_err *err)
     if (task == SL_TASK_PRETRAINING)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "the model was only pretrained: `sluice train --init-from` makes a classifier "
-            "of it");
+            "the model was only pretrained: use `sluice embed`, or make a classifier of it with "
+            "`sluice train --init-from`");
     return sl_fail(err, SL_BAD_INPUT, "the model is for %s; use `sluice %s`", sl_task_name(task),
                    task == SL_TASK_COMPLETION ? "generate" : "classify");
 }

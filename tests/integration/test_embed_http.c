@@ -6,6 +6,7 @@
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
+#include "support/sluice_cli.h"
 #include "support/sluicectl_cli.h"
 #include "support/tei_client.h"
 #include "support/test.h"
@@ -347,4 +348,30 @@ Test(embed_http, sluicectl_embeds)
     r = CTL(&t, "embed", "--model", MOOD, "a");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "the outputs of 'mood@4' are");
+}
+
+/* The same numbers without the daemon. */
+Test(embed_http, sluice_embeds)
+{
+    static struct program_result r;
+    float expected[WIDTH];
+    char model[PATH_MAX];
+    embed_in_process(TEXT, true, expected);
+    (void)test_path(model, t.daemon.store, "base/1");
+    test_write_file(t.input, TEXT "\n\nline\t7\n");
+    sluice_expect_success(&r, ARGS("embed", model, t.input));
+    char *at = r.out;
+    for (int i = 0; i < WIDTH; i++)
+        cr_assert_eq(strtof(at, &at), expected[i], "number %d", i);
+    cr_assert_eq(strncmp(at, "\t" TEXT "\n", sizeof TEXT + 1), 0, "%s", at);
+    EXPECT_SAID(r.out, "\tline 7\n");
+    embed_in_process(TEXT, false, expected);
+    test_write_file(t.input, TEXT "\n");
+    sluice_expect_success(&r, ARGS("embed", model, t.input, "--json", "--raw"));
+    json_t *one = json_from_text(r.out);
+    expect_numbers(json_at(one, "embedding"), expected, WIDTH);
+    json_decref(one);
+    sluice_run(&r, ARGS("embed", test_path(model, t.daemon.store, "mood/4"), t.input));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "use `sluice classify`");
 }

@@ -1,0 +1,254 @@
+/* text_lines.c - the lines of files go through a model in batches. */
+#include "cli/text_lines.h"
+
+#include "base/clock.h"
+#include "base/dynarray.h"
+#include "data/line_reader.h"
+#include "model/model.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ROWS = 8192 };
+
+static int outputs_of(const struct sl_model *m)
+{
+    const struct sl_model_info *info = sl_model_info(m);
+    return info->classes > 0 ? info->classes : info->dimensions;
+}
+
+/* Shows progress on standard error if that is a terminal and standard output is not. */
+static void show_progress(struct text_lines *w, bool end)
+{
+    double now = sl_now_seconds();
+    if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) || (!end && now - w->shown < 0.2))
+        return;
+    w->shown = now;
+    (void)fprintf(stderr, "\r\033[K%" PRId64 " texts, %.0f per second%s", w->texts,
+                  (double)w->texts / (now - w->begun + 1e-9), end ? "\n" : "");
+}
+
+/* Reports a line that is at fault and goes on; false: not an error of the line. */
+static bool skip_line(struct text_lines *w, const struct sl_err *err)
+{
+    if (err->code != SL_BAD_INPUT && err->code != SL_NOT_FINITE)
+        return false;
+    bool live = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    (void)fprintf(stderr, "%ssluice %s: %s\n", live ? "\r\033[K" : "", w->command, err->text);
+    w->skipped++;
+    return true;
+}
+
+/* -- batches ---------------------------------------------------------------------------------- */
+
+/* Explanations run the classifier again. */
+static void keep_results(const struct text_lines *w, struct sl_classifier_item *items)
+{
+    size_t outputs = (size_t)outputs_of(w->m);
+    for (int i = 0; i < w->count; i++) {
+        memcpy(w->results + (size_t)i * outputs, items[i].logits, outputs * sizeof *w->results);
+        items[i].logits = w->results + (size_t)i * outputs;
+    }
+}
+
+static bool print_item(struct text_lines *w, struct text_line *line,
+                       const struct sl_classifier_item *item, struct sl_err *err)
+{
+    if (!item->finite) {
+        (void)sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
+        (void)sl_line_reader_wrap(w->lines, line->number, err);
+        return skip_line(w, err);
+    }
+    w->texts++;
+    w->truncated += line->truncated;
+    return w->print(w, line, item, err);
+}
+
+static bool flush(struct text_lines *w, struct sl_err *err)
+{
+    struct sl_classifier_item items[TEXT_LINES_BATCH] = {{0}};
+    for (int i = 0; i < w->count; i++) {
+        items[i].tokens = w->waiting[i].ids;
+        items[i].count = w->waiting[i].count;
+    }
+    bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
+    if (ok && w->explains)
+        keep_results(w, items);
+    for (int i = 0; i < w->count && ok; i++)
+        ok = print_item(w, &w->waiting[i], &items[i], err);
+    w->count = w->tokens = 0;
+    show_progress(w, false);
+    return ok;
+}
+
+/* Tokenizes a line into the next free place of the batch. */
+static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_err *err)
+{
+    struct text_line *next = &w->waiting[w->count];
+    const struct sl_tokenizer *tokens = w->m->tokenizer;
+    size_t max = sl_tokenizer_max_tokens(line->bytes);
+    if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
+        !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
+        (w->explains && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
+                                             sizeof *next->offsets, err)))
+        return false;
+    memcpy(next->text, line->text, line->bytes);
+    next->bytes = line->bytes;
+    next->number = line->number;
+    long count = sl_tokenizer_tokenize(tokens,
+                                       &(struct sl_encoding){.text = line->text,
+                                                             .bytes = line->bytes,
+                                                             .unknown = SL_UNKNOWN_REPLACE,
+                                                             .special = true,
+                                                             .ids = next->ids,
+                                                             .offsets = next->offsets,
+                                                             .capacity = (long)max},
+                                       err);
+    if (count < 0)
+        return false;
+    assert((size_t)count <= max);
+    if (!sl_tokenizer_has_text(tokens, next->ids, count))
+        return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
+    long left = sl_tokenizer_truncate(tokens, w->truncation, w->m->config.context_length, next->ids,
+                                      next->offsets, count);
+    next->truncated = left < count;
+    next->count = (int)left;
+    return true;
+}
+
+/* Adds the encoded line to the batch, and runs the batch when it is full. */
+static bool add(struct text_lines *w, struct sl_err *err)
+{
+    w->tokens += w->waiting[w->count++].count;
+    if (w->count < TEXT_LINES_BATCH && w->tokens + w->m->config.context_length <= ROWS)
+        return true;
+    return flush(w, err);
+}
+
+/* Reads the next line that is not empty; line->text is NULL at the end. */
+static bool next_line(struct text_lines *w, struct sl_line_reader *lines, struct sl_line *line,
+                      struct sl_err *err)
+{
+    while (!sl_line_reader_next_nonempty(lines, line, err))
+        if (!sl_line_reader_can_continue(lines) || !skip_line(w, err))
+            return false;
+    return true;
+}
+
+static bool read_lines(struct text_lines *w, const char *path, const char *called,
+                       struct sl_err *err)
+{
+    struct sl_line_reader *lines =
+        sl_line_reader_open(path, called, &(struct sl_data_limits){0}, err);
+    bool ok = lines != NULL;
+    w->lines = lines;
+    while (ok) {
+        struct sl_line line;
+        ok = next_line(w, lines, &line, err);
+        if (!ok || !line.text)
+            break;
+        if (encode(w, &line, err))
+            ok = add(w, err);
+        else
+            ok = sl_line_reader_wrap(lines, line.number, err) || skip_line(w, err);
+    }
+    ok = ok && flush(w, err);
+    sl_line_reader_close(lines);
+    return ok;
+}
+
+static bool copy_input(int to, struct sl_err *err)
+{
+    enum { PIECE_BYTES = 1 << 16 };
+
+    char *buffer = malloc(PIECE_BYTES);
+    bool ok = buffer || sl_fail(err, SL_NO_MEMORY, "no memory to read standard input");
+    for (size_t got = 1; ok && got > 0;) {
+        got = fread(buffer, 1, PIECE_BYTES, stdin);
+        ok = (!ferror(stdin) && write(to, buffer, got) == (ssize_t)got) ||
+             sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
+    }
+    free(buffer);
+    return ok;
+}
+
+/* Files are memory-mapped, which a pipe cannot be: so standard input is copied to memory first. */
+static bool read_input(struct text_lines *w, struct sl_err *err)
+{
+    char path[32];
+    bool is_open = fcntl(STDIN_FILENO, F_GETFD) >= 0; /* if not, memfd_create could return fd 0 */
+    int fd = is_open ? memfd_create("standard input", MFD_CLOEXEC) : -1;
+    if (fd < 0)
+        return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    bool ok = copy_input(fd, err) && read_lines(w, path, "standard input", err);
+    (void)close(fd);
+    return ok;
+}
+
+static bool read_file(struct text_lines *w, const char *path, struct sl_err *err)
+{
+    return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
+}
+
+/* A text in place of a file name is a likely mistake: it is found before the model is loaded. */
+bool text_lines_check(const char *const *files, int count, struct sl_err *err)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
+            return sl_fail(err, SL_NOT_FOUND,
+                           "cannot open '%s': %s; expected a file with one text per line, or - for "
+                           "standard input",
+                           files[i], strerrordesc_np(errno));
+    return true;
+}
+
+/* -- all of it -------------------------------------------------------------------------------- */
+
+static bool open_model(struct text_lines *w, struct sl_err *err)
+{
+    int context = w->m->config.context_length;
+    const struct sl_classifier_options how = {.max_batch_size = TEXT_LINES_BATCH,
+                                              .max_batch_tokens = context > ROWS ? context : ROWS};
+    w->begun = sl_now_seconds();
+    w->classifier = sl_classifier_create(w->m, &how, err);
+    if (!w->classifier || !w->explains)
+        return w->classifier;
+    w->results = calloc(TEXT_LINES_BATCH * (size_t)outputs_of(w->m), sizeof *w->results);
+    return w->results || sl_fail(err, SL_NO_MEMORY, "no memory for results");
+}
+
+bool text_lines_run(struct text_lines *w, const char *const *files, int count, struct sl_err *err)
+{
+    bool ok = open_model(w, err);
+    for (int i = 0; i < count && ok; i++)
+        ok = read_file(w, files[i], err);
+    show_progress(w, true);
+    if (ok && w->truncated > 0)
+        (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were truncated to %d tokens\n",
+                      w->truncated, w->texts, w->m->config.context_length);
+    if (ok && fflush(stdout) != 0)
+        return sl_fail(err, SL_IO, "cannot write to standard output");
+    if (ok && w->skipped > 0)
+        return sl_fail(err, SL_BAD_INPUT, "%" PRId64 " of %" PRId64 " texts could not be %s",
+                       w->skipped, w->skipped + w->texts, w->done);
+    return ok;
+}
+
+void text_lines_release(struct text_lines *w)
+{
+    for (int i = 0; i < TEXT_LINES_BATCH; i++) {
+        free(w->waiting[i].text);
+        free(w->waiting[i].ids);
+        free(w->waiting[i].offsets);
+    }
+    free(w->results);
+    sl_classifier_destroy(w->classifier);
+}

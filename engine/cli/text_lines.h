@@ -1,0 +1,47 @@
+/* text_lines.h - the lines of files go through a model in batches, for `sluice classify` and
+ * `sluice embed`. */
+#pragma once
+
+#include "sluice/classifier.h"
+#include "sluice/tokenizer.h"
+
+enum { TEXT_LINES_FILES_MAX = 64, TEXT_LINES_BATCH = 64 };
+
+/* A tokenized text of the next batch. */
+struct text_line {
+    char *text;
+    size_t bytes, text_capacity;
+    int32_t *ids;
+    struct sl_token_offset *offsets; /* if it is explained */
+    size_t ids_capacity, offsets_capacity;
+    int count;
+    bool truncated;
+    int64_t number; /* its line */
+};
+
+struct sl_line_reader;
+
+struct text_lines {
+    const char *command, *done; /* for messages: "classify", "classified" */
+    const struct sl_model *m;
+    enum sl_truncation truncation;
+    bool explains; /* `print` needs offsets, and runs the classifier */
+    /* Prints a text and its result. */
+    bool (*print)(struct text_lines *lines, struct text_line *line,
+                  const struct sl_classifier_item *item, struct sl_err *err);
+    void *context; /* of `print` */
+
+    struct sl_classifier *classifier;
+    const struct sl_line_reader *lines; /* where the waiting are from */
+    struct text_line waiting[TEXT_LINES_BATCH];
+    float *results;    /* a copy of the batch's, if texts are explained */
+    int count, tokens; /* that wait */
+    int64_t texts, truncated, skipped;
+    double begun, shown;
+};
+
+bool text_lines_check(const char *const *files, int count, struct sl_err *err);
+/* `lines` has its first members set, and zeros. "-" is standard input. */
+bool text_lines_run(struct text_lines *lines, const char *const *files, int count,
+                    struct sl_err *err);
+void text_lines_release(struct text_lines *lines);
