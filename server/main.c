@@ -227,17 +227,17 @@ static bool start_jobs(struct daemon *daemon, struct sl_err *err)
 static bool start_scheduler(struct daemon *daemon, struct sl_err *err)
 {
     const struct sv_options *o = &daemon->options;
+    const int64_t classified = o->classify_max_batch_size + o->classify_max_queue_size;
+    const int64_t tokens_max = o->max_admitted_tokens;
     const struct sv_scheduler_options options = {
         .complete = {.max_sequences = (int)o->max_sequences,
                      .max_batch_tokens = (int)o->max_batch_tokens,
-                     .bounds = {.items_max = o->max_sequences + o->max_queue_size,
-                                .tokens_max = o->max_admitted_tokens},
-                     .write_timeout_ns = o->write_timeout * 1000000000},
+                     .bounds = {o->max_sequences + o->max_queue_size, tokens_max},
+                     .write_timeout_ns = o->write_timeout * 1000000000,
+                     .stream_interval_ns = o->stream_interval_ms * 1000000},
         .classify = {.max_batch_size = (int)o->classify_max_batch_size,
                      .max_batch_tokens = (int)o->classify_max_batch_tokens,
-                     .bounds = {.items_max =
-                                    o->classify_max_batch_size + o->classify_max_queue_size,
-                                .tokens_max = o->max_admitted_tokens}},
+                     .bounds = {classified, tokens_max}},
         .heartbeat = sd_watchdog_enabled(0, NULL) > 0 ? feed_watchdog : NULL,
     };
     daemon->server.scheduler = sv_scheduler_create(&options, daemon->server.metrics, err);

@@ -127,12 +127,25 @@ static void free_slot(struct executor *executor, struct sv_sequence *sequence)
     sequence->slot = -1;
 }
 
-/* Wakes the reader of a stream once per step. */
+/* Wakes the reader of a stream that has output. */
 static void wake_reader(struct sv_completion_task *task)
 {
     if (task->has_output && task->stream)
         sv_request_wake(task->request);
     task->has_output = false;
+}
+
+/* The same at the end of a step, unless the stream's last event was a moment ago: each event costs
+ * as much as the computation of a token, and those of many streams compete with it. */
+static void wake_reader_in_time(const struct executor *executor, struct sv_sequence *sequence,
+                                int64_t now)
+{
+    struct sv_completion_task *task = sequence->task;
+    if (!task->has_output ||
+        (sequence->blocked_ns == 0 && now - task->woken_ns < executor->options.stream_interval_ns))
+        return;
+    task->woken_ns = now;
+    wake_reader(task);
 }
 
 /* The sequence has left all lists and may be gone afterwards. */
@@ -388,7 +401,7 @@ static bool step(struct sv_executor *base)
         apply_result(executor, s, &executor->feeds[i], now);
         /* A sequence without a slot has ended and may be gone; its reader was woken then. */
         if (executor->running[executor->feeds[i].slot] == s)
-            wake_reader(s->task);
+            wake_reader_in_time(executor, s, now);
     }
     sv_executor_record_queue(&executor->base);
     return true;

@@ -45,6 +45,7 @@ struct sv_completion_task {
     struct sv_error error;
     int remaining; /* sequences that have not ended */
     bool has_output;
+    int64_t woken_ns; /* the last time that the stream's reader was woken */
     atomic_bool finished;
 };
 
@@ -52,6 +53,7 @@ struct sv_completion_options {
     int max_sequences, max_batch_tokens;
     struct sv_executor_limits bounds;
     int64_t write_timeout_ns;
+    int64_t stream_interval_ns; /* between two events of a stream; the first is sent at once */
 };
 
 extern const struct sv_executor_ops sv_completion_executor_ops;

@@ -16,6 +16,8 @@ static void teardown(void)
 
 static struct sv_model_ref *ref;
 
+static int64_t stream_interval_ns;
+
 static void open_with(int64_t items_max, int64_t stall_ms)
 {
     scheduler_fixture_init(&fixture, tiny_store_make);
@@ -24,7 +26,8 @@ static void open_with(int64_t items_max, int64_t stall_ms)
                       .complete = {.max_sequences = SLOTS,
                                    .max_batch_tokens = 8,
                                    .bounds = {.items_max = items_max, .tokens_max = 10000000},
-                                   .write_timeout_ns = stall_ms * 1000000}});
+                                   .write_timeout_ns = stall_ms * 1000000,
+                                   .stream_interval_ns = stream_interval_ns}});
     ref = scheduler_fixture_acquire(&fixture, TINY_MODEL "@1");
 }
 
@@ -268,6 +271,38 @@ Test(scheduler, a_reader_gets_all_of_a_text_longer_than_the_buffer, .init = open
     cr_assert_eq(ask->task.usage.completion_tokens, TOTAL);
     ask_destroy(ask);
     scheduler_fixture_expect_idle(&fixture);
+}
+
+/* The part of a stream's time at which its reader was woken last, before its end. */
+static double last_wake(void)
+{
+    enum { TOKENS = 1000 };
+
+    struct ask *ask;
+    cr_assert(ask = submit(4, 1, TOKENS, true));
+    cr_assert_gt(read_stream(ask->task.stream), TOKENS);
+    scheduler_fixture_wait(&ask->task.finished);
+    const struct sv_completion_task *t = &ask->task;
+    const double part =
+        (double)(t->woken_ns - t->started_ns) / (double)(t->finished_ns - t->started_ns);
+    ask_destroy(ask);
+    return part;
+}
+
+static void open_with_rare_events(void)
+{
+    stream_interval_ns = INT64_MAX / 4;
+    open_usual();
+}
+
+Test(scheduler, a_reader_is_woken_at_each_step, .init = open_usual)
+{
+    cr_assert_gt(last_wake(), 0.5);
+}
+
+Test(scheduler, a_reader_is_not_woken_before_its_interval, .init = open_with_rare_events)
+{
+    cr_assert_lt(last_wake(), 0.5);
 }
 
 Test(scheduler, end_all_ends_all_requests, .init = open_usual)
