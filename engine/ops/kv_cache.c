@@ -36,8 +36,12 @@ static void append_value(uint32_t *values, const uint16_t *value, size_t head_di
     uint32_t *pair = values + position / 2 * head_dim;
     if (position % SL_PANEL == 0)
         memset(pair, 0, SL_PANEL / 2 * head_dim * sizeof *pair);
-    for (size_t i = 0; i < head_dim; i++)
-        pair[i] |= (uint32_t)value[i] << (position % 2 * 16);
+    if (position % 2 == 0)
+        for (size_t i = 0; i < head_dim; i++)
+            pair[i] = value[i]; /* not read, so nothing waits for memory */
+    else
+        for (size_t i = 0; i < head_dim; i++)
+            pair[i] |= (uint32_t)value[i] << 16;
 }
 
 static void append_row(const struct sl_cache_layer *layer, const struct sl_cache *cache, int head,
