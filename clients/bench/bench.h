@@ -29,6 +29,7 @@ struct bench_plan {
     double rate;               /* of an open loop: requests due per second; 0: a closed loop */
     bool poisson;              /* the open loop's times are random at that mean rate, not even */
     int texts;                 /* to classify in each request; 0: completions */
+    double budget;             /* of each request, to compute for; 0: none */
     int64_t timeout_ms;        /* for each request */
     bool stream;
     /* The body of a request, to be freed. Warm-up requests have negative numbers. */

@@ -127,6 +127,13 @@ static bool prepare(struct bench_connection *s)
            curl_easy_setopt(easy, CURLOPT_WRITEDATA, s) == CURLE_OK;
 }
 
+static bool add_budget(struct bench_connection *s)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, "X-Sluice-Budget: %.6f", s->plan->budget);
+    return s->plan->budget <= 0 || curl_slist_append(s->headers, line);
+}
+
 bool bench_connection_init(struct bench_connection *s, const struct bench_plan *plan,
                            struct bench_result *result)
 {
@@ -135,7 +142,7 @@ bool bench_connection_init(struct bench_connection *s, const struct bench_plan *
     s->events = (struct sse_parser){.on_event = on_event, .context = s};
     s->headers = curl_slist_append(NULL, "Content-Type: application/json");
     s->easy = curl_easy_init();
-    return s->headers && s->easy && prepare(s);
+    return s->headers && s->easy && add_budget(s) && prepare(s);
 }
 
 void bench_connection_release(struct bench_connection *s)

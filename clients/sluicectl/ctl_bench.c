@@ -23,7 +23,7 @@ enum { RATE_CONNECTIONS = 1024, RATE_WARM_UP = 128 };
 struct arguments {
     const char *model, *prompt, *classify, *rate, *svg;
     struct sl_given_int tokens, requests, warm_up, seed, connections, texts;
-    struct sl_given_real temperature, seconds;
+    struct sl_given_real temperature, seconds, budget;
     bool no_stream, poisson;
 };
 
@@ -61,6 +61,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_GIVEN_INT, AT(warm_up), 0, 1e9},
     {"prompt", "TEXT", "prompt of each request [\"The \"]", SL_OPTION_STRING, AT(prompt), 0, 0},
     {"temperature", "T", "sampling temperature [1]", SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
+    CTL_BUDGET_ROW(AT(budget)),
     {"seed", "N", "seed of the first request; request i uses seed + i [1]", SL_OPTION_GIVEN_INT,
      AT(seed), 0, 1e9},
     {"no-stream", NULL, "do not stream: receive each completion in one response", SL_OPTION_FLAG,
@@ -263,6 +264,7 @@ static bool run_all(struct bench_plan plan, const struct ctl_options *ctl,
     int most = a->rate && plan.connections > RATE_WARM_UP ? RATE_WARM_UP : plan.connections;
     plan.warm_up = value_or(&a->warm_up, most);
     plan.poisson = a->poisson;
+    plan.budget = a->budget.given ? a->budget.value : 0;
     if (a->rate)
         return measure_rates(&plan, a, model, ctl->json, failure);
     return run_plan(&plan, model, ctl->json, failure);

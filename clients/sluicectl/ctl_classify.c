@@ -11,6 +11,7 @@ static const struct sl_option rows[] = {
      CTL_TEXT_AT(top), 1, 4096},
     {"explain", "N", "also print the N words that moved the score of the first label most",
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(explain), 1, 64},
+    CTL_BUDGET_ROW(CTL_TEXT_AT(budget)),
     {0}};
 
 static const char notes[] =

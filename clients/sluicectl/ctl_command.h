@@ -21,6 +21,15 @@ struct ctl_options {
     int operand_count;
 };
 
+/* A row for a struct sl_given_real. */
+#define CTL_BUDGET_ROW(offset)                                                                     \
+    {                                                                                              \
+        "budget", "X",                                                                             \
+            "time to compute for, as a fraction of computing everything; chooses one of the "      \
+            "model's operating points [as the model says]",                                        \
+            SL_OPTION_GIVEN_REAL, offset, 0.01, 1                                                  \
+    }
+
 /* One command. `values` points to zeroed memory of `values_bytes`. */
 struct ctl_command {
     const char *name, *operand, *help; /* operand: its name in help; NULL: takes none */

@@ -13,7 +13,7 @@
 struct arguments {
     const char *model;
     struct sl_given_int max_tokens, seed;
-    struct sl_given_real temperature, top_p;
+    struct sl_given_real temperature, top_p, budget;
     struct sl_strings stop;
     const char *truncate;
     bool stream, no_stream, replace, usage;
@@ -32,6 +32,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_GIVEN_REAL, AT(top_p), 0, 1},
     {"seed", "N", "random seed; the same seed gives the same text [random]", SL_OPTION_GIVEN_INT,
      AT(seed), -9.3e18, 9.3e18},
+    CTL_BUDGET_ROW(AT(budget)),
     {"stop", "TEXT", "stop before this text; can be given up to 4 times", SL_OPTION_STRINGS,
      AT(stop), 0, 0},
     {"truncate", "SIDE", "left: drop the beginning of a prompt that is too long [reject it]",
@@ -96,6 +97,8 @@ static char *write_body(const struct arguments *a, const char *model,
     add_number(body, "temperature", &a->temperature);
     add_number(body, "top_p", &a->top_p);
     add_stops(body, &a->stop);
+    if (a->budget.given)
+        (void)json_object_set_new(body, "sluice", json_pack("{s:f}", "budget", a->budget.value));
     if (a->seed.given)
         (void)json_object_set_new(body, "seed", json_integer(a->seed.value));
     if (a->truncate)

@@ -96,13 +96,14 @@ static char *write_body(const struct ctl_texts *job, int count)
             return NULL;
         }
     bool names_side = a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0;
+    json_t *budget = a->budget.given ? json_real(a->budget.value) : NULL;
     json_t *explain = a->explain.given ? json_integer((json_int_t)a->explain.value) : NULL;
-    json_t *body =
-        json_pack("{s:[{s:s, s:s, s:[i], s:o}], s:{s:b, s:s*, s:s, s:o*}, s:o}", "inputs", "name",
-                  "text", "datatype", "BYTES", "shape", count, "data", data, "parameters",
-                  "truncate", a->truncate != NULL, "truncation_direction",
-                  names_side ? a->truncate : NULL, "unknown_characters",
-                  a->replace ? "replace" : "error", "explain", explain, "outputs", outputs);
+    json_t *body = json_pack("{s:[{s:s, s:s, s:[i], s:o}], s:{s:b, s:s*, s:s, s:o*, s:o*}, s:o}",
+                             "inputs", "name", "text", "datatype", "BYTES", "shape", count, "data",
+                             data, "parameters", "truncate", a->truncate != NULL,
+                             "truncation_direction", names_side ? a->truncate : NULL,
+                             "unknown_characters", a->replace ? "replace" : "error", "explain",
+                             explain, "budget", budget, "outputs", outputs);
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     return text;

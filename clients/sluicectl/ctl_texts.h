@@ -16,6 +16,7 @@ enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
 struct ctl_text_arguments {
     const char *model;
     struct sl_given_int top, explain; /* classify: labels of each text, words of explanations */
+    struct sl_given_real budget;      /* of classify */
     const char *truncate;
     bool replace;
 };

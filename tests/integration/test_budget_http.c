@@ -4,6 +4,7 @@
 #include "support/http_client.h"
 #include "support/in_process_classifier.h"
 #include "support/json_query.h"
+#include "support/sluicectl_cli.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 #include "support/tiny_points.h"
@@ -200,6 +201,30 @@ Test(budget_http, a_stream_reports_its_budget)
     cr_assert_str_eq(http_response_header(&r, "x-sluice-budget"), "0.6");
     cr_assert(strstr(r.body.data, "\"budget\":0.6}"), "%s", r.body.data);
     http_response_release(&r);
+}
+
+/* ---- sluicectl ------------------------------------------------------------------------------- */
+
+Test(budget_http, sluicectl_sends_budgets)
+{
+    static struct ctl_target t;
+    t.daemon = d;
+    ctl_reach(&t);
+    const struct program_result *r =
+        CTL(&t, "complete", "a", "--max-tokens", "3", "--budget", "0.7", "--no-stream", "--json");
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\"budget\":0.6}");
+    r = CTL(&t, "classify", "Hello", "--budget", "0.7");
+    EXPECT_EXIT(r, 0);
+    r = CTL(&t, "classify", "Hello", "--budget", "0.2");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "'parameters.budget' is 0.2, and 'mood@4' needs at least 0.3");
+    r = CTL(&t, "bench", "--budget", "0.3", "--connections", "2", "--requests", "4", "--tokens",
+            "9", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *report = json_from_text(r->out);
+    cr_assert_gt(json_number_at(report, "layer_ops_skipped"), 0.4);
+    json_decref(report);
 }
 
 /* ---- what is rejected ------------------------------------------------------------------------ */
