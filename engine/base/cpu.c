@@ -31,11 +31,13 @@ enum { LEAF_7_EBX_AVX2 = 1 << 5, LEAF_7_EBX_AVX512F = 1 << 16, LEAF_7_EBX_AVX512
 
 enum {
     LEAF_7_EBX_AVX512BW = 1 << 30,
+    LEAF_7_ECX_AVX512_VNNI = 1 << 11,
     LEAF_7_EDX_AMX_BF16 = 1 << 22,
-    LEAF_7_EDX_AMX_TILE = 1 << 24
+    LEAF_7_EDX_AMX_TILE = 1 << 24,
+    LEAF_7_EDX_AMX_INT8 = 1 << 25
 };
 
-enum { LEAF_7_1_EAX_AVX512_BF16 = 1 << 5 };
+enum { LEAF_7_1_EAX_AVX_VNNI = 1 << 4, LEAF_7_1_EAX_AVX512_BF16 = 1 << 5 };
 
 static const uint32_t leaf_7_ebx_avx512vl = 1u << 31;
 
@@ -75,13 +77,15 @@ static void look(void)
         (void)__get_cpuid_count(7, 1, &eax_1, &unused[0], &unused[1], &unused[2]);
     const uint32_t saved = saved_registers();
     const uint32_t avx512 = LEAF_7_EBX_AVX512F | LEAF_7_EBX_AVX512DQ | LEAF_7_EBX_AVX512BW;
+    const uint32_t amx = LEAF_7_EDX_AMX_BF16 | LEAF_7_EDX_AMX_INT8 | LEAF_7_EDX_AMX_TILE;
     usable[SL_ISA_AVX2] = fma && all_of(saved, XCR0_AVX) && all_of(ebx, LEAF_7_EBX_AVX2);
     usable[SL_ISA_AVX512] = usable[SL_ISA_AVX2] && all_of(saved, XCR0_AVX512) &&
                             all_of(ebx, avx512 | leaf_7_ebx_avx512vl);
+    usable[SL_ISA_AVX2_VNNI] = usable[SL_ISA_AVX2] && all_of(eax_1, LEAF_7_1_EAX_AVX_VNNI);
+    usable[SL_ISA_AVX512_VNNI] = usable[SL_ISA_AVX512] && all_of(ecx, LEAF_7_ECX_AVX512_VNNI);
     usable[SL_ISA_AVX512_BF16] = usable[SL_ISA_AVX512] && all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16);
     usable[SL_ISA_AMX] = usable[SL_ISA_AVX512_BF16] && all_of(saved, XCR0_TILES) &&
-                         all_of(edx, LEAF_7_EDX_AMX_BF16 | LEAF_7_EDX_AMX_TILE) &&
-                         tiles_permitted();
+                         all_of(edx, amx) && tiles_permitted();
 }
 
 #else

@@ -3,12 +3,15 @@
 
 #include <stdbool.h>
 
-/* Instruction-set levels, slowest and most portable first. Each includes those before it. */
+/* Instruction-set levels, slowest and most portable first. Each includes those before it, except
+ * that VNNI, the dot products of int8, is at two levels of its own. */
 enum sl_isa {
     SL_ISA_REF,      /* plain C, the definition */
     SL_ISA_PORTABLE, /* vectors of 128 bits, which every 64-bit processor has: SSE2, NEON */
     SL_ISA_AVX2,     /* with FMA */
+    SL_ISA_AVX2_VNNI,
     SL_ISA_AVX512,
+    SL_ISA_AVX512_VNNI,
     SL_ISA_AVX512_BF16,
     SL_ISA_AMX, /* tiles */
     SL_ISA_COUNT

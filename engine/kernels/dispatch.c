@@ -11,9 +11,10 @@ struct level {
     const char *name;
     enum sl_isa base; /* the level it inherits from; itself for the first */
     void (*fill)(struct sl_kernels *t);
-    /* Only used when it, or its precision, is named: VDPBF16PS does half as many multiply-adds per
-     * second as FMA on Intel's processors, and as many or twice as many on AMD's. */
-    bool on_request;
+    /* If not any, the level is only used when it, or this precision, is named. VDPBF16PS does half
+     * as many multiply-adds per second as FMA on Intel's processors, and as many or twice as many
+     * on AMD's. VNNI only differs in the products of int8. */
+    enum sl_precision precision;
 };
 
 static const struct level levels[SL_ISA_COUNT] = {
@@ -21,15 +22,25 @@ static const struct level levels[SL_ISA_COUNT] = {
     [SL_ISA_PORTABLE] = {.name = "portable", .base = SL_ISA_REF, .fill = sl_portable_kernels},
 #if SL_X86
     [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = sl_avx2_kernels},
+    [SL_ISA_AVX2_VNNI] = {.name = "avx2vnni",
+                          .base = SL_ISA_AVX2,
+                          .fill = sl_avx2vnni_int8,
+                          .precision = SL_PRECISION_INT8},
     [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_REF, .fill = sl_avx512_kernels},
+    [SL_ISA_AVX512_VNNI] = {.name = "avx512vnni",
+                            .base = SL_ISA_AVX512,
+                            .fill = sl_avx512vnni_int8,
+                            .precision = SL_PRECISION_INT8},
     [SL_ISA_AVX512_BF16] = {.name = "avx512bf16",
                             .base = SL_ISA_AVX512,
                             .fill = sl_avx512bf16_kernels,
-                            .on_request = true},
+                            .precision = SL_PRECISION_BF16},
     [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512_BF16, .fill = sl_amx_kernels},
 #else
     [SL_ISA_AVX2] = {.name = "avx2"},
+    [SL_ISA_AVX2_VNNI] = {.name = "avx2vnni"},
     [SL_ISA_AVX512] = {.name = "avx512"},
+    [SL_ISA_AVX512_VNNI] = {.name = "avx512vnni"},
     [SL_ISA_AVX512_BF16] = {.name = "avx512bf16"},
     [SL_ISA_AMX] = {.name = "amx"},
 #endif
@@ -73,9 +84,31 @@ const struct sl_kernels *sl_kernels_best(void)
     if (wanted && *wanted)
         return kernels_named(wanted);
     int isa = SL_ISA_COUNT - 1;
-    while (!sl_cpu_has((enum sl_isa)isa) || levels[isa].on_request)
+    while (!sl_cpu_has((enum sl_isa)isa) || levels[isa].precision != SL_PRECISION_ANY)
         isa--;
     return sl_kernels_for((enum sl_isa)isa);
+}
+
+static bool computes(const struct sl_kernels *k, enum sl_precision precision)
+{
+    return precision == SL_PRECISION_INT8 ||
+           k->operand == (precision == SL_PRECISION_BF16 ? SL_BF16 : SL_F32);
+}
+
+const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_precision precision)
+{
+    for (int isa = SL_ISA_COUNT - 1; isa > SL_ISA_REF; isa--)
+        if (levels[isa].precision == precision && levels[isa].base == most->isa &&
+            sl_cpu_has((enum sl_isa)isa))
+            return sl_kernels_for((enum sl_isa)isa);
+    if (precision == SL_PRECISION_ANY || computes(most, precision))
+        return most;
+    for (int isa = (int)most->isa - 1; isa >= SL_ISA_REF; isa--) {
+        const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
+        if (k && levels[isa].precision == SL_PRECISION_ANY && computes(k, precision))
+            return k;
+    }
+    return NULL;
 }
 
 const char *sl_isa_name(enum sl_isa isa)
@@ -83,4 +116,11 @@ const char *sl_isa_name(enum sl_isa isa)
     assert(isa >= SL_ISA_REF);
     assert(isa < SL_ISA_COUNT);
     return levels[isa].name;
+}
+
+enum sl_precision sl_isa_precision(enum sl_isa isa)
+{
+    assert(isa >= SL_ISA_REF);
+    assert(isa < SL_ISA_COUNT);
+    return levels[isa].precision;
 }

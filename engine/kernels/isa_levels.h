@@ -27,6 +27,11 @@ static inline struct sl_attention sl_attention_head(const struct sl_kernels *t,
     return one;
 }
 
+/* The int8 slots: their definition, and what VPDPBUSD makes of them. */
+void sl_ref_int8(struct sl_kernels *t);
+void sl_avx2vnni_int8(struct sl_kernels *t);
+void sl_avx512vnni_int8(struct sl_kernels *t);
+
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
 size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a);

@@ -29,6 +29,9 @@
 
 enum sl_type { SL_F32, SL_BF16 };
 
+/* Inputs of matrix products. Sums are fp32, those of int8 are exact. */
+enum sl_precision { SL_PRECISION_ANY, SL_PRECISION_FP32, SL_PRECISION_BF16, SL_PRECISION_INT8 };
+
 /* The column granularity of packed matrices and of column ranges given to gemm. */
 enum { SL_PANEL = 32 };
 
@@ -43,6 +46,33 @@ struct sl_gemm {
     bool compact;    /* B is compact, see below */
     bool is_far;     /* a hint: B is probably not in the cache */
 };
+
+/* Products of int8, for serving: y (m x n) = x (m x k) W^T, with W (n x k) packed by sl_int8_pack
+ * of the same table.
+ *
+ * Each row of x and each row of W is divided by its scale, highest magnitude / 127, and rounded to
+ * whole numbers, nearest even, from -127 to 127. With these,
+ *     y_ij = sum_l x_il W_jl * scale of row j of W * scale of row i of x,
+ * where the sum is an int32, exact whatever its order, and is then rounded to fp32. So all levels
+ * give the same bits. The scale of a row with NaN or infinity is NaN, and so are its results. Rows
+ * whose magnitudes are all below 2^-100 count as zeros. */
+struct sl_int8_row {
+    float scale;
+    int32_t sum; /* of the row's int8 */
+};
+
+struct sl_int8_gemm {
+    const int8_t *x; /* rows x_stride bytes apart, from quantize */
+    const struct sl_int8_row *rows;
+    const void *packed;
+    float *y; /* rows y_stride floats apart */
+    size_t x_stride, y_stride;
+    int m, n, k;
+};
+
+/* Rows of int8 end in zeros up to a multiple of this. More than SL_INT8_DEPTH_MAX products might
+ * exceed an int32. */
+enum { SL_INT8_STEP = 64, SL_INT8_DEPTH_MAX = 1 << 17 };
 
 /* y (m x n) = or += x (m x k) b (k x n), all fp32 and unpacked, for matrices too small to be worth
  * packing. x_ij is x[i * x_row + j * x_col], so x may be transposed. Every element is one
@@ -152,6 +182,7 @@ struct sl_kernels {
     const char *name;
     enum sl_isa isa;
     enum sl_type operand;
+    unsigned int8_bias; /* what packed int8 are higher by: 128 where they must be unsigned */
 
     /* -- matrix products ------------------------------------------------------------------ */
 
@@ -171,6 +202,9 @@ struct sl_kernels {
     void (*transpose)(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
     void (*small_gemm)(const struct sl_small_gemm *p);
+    /* n floats, or operands of bf16, to a row of int8, padded to a multiple of SL_INT8_STEP. */
+    void (*quantize)(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type, int n);
+    void (*int8_gemm)(const struct sl_int8_gemm *g);
 
     /* -- conversions ---------------------------------------------------------------------- */
 
@@ -240,8 +274,26 @@ const struct sl_kernels *sl_kernels_for(enum sl_isa isa);
 /* The fastest usable level, or the one SLUICE_ISA names; NULL when it names an unknown or
  * unusable one. */
 const struct sl_kernels *sl_kernels_best(void);
-/* "ref", "portable", "avx2", "avx512", "avx512bf16", "amx". */
+/* The level for a precision: the one that it selects beside `most`, else `most`, else the fastest
+ * below it that computes with it; NULL: none does. */
+const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most,
+                                         enum sl_precision precision);
+/* "ref", "portable", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "amx". */
 const char *sl_isa_name(enum sl_isa isa);
+/* The precision that selects a level which is not used without it, or SL_PRECISION_ANY. */
+enum sl_precision sl_isa_precision(enum sl_isa isa);
+
+/* Bytes of a W of n x k packed as int8. Panels of SL_PANEL rows of W lie one after another. */
+static inline size_t sl_int8_bytes(int k, int n)
+{
+    const size_t row = sizeof(float) + sl_round_up((size_t)k, SL_INT8_STEP);
+    return row * sl_round_up((size_t)n, SL_PANEL);
+}
+
+/* Packs rows n_first..n_last (multiples of SL_PANEL, but n_last may be n) of W, `stride` floats
+ * apart. */
+void sl_int8_pack(const struct sl_kernels *kernels, void *packed, const float *w, size_t stride,
+                  int k, int n, int n_first, int n_last);
 
 static inline size_t sl_type_bytes(enum sl_type type)
 {

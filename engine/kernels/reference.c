@@ -380,4 +380,5 @@ void sl_ref_kernels(struct sl_kernels *t)
         .softmax_backward = softmax_backward,
         .adamw = adamw,
     };
+    sl_ref_int8(t);
 }

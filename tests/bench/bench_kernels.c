@@ -3,7 +3,8 @@
  *     bench_kernels [--json]
  *
  * Matrix products in GFLOP/s beside the same product through OpenBLAS sgemm in the same run
- * (weights row-major as sgemm reads them, ours packed beforehand), with the ratio. Attention in
+ * (weights row-major as sgemm reads them, ours packed beforehand), with the ratio; then those of
+ * int8, of rows quantized beforehand and with their quantization. Attention in
  * nanoseconds per call, GELU and other rows per element. Each number is the best of several runs,
  * the one least disturbed by others. */
 #include "kernels/kernels.h"
@@ -23,6 +24,7 @@ static const double run_ns_min = 2e6; /* shorter runs say little */
 struct job {
     const struct sl_kernels *k;
     struct sl_gemm gemm;
+    struct sl_int8_gemm int8;
     struct sl_attention_backward attention;
     const float *b; /* for OpenBLAS: k x n */
     float *x, *y;
@@ -100,7 +102,7 @@ static void report(bool json, const char *what, const char *level, const char *u
         separator = ",";
         return;
     }
-    (void)printf("%-34s %-9s %10.4g %s\n", what, level, value, unit);
+    (void)printf("%-34s %-10s %10.4g %s\n", what, level, value, unit);
 }
 
 /* ---- matrix products ------------------------------------------------------------------------ */
@@ -147,6 +149,49 @@ static void free_const(const void *p)
     free((void *)(uintptr_t)p);
 }
 
+static void run_int8(const struct job *j)
+{
+    j->k->int8_gemm(&j->int8);
+}
+
+/* As a layer does: the rows are operands. */
+static void run_quantized(const struct job *j)
+{
+    const size_t row = j->gemm.x_stride * sl_type_bytes(j->k->operand);
+    for (int r = 0; r < j->gemm.m; r++)
+        j->k->quantize((int8_t *)(uintptr_t)j->int8.x + (size_t)r * j->int8.x_stride,
+                       (struct sl_int8_row *)(uintptr_t)&j->int8.rows[r],
+                       (const char *)j->gemm.x + (size_t)r * row, j->k->operand, j->gemm.k);
+    j->k->int8_gemm(&j->int8);
+}
+
+/* The same product as int8; W is n x k. */
+static void bench_int8(bool json, const char *what, struct job *j, double flops)
+{
+    const struct sl_gemm *g = &j->gemm;
+    const size_t stride = sl_round_up((size_t)g->k, SL_INT8_STEP) + SL_INT8_STEP;
+    void *packed = memory(sl_int8_bytes(g->k, g->n)), *x = memory((size_t)g->m * stride);
+    struct sl_int8_row *rows = memory((size_t)g->m * sizeof *rows);
+    sl_int8_pack(j->k, packed, j->b, (size_t)g->k, g->k, g->n, 0, g->n);
+    j->int8 = (struct sl_int8_gemm){.x = x,
+                                    .rows = rows,
+                                    .packed = packed,
+                                    .y = g->y,
+                                    .x_stride = stride,
+                                    .y_stride = g->y_stride,
+                                    .m = g->m,
+                                    .n = g->n,
+                                    .k = g->k};
+    char name[96];
+    (void)snprintf(name, sizeof name, "int8 %s, quantizing", what);
+    report(json, name, j->k->name, "GFLOP/s", flops / best_ns(run_quantized, j));
+    (void)snprintf(name, sizeof name, "int8 %s", what);
+    report(json, name, j->k->name, "GFLOP/s", flops / best_ns(run_int8, j));
+    free(packed);
+    free(x);
+    free(rows);
+}
+
 static void bench_products(bool json)
 {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -159,7 +204,7 @@ static void bench_products(bool json)
             const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
             if (!k)
                 continue;
-            const struct job j = product_job(k, shape);
+            struct job j = product_job(k, shape);
             if (isa == SL_ISA_PORTABLE) {
                 peer = flops / best_ns(run_sgemm, &j);
                 report(json, what, "openblas", "GFLOP/s", peer);
@@ -167,6 +212,7 @@ static void bench_products(bool json)
             const double ours = flops / best_ns(run_gemm, &j);
             report(json, what, k->name, "GFLOP/s", ours);
             report(json, what, k->name, "times OpenBLAS", ours / peer);
+            bench_int8(json, what, &j, flops);
             free(j.x);
             free(j.y);
             free_const(j.b);

@@ -7,7 +7,7 @@ status=0
 # Headers of vector helpers, like the files that include them, may use what their folder may.
 # Those of another processor are left out.
 case $(uname -m) in
-x86_64) foreign='*_neon.h' wide='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mamx-tile -mamx-bf16' ;;
+x86_64) foreign='*_neon.h' wide='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mavx512vnni -mavxvnni -mamx-tile -mamx-bf16 -mamx-int8' ;;
 *) foreign='*_avx*.h' wide= ;;
 esac
 for header in $(find include engine server clients tests -name '*.h' ! -name "$foreign" | sort); do

@@ -16,4 +16,5 @@ void SL_LEVEL(rows)(struct sl_kernels *t);
 void SL_LEVEL(gather)(struct sl_kernels *t);
 void SL_LEVEL(gemm)(struct sl_kernels *t);
 void SL_LEVEL(pack)(struct sl_kernels *t);
+void SL_LEVEL(int8)(struct sl_kernels *t);
 #endif

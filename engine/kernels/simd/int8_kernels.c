@@ -1,0 +1,121 @@
+/* int8_kernels.c - rows as int8, and their products, with the sums of a tile of y in registers.
+ *
+ * Sums are exact, so their order is free. What rounds is written as in the reference, for the same
+ * bits. */
+#include "kernels/int8.h"
+#include "base/int_math.h"
+#include "kernels/simd/dot4.h"
+#include "kernels/simd/level.h"
+
+#if defined __AVX512F__ && !defined SL_VEC_LANES
+#include "kernels/simd/quantize_avx512.h"
+#else
+#include "kernels/simd/quantize.h"
+#endif
+
+enum { TILE_VECTORS = 2, FEW_SUMS = 8, SUMS_MAX = DOT4_ROWS * TILE_VECTORS };
+
+/* Some rows of x times some columns. */
+struct tile {
+    const struct sl_int8_gemm *g;
+    int row, col;
+};
+
+static inline sums4 load4(const void *x)
+{
+    sums4 v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+/* 4 int8, again and again. */
+static inline sums4 set4(const int8_t *x)
+{
+    int32_t all;
+    memcpy(&all, x, sizeof all);
+    return (sums4){0} + all;
+}
+
+static inline __attribute__((always_inline)) void finish(const struct tile *t, const sums4 *sums,
+                                                         const int rows, const int vectors)
+{
+    const struct sl_int8_gemm *g = t->g;
+#pragma GCC unroll 24
+    for (int s = 0; s < rows * vectors; s++) {
+        const int col = t->col + s % vectors * LANES, row = t->row + s / vectors;
+        const vec scales = vec_loadu(sl_int8_scales(g->packed, g->k, col));
+        const vec y = __builtin_convertvector(sums[s], vec) * scales;
+        if (col < g->n)
+            vec_store(g->y + (size_t)row * g->y_stride + col, g->n - col,
+                      y * vec_set(g->rows[row].scale));
+    }
+}
+
+/* `rows` and `vectors` are constants wherever this is inlined. Returns rows. */
+static inline __attribute__((always_inline)) int multiply(const struct tile *t, const int rows,
+                                                          const int vectors)
+{
+    const struct sl_int8_gemm *g = t->g;
+    const int8_t *x = g->x + (size_t)t->row * g->x_stride;
+    const char *columns[FEW_SUMS];
+    sums4 sums[SUMS_MAX], w[FEW_SUMS];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++)
+        columns[v] = sl_int8_column(g->packed, g->k, t->col + v * LANES);
+#pragma GCC unroll 24
+    for (int s = 0; s < rows * vectors; s++)
+        sums[s] = (sums4){0} - DOT4_BIAS * g->rows[t->row + s / vectors].sum;
+    for (int steps = sl_ceil_div(g->k, SL_INT8_STEP), at = 0; steps > 0; steps--) {
+        for (int quad = 0; quad < SL_INT8_STEP / 4; quad++, x += 4, at += SL_INT8_STEP) {
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++)
+                w[v] = load4(columns[v] + at);
+#pragma GCC unroll 24
+            for (int s = 0; s < rows * vectors; s++)
+                sums[s] =
+                    dot4(sums[s], set4(x + (size_t)(s / vectors) * g->x_stride), w[s % vectors]);
+        }
+        at += SL_INT8_HALF; /* that of the other 16 columns */
+    }
+    finish(t, sums, rows, vectors);
+    return rows;
+}
+
+/* As many of the remaining rows, an even number, as one tile takes; returns how many. */
+static int multiply_many(const struct tile *t, int rows)
+{
+    if (rows >= DOT4_ROWS)
+        return multiply(t, DOT4_ROWS, TILE_VECTORS);
+    if (DOT4_ROWS > 8 && rows >= 8)
+        return multiply(t, 8, TILE_VECTORS);
+    return rows >= 4 ? multiply(t, 4, TILE_VECTORS) : multiply(t, 2, TILE_VECTORS);
+}
+
+/* One row, or two, by as many columns as keep the units busy. */
+static int multiply_few(struct tile t, int rows)
+{
+    const int columns = (rows == 2 ? FEW_SUMS / 2 : FEW_SUMS) * LANES;
+    for (; t.col + columns <= t.g->n; t.col += columns)
+        (void)(rows == 2 ? multiply(&t, 2, FEW_SUMS / 2) : multiply(&t, 1, FEW_SUMS));
+    for (; t.col < t.g->n; t.col += TILE_VECTORS * LANES)
+        (void)(rows == 2 ? multiply(&t, 2, TILE_VECTORS) : multiply(&t, 1, TILE_VECTORS));
+    return rows;
+}
+
+static void int8_gemm(const struct sl_int8_gemm *g)
+{
+    const int whole = g->m / 4 * 4;
+    struct tile t = {.g = g};
+    for (; t.col < g->n; t.col += TILE_VECTORS * LANES)
+        for (t.row = 0; t.row < whole;)
+            t.row += multiply_many(&t, whole - t.row);
+    for (t.row = whole, t.col = 0; t.row < g->m;)
+        t.row += multiply_few(t, g->m - t.row >= 2 ? 2 : 1);
+}
+
+void SL_LEVEL(int8)(struct sl_kernels *t)
+{
+    t->int8_bias = DOT4_BIAS;
+    t->quantize = quantize;
+    t->int8_gemm = int8_gemm;
+}

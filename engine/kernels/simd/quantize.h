@@ -1,0 +1,62 @@
+/* quantize.h - the slot `quantize`, a vector at a time. */
+#pragma once
+
+#include "base/int_math.h"
+#include "kernels/int8.h"
+#include "kernels/simd/dot4.h"
+
+typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
+
+/* Up to LANES floats. Rows of bf16 end in zeros, so that whole vectors can be read. */
+static inline __attribute__((always_inline)) vec load_floats(const void *x, int at, int n,
+                                                             const enum sl_type type)
+{
+    if (type == SL_F32)
+        return vec_load((const float *)x + at, n - at);
+    halves h;
+    memcpy(&h, (const uint16_t *)x + at, sizeof h);
+    return (vec)(__builtin_convertvector(h, uvec) << 16);
+}
+
+static inline __attribute__((always_inline)) float row_factor(struct sl_int8_row *row,
+                                                              const void *x, int n,
+                                                              const enum sl_type type)
+{
+    vec highest = vec_set(0.0f), zero = highest; /* NaN with the first NaN or infinity */
+    for (int i = 0; i < n; i += LANES) {
+        const vec v = load_floats(x, i, n, type);
+        highest = vec_max(vec_abs(v), highest);
+        zero = vec_fma(v, vec_set(0.0f), zero);
+    }
+    return sl_int8_scale(row, vec_highest(highest), vec_sum(zero) == 0.0f);
+}
+
+static inline __attribute__((always_inline)) void quantize_row(int8_t *out, struct sl_int8_row *row,
+                                                               const void *x, int n,
+                                                               const enum sl_type type)
+{
+    const float factor = row_factor(row, x, n, type);
+    const size_t padded = sl_round_up((size_t)n, LANES);
+    sums4 sums = {0};
+    memset(out + padded - LANES, 0, sl_round_up((size_t)n, SL_INT8_STEP) - padded + LANES);
+    if (!(factor > 0.0f))
+        memset(out, 0, padded);
+    for (int i = 0; factor > 0.0f && i < n; i += LANES) {
+        const vec v = vec_round(load_floats(x, i, n, type) * vec_set(factor));
+        const sums4 whole = __builtin_convertvector(v, sums4);
+        dot4_store(out + i, whole);
+        sums += whole;
+    }
+    row->sum = 0;
+    for (int i = 0; i < LANES; i++)
+        row->sum += sums[i];
+}
+
+static inline void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type,
+                            int n)
+{
+    if (type == SL_F32)
+        quantize_row(out, row, x, n, SL_F32);
+    else
+        quantize_row(out, row, x, n, SL_BF16);
+}

@@ -1,0 +1,259 @@
+/* test_kernels_int8.c - rows as int8 and their products: the bits of the reference at every level
+ * this machine has. */
+#include "support/kernel_buffers.h"
+#include "support/test.h"
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The bf16 of floats that it holds exactly, with zeros up to a multiple of 32. */
+static uint16_t *bf16_make(const float *x, int n)
+{
+    uint16_t *out = calloc(sl_round_up((size_t)n, 32), sizeof *out);
+    cr_assert(out);
+    for (int i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        out[i] = (uint16_t)(bits >> 16);
+    }
+    return out;
+}
+
+static void same_row(const struct sl_kernels *k, const void *x, enum sl_type type, int n)
+{
+    const size_t bytes = sl_round_up((size_t)n, SL_INT8_STEP);
+    int8_t *got = output_make(bytes), *want = output_make(bytes);
+    struct sl_int8_row row, expected;
+    k->quantize(got, &row, x, type, n);
+    reference_kernels()->quantize(want, &expected, x, type, n);
+    cr_assert(output_guarded(got, bytes), "%s: %d", k->name, n);
+    cr_assert_eq(memcmp(got, want, bytes), 0, "%s: %d", k->name, n);
+    cr_assert(same_bits(row.scale, expected.scale), "%s: %d: %.9g, want %.9g", k->name, n,
+              (double)row.scale, (double)expected.scale);
+    cr_assert_eq(row.sum, expected.sum, "%s: %d", k->name, n);
+    output_free(got);
+    output_free(want);
+}
+
+static void quantizes_all_lengths(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 150; n++) {
+        float *x = input_make((size_t)n, 20, ldexpf(1.0f, n % 20 - 10));
+        same_row(k, x, SL_F32, n);
+        for (int i = 0; i < n; i++)
+            x[i] = ldexpf(roundf(x[i] * 128.0f), -7); /* exact in bf16 */
+        uint16_t *half = bf16_make(x, n);
+        same_row(k, half, SL_BF16, n);
+        free(half);
+        free(x);
+    }
+}
+
+Test(quantize, is_the_reference)
+{
+    for_each_isa(quantizes_all_lengths);
+}
+
+static void quantizes_special_rows(const struct sl_kernels *k)
+{
+    static const float specials[] = {0.0f, -0.0f,     0x1p-140f, 0x1p-101f, 0x1p-99f,
+                                     1.0f, -3.40e38f, INFINITY,  -INFINITY, NAN};
+    for (size_t s = 0; s < sizeof specials / sizeof *specials; s++)
+        for (int at = 0; at < 70; at += 23) {
+            float x[70] = {0};
+            x[at] = specials[s];
+            same_row(k, x, SL_F32, 70);
+        }
+}
+
+Test(quantize, of_special_numbers_is_the_reference)
+{
+    for_each_isa(quantizes_special_rows);
+}
+
+/* The definition: the highest magnitude is 127, halves go to the even number. */
+Test(quantize, rounds_to_even)
+{
+    const float x[] = {127.0f, -127.0f, 0.5f, 1.5f, -2.5f, 3.25f, -0.5f};
+    const int8_t want[SL_INT8_STEP] = {127, -127, 0, 2, -2, 3, 0};
+    int8_t got[SL_INT8_STEP];
+    struct sl_int8_row row;
+    reference_kernels()->quantize(got, &row, x, SL_F32, 7);
+    cr_expect_eq(memcmp(got, want, sizeof want), 0);
+    cr_expect(same_bits(row.scale, 1.0f));
+    cr_expect_eq(row.sum, 3);
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+struct product {
+    int m, n, k;
+    size_t x_stride;
+    int8_t *x;
+    struct sl_int8_row *rows;
+    void *packed;
+    float *y;
+};
+
+/* x has rows of very different magnitudes, w columns of such. */
+static struct product product_make(const struct sl_kernels *k, int m, int n, int depth)
+{
+    struct product p = {.m = m, .n = n, .k = depth};
+    float *x = input_make((size_t)m * (size_t)depth, 21, 1.0f);
+    float *w = input_make((size_t)n * (size_t)depth, 22, 1.0f);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < depth; i++)
+            w[j * depth + i] = ldexpf(w[j * depth + i], j % 9);
+    p.x_stride = sl_round_up((size_t)depth, SL_INT8_STEP) + SL_INT8_STEP;
+    p.x = malloc((size_t)m * p.x_stride);
+    p.rows = malloc((size_t)m * sizeof *p.rows);
+    cr_assert(p.x);
+    cr_assert(p.rows);
+    memset(p.x, 0x7f, (size_t)m * p.x_stride);
+    for (int r = 0; r < m; r++) {
+        for (int i = 0; i < depth; i++)
+            x[r * depth + i] = ldexpf(x[r * depth + i], r % 7);
+        k->quantize(p.x + (size_t)r * p.x_stride, &p.rows[r], x + (size_t)r * (size_t)depth, SL_F32,
+                    depth);
+    }
+    p.packed = output_make(sl_int8_bytes(depth, n));
+    for (int first = 0; first < n; first += SL_PANEL)
+        sl_int8_pack(k, p.packed, w, (size_t)depth, depth, n, first,
+                     first + SL_PANEL < n ? first + SL_PANEL : n);
+    cr_assert(output_guarded(p.packed, sl_int8_bytes(depth, n)));
+    p.y = output_make((size_t)m * (size_t)n * sizeof *p.y);
+    free(x);
+    free(w);
+    return p;
+}
+
+static void product_free(struct product *p)
+{
+    free(p->x);
+    free(p->rows);
+    output_free(p->packed);
+    output_free(p->y);
+}
+
+/* Rows first .. first + count - 1. */
+static void multiply(const struct sl_kernels *k, const struct product *p, int first, int count)
+{
+    const struct sl_int8_gemm g = {.x = p->x + (size_t)first * p->x_stride,
+                                   .rows = p->rows + first,
+                                   .packed = p->packed,
+                                   .y = p->y + (size_t)first * (size_t)p->n,
+                                   .x_stride = p->x_stride,
+                                   .y_stride = (size_t)p->n,
+                                   .m = count,
+                                   .n = p->n,
+                                   .k = p->k};
+    k->int8_gemm(&g);
+}
+
+static void multiplies(const struct sl_kernels *k, int m, int n, int depth)
+{
+    const size_t bytes = (size_t)m * (size_t)n * sizeof(float);
+    struct product p = product_make(k, m, n, depth),
+                   q = product_make(reference_kernels(), m, n, depth);
+    multiply(k, &p, 0, m);
+    multiply(reference_kernels(), &q, 0, m);
+    cr_assert(output_guarded(p.y, bytes), "%s %dx%dx%d", k->name, m, n, depth);
+    for (size_t i = 0; i < (size_t)m * (size_t)n; i++)
+        cr_assert(same_bits(p.y[i], q.y[i]), "%s %dx%dx%d: [%zu] = %.9g, want %.9g", k->name, m, n,
+                  depth, i, (double)p.y[i], (double)q.y[i]);
+    product_free(&p);
+    product_free(&q);
+}
+
+static void multiplies_all_shapes(const struct sl_kernels *k)
+{
+    static const int ms[] = {1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 31, 32, 33, 47, 64, 70};
+    static const int ns[] = {1, 16, 31, 32, 33, 65, 130, 300}, ks[] = {1, 3, 63, 64, 65, 200};
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++)
+        for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
+            for (size_t l = 0; l < sizeof ks / sizeof *ks; l++)
+                multiplies(k, ms[i], ns[j], ks[l]);
+    multiplies(k, 300, 33, 40);
+    multiplies(k, 9, 70, 4100);
+}
+
+Test(int8_gemm, has_the_bits_of_the_reference)
+{
+    for_each_isa(multiplies_all_shapes);
+}
+
+static void rows_are_independent(const struct sl_kernels *k)
+{
+    struct product p = product_make(k, 40, 200, 560);
+    const size_t bytes = (size_t)p.m * (size_t)p.n * sizeof(float);
+    float *all = malloc(bytes);
+    cr_assert(all);
+    multiply(k, &p, 0, p.m);
+    memcpy(all, p.y, bytes);
+    for (int count = 1; count < p.m; count++) {
+        memset(p.y, 0xff, bytes);
+        for (int first = 0; first < p.m; first += count)
+            multiply(k, &p, first, first + count < p.m ? count : p.m - first);
+        cr_assert_eq(memcmp(p.y, all, bytes), 0, "%s: %d rows at a time", k->name, count);
+    }
+    free(all);
+    product_free(&p);
+}
+
+Test(int8_gemm, a_row_does_not_know_its_company)
+{
+    for_each_isa(rows_are_independent);
+}
+
+/* The largest sums there are: all products 127 127, or -127 127. */
+static void extremes_do_not_saturate(const struct sl_kernels *k)
+{
+    enum { DEPTH = 4096, COLUMNS = 33 };
+
+    float *x = malloc(DEPTH * sizeof *x), *w = malloc(sizeof *w * DEPTH * COLUMNS);
+    cr_assert(x);
+    cr_assert(w);
+    struct product p = product_make(k, 1, COLUMNS, DEPTH);
+    for (int i = 0; i < DEPTH; i++)
+        x[i] = 127.0f;
+    for (int i = 0; i < DEPTH * COLUMNS; i++)
+        w[i] = i / DEPTH % 2 ? -127.0f : 127.0f;
+    k->quantize(p.x, p.rows, x, SL_F32, DEPTH);
+    sl_int8_pack(k, p.packed, w, DEPTH, DEPTH, COLUMNS, 0, COLUMNS);
+    multiply(k, &p, 0, 1);
+    for (int j = 0; j < COLUMNS; j++)
+        cr_assert_eq(p.y[j], (j % 2 ? -1.0f : 1.0f) * 127 * 127 * DEPTH, "%s: column %d", k->name,
+                     j);
+    product_free(&p);
+    free(x);
+    free(w);
+}
+
+Test(int8_gemm, the_largest_sums_are_exact)
+{
+    for_each_isa(extremes_do_not_saturate);
+}
+
+/* A result with NaN is noticed, in its own row and column only. */
+static void what_is_not_finite_shows(const struct sl_kernels *k)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+        struct product p = product_make(k, 5, 40, 70);
+        float x[70] = {1.0f, 2.0f}, w[40 * 70];
+        for (int i = 0; i < 40 * 70; i++)
+            w[i] = (float)(i % 11);
+        x[40] = w[7 * 70 + 3] = bad[b];
+        k->quantize(p.x + 2 * p.x_stride, &p.rows[2], x, SL_F32, 70);
+        sl_int8_pack(k, p.packed, w, 70, 70, 40, 0, 40);
+        multiply(k, &p, 0, 5);
+        for (int i = 0; i < 5 * 40; i++)
+            cr_assert_eq(!isfinite(p.y[i]), i / 40 == 2 || i % 40 == 7, "%s: row %d, column %d",
+                         k->name, i / 40, i % 40);
+        product_free(&p);
+    }
+}
+
+Test(int8_gemm, what_is_not_finite_shows)
+{
+    for_each_isa(what_is_not_finite_shows);
+}
