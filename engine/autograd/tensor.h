@@ -28,6 +28,7 @@ struct sl_parameter {
     int rows, cols;
     bool decays;       /* subject to weight decay: matrices, not biases, norms and embeddings */
     bool product;      /* read by matrix products, so kept packed as well */
+    bool int8;         /* `packed` is: that of sl_int8_pack */
     bool compact;      /* `packed` is: half as much to read, for the same results */
     void *packed;      /* B = data^T, for y = x w^T; NULL for what no product reads */
     void *packed_back; /* B = data, for dx = dy w; NULL unless training */

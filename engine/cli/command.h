@@ -31,7 +31,9 @@ extern const struct command command_train, command_init, command_eval, command_g
 
 #define PRECISION_OPTION(type)                                                                     \
     {                                                                                              \
-        "precision", "TYPE", "inputs of matrix products: fp32 or bf16 [bf16 with AMX, else fp32]", \
+        "precision", "TYPE",                                                                       \
+            "inputs of matrix products: fp32, bf16 or, not in training, int8 [bf16 with AMX, "     \
+            "else fp32]",                                                                          \
             SL_OPTION_STRING, offsetof(type, precision), 0, 0                                      \
     }
 
@@ -56,6 +58,10 @@ void command_help(const struct command *command, struct sl_option_parser *parser
 /* Creates the engine that --threads, --isa and --precision ask for. */
 struct sl_engine *command_engine(int threads, const char *isa, const char *precision,
                                  struct sl_err *err) SL_MUST_CHECK;
+
+/* The same for training, which int8 is not for. */
+struct sl_engine *command_training_engine(int threads, const char *isa, const char *precision,
+                                          struct sl_err *err) SL_MUST_CHECK;
 
 /* Opens the model in a directory. */
 struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)

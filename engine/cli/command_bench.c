@@ -163,7 +163,7 @@ static bool run(int count, char **words, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "the only benchmark is `sluice bench train`");
     if (!mkdtemp(directory))
         return sl_fail(err, SL_IO, "cannot create a directory in /tmp: %s", strerrordesc_np(errno));
-    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
+    struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
     bool ok = engine && bench(engine, &a, directory, err);
     struct sl_err ignored;
     (void)!sl_directory_remove(directory, &ignored);

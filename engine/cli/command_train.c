@@ -199,7 +199,7 @@ static bool run_train(int count, char **words, struct sl_err *err)
     sl_train_options_complete(&a.training);
     a.training.run_dir = a.run;
     a.training.resume = a.resume;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
+    struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
     if (!engine)
         return false;
     watch_signals();

@@ -29,6 +29,15 @@ struct sl_engine *command_engine(int threads, const char *isa, const char *preci
     return engine;
 }
 
+struct sl_engine *command_training_engine(int threads, const char *isa, const char *precision,
+                                          struct sl_err *err)
+{
+    if (!precision || strcmp(precision, "int8") != 0)
+        return command_engine(threads, isa, precision, err);
+    (void)sl_fail_value(err, "--precision", precision, "training computes in fp32 or bf16");
+    return NULL;
+}
+
 struct sl_model *command_model(struct sl_engine *engine, const char *directory, struct sl_err *err)
 {
     return model_path_check_input(directory, err) ? sl_model_open(engine, directory, err) : NULL;

@@ -182,7 +182,7 @@ bool train_automatic(int count, char **words, struct sl_err *err)
                                                        : false;
     if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
         return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
+    struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
     if (!engine)
         return false;
     bool ok = train(engine, &a, err);

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fails for an instruction set that is unknown or not supported by this CPU. The one that the
- * precision bf16 selects is not listed. */
+/* Fails for an instruction set that is unknown or not supported by this CPU. Those that only a
+ * precision selects are not listed. */
 static const struct sl_kernels *fail_isa(const char *what, const char *isa, struct sl_err *err)
 {
     char supported[64] = "";
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++)
-        if (level != SL_ISA_AVX512_BF16 && sl_kernels_for((enum sl_isa)level))
+        if (sl_isa_precision((enum sl_isa)level) == SL_PRECISION_ANY &&
+            sl_kernels_for((enum sl_isa)level))
             sl_list_add(supported, sizeof supported, sl_isa_name((enum sl_isa)level));
     (void)sl_fail_value(err, what, isa, "expected one that this CPU supports: %s", supported);
     return NULL;
@@ -37,35 +38,34 @@ static const struct sl_kernels *kernels_named(const char *isa, struct sl_err *er
     return fail_isa("isa", isa, err);
 }
 
-/* The fastest level with these operands, none above the given one. AVX-512 has one of each. */
-static const struct sl_kernels *kernels_with(const struct sl_kernels *most, enum sl_type operand)
+static const char *const precisions[] =
+    {[SL_PRECISION_FP32] = "fp32", [SL_PRECISION_BF16] = "bf16", [SL_PRECISION_INT8] = "int8"};
+
+static enum sl_precision precision_named(const char *name)
 {
-    int level = (int)(most->isa == SL_ISA_AVX512 ? SL_ISA_AVX512_BF16 : most->isa);
-    for (; level >= SL_ISA_REF; level--) {
-        const struct sl_kernels *kernels = sl_kernels_for((enum sl_isa)level);
-        if (kernels && kernels->operand == operand)
-            return kernels;
-    }
-    return NULL;
+    int p = SL_PRECISION_INT8;
+    while (p > SL_PRECISION_ANY && strcmp(name, precisions[p]) != 0)
+        p--;
+    return (enum sl_precision)p;
 }
 
-static const struct sl_kernels *kernels_of(const struct sl_engine_options *options,
-                                           struct sl_err *err)
+static bool choose(struct sl_engine *engine, const struct sl_engine_options *options,
+                   struct sl_err *err)
 {
-    const char *precision = options->precision;
-    const struct sl_kernels *kernels = kernels_named(options->isa, err);
-    if (!kernels || !precision)
-        return kernels;
-    const bool is_bf16 = strcmp(precision, "bf16") == 0;
-    if (!is_bf16 && strcmp(precision, "fp32") != 0) {
-        (void)sl_fail_value(err, "precision", precision, "expected fp32 or bf16");
-        return NULL;
-    }
-    const struct sl_kernels *found = kernels_with(kernels, is_bf16 ? SL_BF16 : SL_F32);
+    const char *name = options->precision;
+    engine->kernels = kernels_named(options->isa, err);
+    if (!engine->kernels || !name)
+        return engine->kernels != NULL;
+    const enum sl_precision precision = precision_named(name);
+    if (precision == SL_PRECISION_ANY)
+        return sl_fail_value(err, "precision", name, "expected fp32, bf16 or int8");
+    const struct sl_kernels *found = sl_kernels_with(engine->kernels, precision);
     if (!found)
-        (void)sl_fail_value(err, "precision", precision, "%s on this CPU computes in fp32 only",
-                            kernels->name);
-    return found;
+        return sl_fail_value(err, "precision", name, "%s on this CPU computes in fp32 or int8 only",
+                             engine->kernels->name);
+    engine->kernels = found;
+    engine->int8 = precision == SL_PRECISION_INT8;
+    return true;
 }
 
 struct sl_engine *sl_engine_create(const struct sl_engine_options *options, struct sl_err *err)
@@ -77,15 +77,15 @@ struct sl_engine *sl_engine_create(const struct sl_engine_options *options, stru
                 options->threads, THREADS_MAX);
         return NULL;
     }
-    const struct sl_kernels *kernels = kernels_of(options, err);
-    if (!kernels)
+    struct sl_engine chosen = {0};
+    if (!choose(&chosen, options, err))
         return NULL;
     struct sl_engine *engine = calloc(1, sizeof *engine);
     if (!engine) {
         sl_fail(err, SL_NO_MEMORY, "no memory for an engine");
         return NULL;
     }
-    engine->kernels = kernels;
+    *engine = chosen;
     pthread_mutex_init(&engine->lock, NULL);
     engine->pool =
         sl_thread_pool_create(options->threads ? options->threads : sl_cpu_budget(), err);
@@ -116,7 +116,10 @@ const char *sl_engine_isa(const struct sl_engine *engine)
 
 const char *sl_engine_precision(const struct sl_engine *engine)
 {
-    return engine->kernels->operand == SL_BF16 ? "bf16" : "fp32";
+    const bool is_bf16 = engine->kernels->operand == SL_BF16;
+    return precisions[engine->int8 ? SL_PRECISION_INT8
+                      : is_bf16    ? SL_PRECISION_BF16
+                                   : SL_PRECISION_FP32];
 }
 
 const char *sl_version(void)

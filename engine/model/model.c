@@ -43,6 +43,11 @@ static void allocate(struct sl_model *m, struct sl_arena *arena, bool grads)
     }
 }
 
+static size_t packed_bytes(const struct sl_kernels *k, const struct sl_parameter *p)
+{
+    return p->int8 ? sl_int8_bytes(p->cols, p->rows) : k->pack_bytes(p->cols, p->rows);
+}
+
 static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool back)
 {
     const struct sl_kernels *k = m->engine->kernels;
@@ -50,7 +55,8 @@ static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool bac
     for (int i = 0; (p = parameter_at(m, i)); i++) {
         if (!p->product)
             continue;
-        p->packed = sl_arena_take(arena, k->pack_bytes(p->cols, p->rows), 1);
+        p->int8 = m->engine->int8 && p->cols <= SL_INT8_DEPTH_MAX;
+        p->packed = sl_arena_take(arena, packed_bytes(k, p), 1);
         if (back)
             p->packed_back = sl_arena_take(arena, k->pack_bytes(p->rows, p->cols), 1);
     }
@@ -160,6 +166,8 @@ void sl_model_close(struct sl_model *m)
 
 bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err)
 {
+    if (m->engine->int8)
+        return sl_fail_value(err, "precision", "int8", "training computes in fp32 or bf16");
     sl_arena_release(&m->packed);
     return allocated(m, &m->grads, allocate, true, err) &&
            allocated(m, &m->packed, allocate_packed, true, err);
@@ -235,6 +243,10 @@ static void pack_panel(const struct sl_kernels *k, const struct sl_parameter *p,
     int first = (back ? panel - panels(p->rows) : panel) * SL_PANEL;
     int depth = back ? p->rows : p->cols, columns = back ? p->cols : p->rows;
     int last = sl_min(first + SL_PANEL, columns);
+    if (p->int8) {
+        sl_int8_pack(k, p->packed, p->data, (size_t)p->cols, depth, columns, first, last);
+        return;
+    }
     k->pack(back ? p->packed_back : p->packed, p->data, SL_F32, (size_t)p->cols, !back, depth,
             columns, first, last);
 }
@@ -277,7 +289,8 @@ static void compact(struct sl_model *m)
     const struct sl_kernels *k = m->engine->kernels;
     struct sl_parameter *p;
     for (int i = 0; (p = parameter_at(m, i)); i++)
-        p->compact = p->product && !p->packed_back && k->compact(p->packed, p->cols, p->rows);
+        p->compact =
+            p->product && !p->int8 && !p->packed_back && k->compact(p->packed, p->cols, p->rows);
 }
 
 void sl_model_pack(struct sl_model *m)

@@ -344,15 +344,21 @@ static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
     sl_json_add_int(sl_json_key(json, "max_client_batch_size"), texts);
 }
 
+/* The inputs of matrix products, as PyTorch spells them. */
+static const char *dtype_of(const struct sl_engine *engine)
+{
+    const char *precision = sl_engine_precision(engine);
+    return *precision == 'b' ? "bfloat16" : *precision == 'i' ? "int8" : "float32";
+}
+
 static void add_info(struct sl_json_writer *json, const struct sv_server *server,
                      const struct sv_model_ref *ref)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    bool is_bf16 = sl_engine_precision(server->engine)[0] == 'b';
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "model_id"), sv_model_ref_id(ref));
     sl_json_add_string(sl_json_key(json, "model_sha"), info->sha256);
-    sl_json_add_string(sl_json_key(json, "model_dtype"), is_bf16 ? "bfloat16" : "float32");
+    sl_json_add_string(sl_json_key(json, "model_dtype"), dtype_of(server->engine));
     sl_json_add_string(sl_json_key(json, "served_model_name"), sv_model_ref_name(ref));
     add_model_type(sl_json_key(json, "model_type"), info);
     add_limits(json, server->options, info);

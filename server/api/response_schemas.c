@@ -277,7 +277,7 @@ const struct sv_response_member sv_response_members[] = {
     {"Texts", NULL, "[string]", "text of each list of ids"},
     {"Info", "model_id", "string", "name@version"},
     {"Info", "model_sha", "string", NULL},
-    {"Info", "model_dtype", "'bfloat16'|'float32'", NULL},
+    {"Info", "model_dtype", "'bfloat16'|'float32'|'int8'", NULL},
     {"Info", "served_model_name", "string", NULL},
     {"Info", "model_type", "ModelType", NULL},
     {"Info", "max_concurrent_requests", "size", NULL},

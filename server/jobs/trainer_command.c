@@ -26,7 +26,7 @@ static void add_engine(const struct sv_jobs *jobs, struct sv_command_line *line)
     sv_command_add(line, "--threads=%d", count_threads(jobs));
     if (sv_options_chosen(o->isa))
         sv_command_add(line, "--isa=%s", o->isa);
-    if (sv_options_chosen(o->precision))
+    if (sv_options_chosen(o->precision) && strcmp(o->precision, "int8") != 0) /* serves only */
         sv_command_add(line, "--precision=%s", o->precision);
 }
 

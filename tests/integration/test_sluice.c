@@ -610,7 +610,7 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          2,
          "sse9",
          "avx2"},
-        {{"bench", "train", "--precision", "fp8"}, 2, "invalid --precision 'fp8'", "fp32 or bf16"},
+        {{"bench", "train", "--precision", "int8"}, 2, "invalid --precision 'int8'", "or bf16"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--heads", "3"},
          2,
          "heads",

@@ -21,6 +21,15 @@ struct sl_engine *fixture_engine(const char *isa, int threads)
     return engine;
 }
 
+struct sl_engine *fixture_int8_engine(int threads)
+{
+    struct sl_err err;
+    struct sl_engine_options options = {.threads = threads, .precision = "int8"};
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s", err.text);
+    return engine;
+}
+
 struct sl_engine *fixture_exact_engine(int threads)
 {
     struct sl_engine *engine = fixture_engine(NULL, threads);
@@ -131,7 +140,8 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
     struct sl_err err;
     struct sl_model *m = sl_model_create(engine, arch, config, &err);
     cr_assert(m, "%s", err.text);
-    EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
+    if (!engine->int8) /* which only serves */
+        EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
     sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {
         struct sl_parameter *p = &m->builder.parameters[i];

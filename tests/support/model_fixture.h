@@ -19,6 +19,9 @@ bool fixture_next(struct fixture_case *c);
 /* An engine at the level `isa`; NULL: the one in SLUICE_ISA, or the fastest. */
 struct sl_engine *fixture_engine(const char *isa, int threads);
 
+/* An engine of the standard level with int8 products. */
+struct sl_engine *fixture_int8_engine(int threads);
+
 /* An engine whose operands are fp32, so that finite differences can be measured:
  * fixture_engine(NULL) if it is one, else the fastest such level. */
 struct sl_engine *fixture_exact_engine(int threads);

@@ -164,9 +164,9 @@ static void logits_alone(struct sl_session *s, const int32_t *tokens, int count,
     }
 }
 
-static void each_policy(int threads, void (*check)(struct sl_model *m, const char *name))
+static void each_policy_of(struct sl_engine *engine,
+                           void (*check)(struct sl_model *m, const char *name))
 {
-    struct sl_engine *engine = fixture_engine(NULL, threads);
     for (int a = 0; sl_arch_at(a); a++) {
         if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
             continue;
@@ -174,13 +174,20 @@ static void each_policy(int threads, void (*check)(struct sl_model *m, const cha
         struct sl_model *m = fixture_model(engine, sl_arch_at(a), &config);
         for (int p = 0; p < (sl_arch_at(a)->policy ? FIXTURE_POLICIES : 1); p++) {
             char name[64];
-            (void)snprintf(name, sizeof name, "%s, policy %d", sl_arch_at(a)->name, p);
+            (void)snprintf(name, sizeof name, "%s, policy %d, %s", sl_arch_at(a)->name, p,
+                           sl_engine_precision(engine));
             m->policy = fixture_policy(m->arch, p);
             check(m, name);
         }
         sl_model_close(m);
     }
     sl_engine_destroy(engine);
+}
+
+static void each_policy(int threads, void (*check)(struct sl_model *m, const char *name))
+{
+    each_policy_of(fixture_engine(NULL, threads), check);
+    each_policy_of(fixture_int8_engine(threads), check);
 }
 
 static void alone_and_among_many(struct sl_model *m, const char *name)
@@ -233,7 +240,7 @@ Test(archs, decoding_with_a_cache_equals_the_full_forward)
     each_policy(2, cached_and_whole);
 }
 
-enum { RECORDED_MOST = 100 };
+enum { RECORDED_MOST = 200 };
 
 static float recorded[RECORDED_MOST][FIXTURE_CONTEXT * FIXTURE_VOCAB];
 static int recorded_count;

@@ -1,6 +1,7 @@
 /* test_engine.c - which kernels an engine computes with. */
 #include "base/cpu.h"
 #include "model/engine.h"
+#include "support/model_fixture.h"
 #include "support/test.h"
 
 #include <string.h>
@@ -33,15 +34,36 @@ Test(engine, precision_is_apart_from_the_instruction_set)
         computes("avx512", NULL, "avx512");
     if (sl_cpu_has(SL_ISA_AVX512_BF16))
         computes("avx512", "bf16", "avx512bf16");
+    computes("portable", "int8", "portable");
+    if (sl_cpu_has(SL_ISA_AVX2))
+        computes("avx2", "int8", sl_cpu_has(SL_ISA_AVX2_VNNI) ? "avx2vnni" : "avx2");
+    if (sl_cpu_has(SL_ISA_AVX512))
+        computes("avx512", "int8", sl_cpu_has(SL_ISA_AVX512_VNNI) ? "avx512vnni" : "avx512");
     if (sl_cpu_has(SL_ISA_AMX)) {
+        computes("amx", "int8", "amx");
         computes("amx", "bf16", "amx");
         computes("amx", "fp32", "avx512");
     }
 }
 
+Test(engine, int8_does_not_train)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_int8_engine(1);
+    const struct sl_arch *arch = sl_arch_at(0);
+    const struct sl_config config = fixture_config(arch);
+    struct sl_model *model = sl_model_create(engine, arch, &config, &err);
+    cr_assert(model, "%s", err.text);
+    cr_expect_not(sl_model_allocate_gradients(model, &err));
+    cr_expect(strstr(err.text, "invalid precision 'int8': training computes in fp32 or bf16"), "%s",
+              err.text);
+    sl_model_close(model);
+    sl_engine_destroy(engine);
+}
+
 Test(engine, what_no_kernel_computes_is_rejected)
 {
-    fails("portable", "bf16", "portable on this CPU computes in fp32 only");
-    fails(NULL, "fp8", "invalid precision 'fp8': expected fp32 or bf16");
+    fails("portable", "bf16", "portable on this CPU computes in fp32 or int8 only");
+    fails(NULL, "fp8", "invalid precision 'fp8': expected fp32, bf16 or int8");
     fails("sse9", "fp32", "invalid isa 'sse9'");
 }
