@@ -252,7 +252,7 @@ static bool prepare(struct bench *b)
     b->epoll = epoll_create1(EPOLL_CLOEXEC);
     b->multi = curl_multi_init();
     b->streams = calloc((size_t)b->plan->connections, sizeof *b->streams);
-    b->idle = calloc((size_t)b->plan->connections, sizeof *b->idle);
+    b->idle = calloc((size_t)b->plan->connections, sizeof(struct bench_connection *));
     if (b->epoll < 0 || !b->multi || !b->streams || !b->idle || !prepare_clock(b))
         return false;
     for (int i = b->plan->connections - 1; i >= 0; i--) {

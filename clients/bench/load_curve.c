@@ -42,7 +42,7 @@ static double tick_below(double value)
     return decade * (first >= 5 ? 5 : first >= 2 ? 2 : 1);
 }
 
-double load_axis_next(double tick)
+static double tick_after(double tick)
 {
     return tick_below(tick * 2.6);
 }
@@ -59,13 +59,24 @@ bool load_axis_of(const struct load_curve *curve, struct load_axis *axis)
     if (max <= 0)
         return false;
     axis->low = tick_below(min);
-    axis->high = load_axis_next(tick_below(max));
+    axis->high = tick_after(tick_below(max));
     return true;
 }
 
 double load_axis_place(const struct load_axis *axis, double value)
 {
     return log(value / axis->low) / log(axis->high / axis->low);
+}
+
+int load_axis_ticks(const struct load_axis *axis, double ticks[LOAD_TICKS_MAX])
+{
+    int count = 0;
+    ticks[count++] = axis->low;
+    while (count < LOAD_TICKS_MAX && ticks[count - 1] < axis->high * 0.99) {
+        ticks[count] = tick_after(ticks[count - 1]);
+        count++;
+    }
+    return count;
 }
 
 /* ---- in characters --------------------------------------------------------------------------- */
@@ -104,9 +115,11 @@ static void mark(struct grid *grid, const struct load_curve *curve, const struct
 /* The label of a row: the tick that is nearest to it, if there is one. */
 static void print_label(struct sl_buffer *text, const struct load_axis *axis, int row)
 {
-    for (double tick = axis->low; tick < axis->high * 1.01; tick = load_axis_next(tick))
-        if (row_of(axis, tick) == row) {
-            sl_buffer_printf(text, "%*g", LABEL, tick);
+    double ticks[LOAD_TICKS_MAX];
+    int count = load_axis_ticks(axis, ticks);
+    for (int i = 0; i < count; i++)
+        if (row_of(axis, ticks[i]) == row) {
+            sl_buffer_printf(text, "%*g", LABEL, ticks[i]);
             return;
         }
     sl_buffer_printf(text, "%*s", LABEL, "");

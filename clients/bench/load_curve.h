@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "bench/bench.h"
 
-enum { LOAD_CURVE_POINTS_MAX = 64 };
+enum { LOAD_CURVE_POINTS_MAX = 64, LOAD_TICKS_MAX = 48 };
 
 /* The quantiles of the curve. */
 enum load_quantile { LOAD_P50, LOAD_P90, LOAD_P99, LOAD_QUANTILES };
@@ -45,4 +45,5 @@ struct load_axis {
 
 bool load_axis_of(const struct load_curve *curve, struct load_axis *axis); /* false: nothing */
 double load_axis_place(const struct load_axis *axis, double value);        /* 0: low; 1: high */
-double load_axis_next(double tick); /* the tick after this one */
+/* The ticks from low to high; returns how many there are. */
+int load_axis_ticks(const struct load_axis *axis, double ticks[LOAD_TICKS_MAX]);

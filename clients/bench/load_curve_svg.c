@@ -47,11 +47,14 @@ static void draw_axes(struct sl_buffer *svg, const struct frame *f, const struct
 {
     char label[32];
     double labelled = -1e9;
-    for (double t = f->axis.low; t < f->axis.high * 1.01; t = load_axis_next(t)) {
-        sl_buffer_printf(svg, "<path d=\"M%d %.0fH%d\" stroke=\"#dddddd\"/>\n", LEFT, down(f, t),
+    double ticks[LOAD_TICKS_MAX];
+    int tick_count = load_axis_ticks(&f->axis, ticks);
+    for (int i = 0; i < tick_count; i++) {
+        double y = down(f, ticks[i]);
+        sl_buffer_printf(svg, "<path d=\"M%d %.0fH%d\" stroke=\"#dddddd\"/>\n", LEFT, y,
                          WIDTH - RIGHT);
-        (void)snprintf(label, sizeof label, "%g", t);
-        draw_text(svg, LEFT - 8, down(f, t) + 4, "end", label);
+        (void)snprintf(label, sizeof label, "%g", ticks[i]);
+        draw_text(svg, LEFT - 8, y + 4, "end", label);
     }
     for (int i = 0; i < curve->count; i++) {
         double x = across(f, curve->points[i].rate);

@@ -118,7 +118,8 @@ static void expect_classified(const struct in_process_classifier *mood, int endp
     const char *header = http_response_header(&r, "x-sluice-budget");
     const char *member = endpoints[endpoint].reported;
     cr_expect_eq(!header, !reported);
-    cr_expect(!header || strcmp(header, reported) == 0, "%s: %s", endpoints[endpoint].path, header);
+    if (header && reported)
+        cr_expect_str_eq(header, reported, "%s: %s", endpoints[endpoint].path, header);
     if (member && reported)
         cr_expect_eq(json_number_at(root, member), strtod(reported, NULL));
     else if (member)

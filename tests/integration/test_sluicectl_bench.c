@@ -177,12 +177,12 @@ Test(sluicectl_bench, latencies_count_from_when_requests_are_due)
     static struct staller s;
     json_t *closed = bench_staller(&s, "--tokens", "1", "1");
     cr_assert_eq(json_integer_at(closed, "requests"), 100);
-    cr_assert_lt(median_of(closed), STALL_MS / 8);
+    cr_assert_lt(median_of(closed), STALL_MS / 8.0);
     json_decref(closed);
     json_t *open = bench_staller(&s, "--rate", "200", "64");
     cr_assert_eq(json_integer_at(open, "due"), 100);
     cr_assert_eq(json_integer_at(open, "dropped"), 100 - json_integer_at(open, "requests"));
-    cr_assert_gt(median_of(open), STALL_MS / 8);
+    cr_assert_gt(median_of(open), STALL_MS / 8.0);
     json_decref(open);
 }
 
