@@ -48,7 +48,10 @@ static bool classify(struct ctl_texts *job, struct client_error *failure)
     struct print_info info = {0};
     if (!ctl_classifier(job->client, job->arguments->model, &info, failure))
         return false;
-    bool good = ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
+    bool good = (!info.embeds ||
+                 client_error_set(failure, EXIT_BAD_INPUT,
+                                  "'%s' gives embeddings: use `sluicectl embed`", info.model)) &&
+                ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
     print_info_release(&info);
     return good;
 }

@@ -34,8 +34,12 @@ static bool embed(struct ctl_texts *job, struct client_error *failure)
 {
     struct print_info info = {0};
     char *model = ctl_embedder(job->client, job->arguments->model, failure);
-    bool good = model && ctl_classifier(job->client, model, &info, failure) &&
-                ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
+    bool good =
+        model && ctl_classifier(job->client, model, &info, failure) &&
+        (info.embeds ||
+         client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives no embeddings: use `sluicectl %s`",
+                          info.model, info.classifies ? "classify" : "complete")) &&
+        ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
     print_info_release(&info);
     free(model);
     return good;

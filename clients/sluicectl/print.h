@@ -31,6 +31,7 @@ bool print_event(const char *json, size_t count, struct client_error *failure) S
 /* From /info: a model, and the daemon's limits for one request. */
 struct print_info {
     char *model; /* name@version */
+    bool classifies, embeds;
     int64_t texts_max, bytes_max;
 };
 

@@ -182,12 +182,19 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     json_error_t error;
     json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
     const json_t *limits = json_object_get(response, "sluice");
+    const json_t *type = json_object_get(response, "model_type");
+    bool classifies = json_object_get(type, "classifier"),
+         embeds = json_object_get(type, "embedding");
     const char *model = json_string_value(json_object_get(response, "model_id"));
     int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
     int64_t bytes = json_integer_value(json_object_get(limits, "max_body_bytes"));
     char *copy = model ? strdup(model) : NULL;
     json_decref(response);
-    *info = (struct print_info){.model = copy, .texts_max = texts, .bytes_max = bytes};
+    *info = (struct print_info){.model = copy,
+                                .classifies = classifies,
+                                .embeds = embeds,
+                                .texts_max = texts,
+                                .bytes_max = bytes};
     if (copy && texts > 0 && bytes > 0)
         return true;
     print_info_release(info);

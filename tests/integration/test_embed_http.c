@@ -347,7 +347,12 @@ Test(embed_http, sluicectl_embeds)
     EXPECT_SAID(r->out, "\tline 7\n");
     r = CTL(&t, "embed", "--model", MOOD, "a");
     EXPECT_EXIT(r, 2);
-    EXPECT_SAID(r->err, "the outputs of 'mood@4' are");
+    EXPECT_SAID(r->err, "'mood@4' gives no embeddings: use `sluicectl classify`");
+    r = CTL(&t, "embed", "--model", "tiny", "a");
+    EXPECT_SAID(r->err, "use `sluicectl complete`");
+    r = CTL(&t, "classify", "--model", "base", "a");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "'base@1' gives embeddings: use `sluicectl embed`");
 }
 
 /* The same numbers without the daemon. */
