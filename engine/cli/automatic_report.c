@@ -58,10 +58,13 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
         return;
     bytes = snprintf(text, CONCLUSION_TEXT, "With more time, %d recipe%s near the best %s tried",
                      near, near == 1 ? "" : "s", near == 1 ? "was" : "were");
-    if (search->repeated > 0)
+    if (search->repeated > 1)
         (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
                        "; then the best %d again with %d folds, of which the best was chosen.",
                        search->repeated, search->folds);
+    else if (search->repeated > 0)
+        (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
+                       "; then the best one again with %d folds.", search->folds);
     else
         (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
                        "; it did not suffice for more folds.");
@@ -107,12 +110,13 @@ void automatic_report_trial(const struct sl_linear_search *search, bool json)
 
 void automatic_report_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT])
 {
-    const double hardly = 0.003, unclear = 0.01;
+    const double unclear = 0.01, part_of_mistakes = 0.03;
+    const double mistakes = curve->count > 0 ? 1.0 - curve->points[curve->count - 1].accuracy : 0.0;
     const char *doublings = curve->doublings > 1 ? "each of the last two doublings of their number"
                                                  : "the last doubling of their number";
     if (curve->doublings == 0)
         (void)snprintf(text, CONCLUSION_TEXT, "There are too few texts for a learning curve.");
-    else if (curve->gain > curve->chance && curve->gain > hardly)
+    else if (curve->gain > curve->chance && curve->gain > part_of_mistakes * mistakes)
         (void)snprintf(text, CONCLUSION_TEXT,
                        "More texts would help: %s brought %.1f points; one more might reach %.1f "
                        "%%.",
