@@ -15,13 +15,16 @@ enum { X = SL_LINEAR_X, WEIGHT = SL_LINEAR_WEIGHT, BIAS = SL_LINEAR_BIAS };
 
 enum { BLOCK = SL_LINEAR_ROWS, CHUNK = SL_LINEAR_COLUMNS };
 
+/* Rows for which another thread is worth waking to quantize them. */
+enum { QUANTIZED = 16 };
+
 /* -- forward ------------------------------------------------------------------------------ */
 
 /* One worker's memory: a block of x, as operands or as int8 and their scales, and a block of
- * results. */
+ * results. Before that of all workers: blocks of x as int8, if several workers read each. */
 struct forward_scratch {
-    char *base;
-    size_t stride, x_bytes;
+    char *shared, *base;
+    size_t shared_bytes, stride, x_bytes;
 };
 
 /* Not a multiple of 1 KiB, as sl_operand_stride. */
@@ -43,8 +46,18 @@ static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = sl_round_up(block_operand_bytes(n), SL_ALIGN);
     size_t y_bytes = n->out->type == SL_F32 ? 0 : (size_t)BLOCK * CHUNK * sizeof(float);
-    return (struct forward_scratch){.stride = x_bytes + sl_round_up(y_bytes, SL_ALIGN),
+    /* Columns are only divided among workers if there are fewer blocks than this. */
+    int blocks = sl_min(sl_ceil_div(n->out->rows, BLOCK), 2 * sl_thread_pool_size(n->tape->pool));
+    return (struct forward_scratch){.shared_bytes =
+                                        n->parameter[WEIGHT]->int8 ? (size_t)blocks * x_bytes : 0,
+                                    .stride = x_bytes + sl_round_up(y_bytes, SL_ALIGN),
                                     .x_bytes = x_bytes};
+}
+
+static size_t forward_bytes(const struct sl_node *n)
+{
+    const struct forward_scratch layout = forward_layout(n);
+    return layout.shared_bytes + (size_t)sl_thread_pool_size(n->tape->pool) * layout.stride;
 }
 
 struct forward_pass {
@@ -69,19 +82,38 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
     return scratch;
 }
 
-/* The rows of one block as int8, and their scales behind them. */
-static struct sl_int8_gemm block_int8(const struct sl_node *n, int first, int last, char *scratch)
+/* The rows of a block as int8, and their scales behind them. */
+static struct sl_int8_gemm int8_block(const struct sl_node *n, int rows, char *memory)
+{
+    struct sl_int8_gemm g = {.m = rows, .k = n->in[X]->cols, .x_stride = int8_stride(n)};
+    g.x = (const int8_t *)memory;
+    g.rows = (const struct sl_int8_row *)(const void *)(memory + BLOCK * g.x_stride);
+    return g;
+}
+
+/* Rows first..last, of one block, which memory holds. */
+static void quantize(const struct sl_node *n, int first, int last, char *memory)
 {
     const struct sl_tensor *x = n->in[X];
-    struct sl_int8_gemm g = {.m = last - first, .k = x->cols, .x_stride = int8_stride(n)};
-    int8_t *to = (int8_t *)scratch;
-    struct sl_int8_row *rows = (struct sl_int8_row *)(void *)(scratch + BLOCK * g.x_stride);
-    for (int r = 0; r < g.m; r++)
-        n->tape->kernels->quantize(to + (size_t)r * g.x_stride, &rows[r], sl_row_any(x, first + r),
-                                   x->type, x->cols);
-    g.x = to;
-    g.rows = rows;
-    return g;
+    const size_t stride = int8_stride(n);
+    int8_t *to = (int8_t *)memory;
+    struct sl_int8_row *rows = (struct sl_int8_row *)(void *)(memory + BLOCK * stride);
+    for (int r = first; r < last; r++)
+        n->tape->kernels->quantize(to + (size_t)(r % BLOCK) * stride, &rows[r % BLOCK],
+                                   sl_row_any(x, r), x->type, x->cols);
+}
+
+static char *shared_block(const struct forward_pass *pass, int row)
+{
+    return pass->scratch.shared + (size_t)(row / BLOCK) * pass->scratch.x_bytes;
+}
+
+static void quantize_shared(void *ctx, int first, int last, int worker)
+{
+    const struct forward_pass *pass = ctx;
+    (void)worker;
+    for (int row = first; row < last; row++)
+        quantize(pass->n, row, row + 1, shared_block(pass, row));
 }
 
 /* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose products are in y. */
@@ -165,10 +197,15 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
     struct block b = {.gemm = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1}};
-    if (n->parameter[WEIGHT]->int8)
-        b.int8 = block_int8(n, first, last, scratch);
-    else
+    if (n->parameter[WEIGHT]->int8) {
+        const bool shared = a->column_pieces > 1;
+        char *memory = shared ? shared_block(pass, first) : scratch;
+        if (!shared)
+            quantize(n, first, last, memory);
+        b.int8 = int8_block(n, last - first, memory);
+    } else {
         b.gemm.x = block_operands(n, first, last, scratch, &b.gemm.x_stride);
+    }
     for (int c = c0; c < c1; c += CHUNK)
         forward_chunk(n, &b, first, c, sl_min(c + CHUNK, c1), spare);
 }
@@ -183,8 +220,10 @@ static void linear_forward(const struct sl_node *n)
 {
     const struct sl_linear *a = n->args;
     struct forward_pass pass = {.n = n, .scratch = forward_layout(n)};
-    size_t workers = (size_t)sl_thread_pool_size(n->tape->pool);
-    pass.scratch.base = sl_tape_scratch(n, workers * pass.scratch.stride);
+    pass.scratch.shared = sl_tape_scratch(n, forward_bytes(n));
+    pass.scratch.base = pass.scratch.shared + pass.scratch.shared_bytes;
+    if (n->parameter[WEIGHT]->int8 && a->column_pieces > 1)
+        sl_parallel_for(n->tape->pool, n->out->rows, QUANTIZED, quantize_shared, &pass);
     sl_parallel_for(n->tape->pool, a->blocks * a->column_pieces, 1, forward_pieces, &pass);
 }
 
@@ -194,7 +233,7 @@ static size_t linear_scratch(const struct sl_node *n, bool backward)
 {
     if (backward)
         return sl_linear_backward_scratch(n);
-    return (size_t)sl_thread_pool_size(n->tape->pool) * forward_layout(n).stride;
+    return forward_bytes(n);
 }
 
 static const struct sl_op linear = {.name = "linear",
