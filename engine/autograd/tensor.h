@@ -23,12 +23,13 @@ struct sl_tensor {
 /* A named matrix, trained or only saved, with the packed forms that matrix products read. */
 struct sl_parameter {
     const char *name;
-    float *data; /* rows x cols */
+    float *data; /* rows x cols; NULL once only the packed form is left */
     float *grad; /* NULL unless a trainer owns the model */
     int rows, cols;
     bool decays;       /* subject to weight decay: matrices, not biases, norms and embeddings */
     bool product;      /* read by matrix products, so kept packed as well */
     bool int8;         /* `packed` is: that of sl_int8_pack */
+    bool kept;         /* `data` is read while serving, although it is a matrix of products */
     bool compact;      /* `packed` is: half as much to read, for the same results */
     void *packed;      /* B = data^T, for y = x w^T; NULL for what no product reads */
     void *packed_back; /* B = data, for dx = dy w; NULL unless training */

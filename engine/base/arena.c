@@ -5,9 +5,11 @@
 
 #include <assert.h>
 #include <sanitizer/asan_interface.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* The header of a full block, at the beginning of the block that replaced it. */
 struct sl_arena_full {
@@ -149,4 +151,12 @@ size_t sl_size_product(size_t a, size_t b)
         abort();
     }
     return product;
+}
+
+void sl_arena_discard(void *at, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)at;
+    const uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+    if (first < last)
+        (void)madvise((char *)at + (first - begin), last - first, MADV_DONTNEED); /* a hint */
 }

@@ -34,5 +34,8 @@ void *sl_arena_take(struct sl_arena *a, size_t count, size_t size);
 size_t sl_arena_mark(const struct sl_arena *a);
 void sl_arena_rewind(struct sl_arena *a, size_t mark);
 
+/* Gives the whole pages of a piece back to the system; what they held is lost. */
+void sl_arena_discard(void *at, size_t bytes);
+
 /* a * b, or abort: for sizes that were bounded before. */
 size_t sl_size_product(size_t a, size_t b);

@@ -26,6 +26,8 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
     sl_model_describe(m);
     sl_model_pack_alone(m); /* others may be running batches */
+    if (!engine->keeps_values)
+        sl_model_discard_values(m);
     return m;
 }
 

@@ -161,6 +161,8 @@ static bool run(int count, char **words, struct sl_err *err)
     if (!model)
         return fail_missing(&command_inspect, "MODEL-DIR", err);
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
+    if (engine)
+        engine->keeps_values = true;
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && a.json)
         print_json(m);

@@ -11,4 +11,5 @@ struct sl_engine {
     struct sl_thread_pool *pool;
     bool int8; /* matrix products, except while training */
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
+    bool keeps_values;    /* of models that are opened, to look at them: model.h, discard_values */
 };

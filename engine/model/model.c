@@ -307,6 +307,17 @@ void sl_model_pack_alone(struct sl_model *m)
     compact(m);
 }
 
+void sl_model_discard_values(struct sl_model *m)
+{
+    struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)); i++) {
+        if (!p->product || !p->decays || p->kept) /* not a matrix that only products read */
+            continue;
+        sl_arena_discard(p->data, sl_parameter_floats(p) * sizeof *p->data);
+        p->data = NULL;
+    }
+}
+
 /* -- description ------------------------------------------------------------------------------ */
 
 int64_t sl_model_parameter_count(const struct sl_model *m)

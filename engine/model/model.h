@@ -57,6 +57,9 @@ bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err) SL_MUST
 void sl_model_pack(struct sl_model *m);
 /* The same on the calling thread alone, beside what runs on the pool. */
 void sl_model_pack_alone(struct sl_model *m);
+/* Frees the values of matrices that only products read, which is most of a model: from then on it
+ * can only run. */
+void sl_model_discard_values(struct sl_model *m);
 
 /* Around the backward passes of one step: gradients begin at zero; at the end those of derived
  * buffers are propagated to the parameters from which they were computed. */

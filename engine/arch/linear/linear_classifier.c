@@ -77,10 +77,12 @@ static void linear_build(struct sl_builder *b, void *self, const struct sl_confi
         build_embedding(b, model);
         return;
     }
-    if (c->width > 0)
+    if (c->width > 0) {
         m->classify = sl_linear_build(
             b, "classify",
             (struct sl_linear_shape){.outs = c->classes, .ins = SL_BAG_VIEWS * c->width});
+        m->classify.weight->kept = true; /* for explanations */
+    }
     build_ngrams(b, m, c);
 }
 

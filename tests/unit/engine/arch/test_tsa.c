@@ -148,6 +148,10 @@ Test(tsa_training, a_model_is_served_as_it_was_trained)
     const struct sl_tsa_policy *policy = sl_policy_own(&m->policy);
     cr_expect_eq(policy->gate, SL_GATE_MIXED);
     cr_expect_eq(policy->gate_limit, 0.6f);
+    for (int i = 0; i < m->builder.count; i++) { /* matrices are there once, packed */
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        cr_expect_eq(!p->data, p->product && p->decays, "%s", p->name);
+    }
     EXPECT_OK(sl_corpus_open(&text, dirs.corpus, m->tokenizer, &err), err);
     struct sl_span parts[SL_SPLITS];
     struct sl_split_fractions fractions = {(double)training.hyperparameters.train_fraction,

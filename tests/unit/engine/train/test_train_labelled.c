@@ -308,6 +308,7 @@ Test(labelled, a_model_begins_where_another_ended, TEST_ONE_THREAD)
     struct sl_train_options training = from_model(sl_arch_find("vanilla"), first);
     (void)train_until(&dirs, &training, 0, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
+    engine->keeps_values = true;
     struct sl_model *a = sl_model_open(engine, first, &err),
                     *b = sl_model_open(engine, dirs.output, &err);
     cr_assert(a && b, "%s", err.text);
