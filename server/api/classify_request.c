@@ -208,7 +208,8 @@ static bool submit(struct sv_classification *c, struct sv_error *error)
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     assert(c->items > 0);
-    sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);
+    if (c->items < c->items_admitted) /* fewer words than there may be */
+        sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);
     c->items_admitted = c->task.count = c->items;
     c->is_admitted =
         sv_scheduler_settle(scheduler, c->ref, c->items, c->reserved, c->work_tokens, error);
