@@ -1,10 +1,12 @@
 /* fuzz_json.c - any bytes, as the body of a request.
  *
  * The first byte is the endpoint: completions, predict, hf, tokenize, decode, infer, infer with
- * binary tensors, or a question of decisions ('c', 'p', 'h', 't', 'd', 'i', 'b', 'q'). */
+ * binary tensors, a question of decisions, embed, or OpenAI's embeddings ('c', 'p', 'h', 't', 'd',
+ * 'i', 'b', 'q', 'e', 'v'). */
 #include "support/fuzz_target.h"
 #include "json/completion_params.h"
 #include "json/decision_params.h"
+#include "json/embed_params.h"
 #include "json/infer_params.h"
 #include "json/json_peek.h"
 #include "json/predict_params.h"
@@ -183,14 +185,43 @@ static struct sv_json_document *read_decision(const struct sl_buffer *body, stru
     return document;
 }
 
+static struct sv_json_document *embed_check(struct sv_json_document *document,
+                                            const struct sv_embed_params *params)
+{
+    if (!document)
+        return NULL;
+    prompts_check(&params->inputs);
+    must(params->inputs.count >= 1 && params->texts.count == params->inputs.count);
+    must(params->dimensions >= 0); /* 0: all */
+    for (int i = 1; i < params->inputs.count; i++)
+        must(!params->inputs.items[i].ids == !params->inputs.items[0].ids);
+    return document;
+}
+
+static struct sv_json_document *read_embed(const struct sl_buffer *body, struct sv_error *error)
+{
+    struct sv_embed_params params;
+    return embed_check(sv_embed_params_read(body, &params, error), &params);
+}
+
+static struct sv_json_document *read_embedding(const struct sl_buffer *body, struct sv_error *error)
+{
+    struct sv_embed_params params;
+    struct sv_json_document *document = sv_embedding_params_read(body, &params, error);
+    if (document)
+        peek_check(body, &params.model);
+    return embed_check(document, &params);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct {
         char letter;
         struct sv_json_document *(*read)(const struct sl_buffer *body, struct sv_error *error);
-    } tables[] = {{'c', read_completion}, {'p', read_predict}, {'h', read_hf},
-                  {'t', read_tokenize},   {'d', read_decode},  {'i', read_infer},
-                  {'b', read_binary},     {'q', read_decision}};
+    } tables[] = {{'c', read_completion}, {'p', read_predict},  {'h', read_hf},
+                  {'t', read_tokenize},   {'d', read_decode},   {'i', read_infer},
+                  {'b', read_binary},     {'q', read_decision}, {'e', read_embed},
+                  {'v', read_embedding}};
 
     struct sv_error error = {.kind = SV_OK};
     char found[8];
