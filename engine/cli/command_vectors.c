@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "model/engine.h"
+#include "train/document_vectors.h"
 #include "train/linear_training.h"
 #include "train/word_vectors.h"
 
@@ -34,7 +35,8 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, offsetof(struct arguments, base), 0, 0},
     {"vectors", "FILE",
      "do not learn: read these word vectors, of --width numbers, and write them as the model "
-     "--base; --corpus then only says how frequent words are",
+     "--base; --corpus then only says how frequent words are. With --document-steps: begin with "
+     "them",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
     ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
@@ -80,17 +82,48 @@ static void print_result(const struct arguments *a, int vocab, int64_t tokens)
     json_decref(o);
 }
 
+/* Skip-gram, or known vectors to go on from. */
+static bool begin(const struct arguments *a, const struct sl_tokenizer *tokens,
+                  const struct sl_documents *documents, const struct sl_engine *engine,
+                  float *vectors, struct sl_err *err)
+{
+    const struct sl_word_vectors_report report = {.report = live_line};
+    const struct sl_parameter table = {
+        .data = vectors, .rows = sl_tokenizer_size(tokens), .cols = a->vectors.width};
+    if (a->known)
+        return sl_word_vectors_apply(a->known, tokens, &table, err);
+    return sl_word_vectors_train(documents, table.rows, &a->vectors, engine->kernels, &report,
+                                 vectors, err);
+}
+
+static bool learn_documents(const struct arguments *a, int vocab,
+                            const struct sl_documents *documents, const struct sl_engine *engine,
+                            float *vectors, struct sl_err *err)
+{
+    const struct sl_word_vectors_report report = {.report = live_line};
+    if (a->vectors.document_steps == 0)
+        return true;
+    int64_t *counts = calloc((size_t)vocab, sizeof *counts);
+    if (!counts)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
+    for (int64_t i = 0; i < documents->count; i++)
+        counts[documents->ids[i]]++;
+    bool ok = sl_document_vectors_train(documents, counts, vocab, &a->vectors, engine, &report,
+                                        vectors, err);
+    free(counts);
+    return ok;
+}
+
 static bool learn(const struct arguments *a, const struct sl_tokenizer *tokens,
                   const struct sl_documents *documents, const struct sl_engine *engine,
                   struct sl_err *err)
 {
-    const struct sl_word_vectors_report report = {.report = live_line};
     int vocab = sl_tokenizer_size(tokens);
     float *vectors = calloc((size_t)vocab, (size_t)a->vectors.width * sizeof *vectors);
     if (!vectors)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
-    bool ok = sl_word_vectors_train(documents, vocab, &a->vectors, engine->kernels, &report,
-                                    vectors, err) &&
+    bool ok = begin(a, tokens, documents, engine, vectors, err) &&
+              learn_documents(a, vocab, documents, engine, vectors, err) &&
               sl_word_vectors_write(a->out, tokens, vectors, a->vectors.width, err);
     free(vectors);
     if (ok)
@@ -104,7 +137,7 @@ static bool write_base(const struct arguments *a, const struct sl_tokenizer *tok
 {
     const struct sl_linear_base_options options = {.engine = engine,
                                                    .tokens = tokens,
-                                                   .vectors = a->known ? a->known : a->out,
+                                                   .vectors = a->out ? a->out : a->known,
                                                    .width = a->vectors.width,
                                                    .documents = documents};
     return !a->base || sl_linear_base_write(a->base, &options, err);
@@ -121,11 +154,13 @@ static bool check(const struct arguments *a, struct sl_err *err)
                                                  "ones";
     if (missing)
         return fail_missing(&command_vectors, missing, err);
-    if (a->out && a->known)
+    if (a->out && a->known && a->vectors.document_steps == 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "give --output, to learn vectors, or --vectors, to take known ones; not "
-                       "both");
-    if (a->known && !a->base)
+                       "give --output, to learn vectors, or --vectors, to take known ones; both "
+                       "need --document-steps, to tune known ones");
+    if (a->known && !a->out && a->vectors.document_steps > 0)
+        return sl_fail(err, SL_BAD_INPUT, "--document-steps needs --output FILE, for the vectors");
+    if (a->known && !a->out && !a->base)
         return sl_fail(err, SL_BAD_INPUT, "--vectors needs --base DIR: the model to write");
     return !a->base || (model_path_check_output(a->base, NULL, err) &&
                         model_path_check_new(a->base, NULL, err));

@@ -150,12 +150,30 @@ static void find_words(struct explainer *e)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
+/* A word counts once, and its occurrences share its part equally. */
+static void count_tokens(const struct explainer *e)
+{
+    memset(e->slots, -1, e->slot_count * sizeof *e->slots);
+    for (int t = 0; t < e->count; t++) {
+        uint32_t at = slot_of(e, e->tokens[t]);
+        e->times[at] = e->slots[at] < 0 ? 1.0f : e->times[at] + 1.0f;
+        e->slots[at] = e->tokens[t];
+    }
+}
+
+/* Of one occurrence of a token, in one view. */
+static float share_of(const struct explainer *e, int view, int32_t token)
+{
+    const struct sl_parameter *weights = e->m->token_weights;
+    return weights->data[(size_t)view * (size_t)weights->cols + (size_t)token] /
+           e->times[slot_of(e, token)];
+}
+
 /* `direction`: the weighted sum of the classes' rows, for one view. */
 static void add_view(const struct explainer *e, int view, float *direction, const float *pooled)
 {
     const struct sl_bag_of_words *m = e->m;
     const int width = m->vectors->cols, classes = m->bias->cols, ins = m->classify.weight->cols;
-    const float *token_weights = m->token_weights->data + (size_t)view * (size_t)m->vectors->rows;
     memset(direction, 0, (size_t)width * sizeof *direction);
     for (int c = 0; c < classes; c++)
         e->kernels->axpy(direction, e->weights[c],
@@ -164,11 +182,10 @@ static void add_view(const struct explainer *e, int view, float *direction, cons
                          width);
     const double length = sqrt((double)e->kernels->dot(pooled, pooled, width));
     for (int t = 0; t < e->count && length > 1e-10; t++) {
-        size_t token = (size_t)e->tokens[t];
-        if (token_weights[token] > 0.0f)
-            e->out[t] +=
-                token_weights[token] / (float)length *
-                e->kernels->dot(direction, m->vectors->data + token * (size_t)width, width);
+        const float *vector = m->vectors->data + (size_t)e->tokens[t] * (size_t)width;
+        float share = share_of(e, view, e->tokens[t]);
+        if (share > 0.0f)
+            e->out[t] += share / (float)length * e->kernels->dot(direction, vector, width);
     }
 }
 
@@ -176,15 +193,16 @@ static void add_view(const struct explainer *e, int view, float *direction, cons
 static void add_vectors(const struct explainer *e, float *memory)
 {
     const struct sl_bag_of_words *m = e->m;
-    const int width = m->vectors->cols, vocab = m->vectors->rows;
+    const int width = m->vectors->cols;
     float *direction = memory, *pooled = memory + width;
+    count_tokens(e);
     for (int view = 0; view < SL_BAG_VIEWS; view++) {
         memset(pooled, 0, (size_t)width * sizeof *pooled);
         for (int t = 0; t < e->count; t++) {
-            size_t token = (size_t)e->tokens[t];
-            float weight = m->token_weights->data[(size_t)view * (size_t)vocab + token];
-            if (weight > 0.0f)
-                e->kernels->axpy(pooled, weight, m->vectors->data + token * (size_t)width, width);
+            const float *vector = m->vectors->data + (size_t)e->tokens[t] * (size_t)width;
+            float share = share_of(e, view, e->tokens[t]);
+            if (share > 0.0f)
+                e->kernels->axpy(pooled, share, vector, width);
         }
         add_view(e, view, direction, pooled);
     }

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum {
-    SL_BAG_VIEWS = 2, /* pooled vectors of a text: a mean, and a mean weighted by word frequency */
+    SL_BAG_VIEWS = 2, /* pooled vectors of a text: means with different weights of frequent words */
     SL_NGRAM_ORDER_MAX = 3,
     SL_SPELLING_CHARACTERS = 12, /* characters of a token that count; of a longer one the first */
     SL_SPELLING_FLOATS = SL_SPELLING_CHARACTERS / 2
@@ -91,8 +91,8 @@ bool sl_bag_contributions(const struct sl_kernels *k, const struct sl_bag_of_wor
 
 /* -- ops -------------------------------------------------------------------------------------- */
 
-/* For each sequence its views side by side, each v / |v| with v = sum over the tokens of weight_t
- * vector_t; 0 where v is. Has no gradient. Result: sequences x (views width). */
+/* For each sequence its views side by side, each v / |v| with v = sum over the different tokens of
+ * weight_t vector_t; 0 where v is. Has no gradient. Result: sequences x (views width). */
 struct sl_tensor *sl_pooled_vectors(struct sl_tape *t, const struct sl_parameter *vectors,
                                     const struct sl_parameter *token_weights);
 /* The same for one text. out: views x width floats. */

@@ -1,11 +1,15 @@
-/* pooled_vectors.c - weighted means of a text's word vectors, each of length 1. The vectors are not
- * trained, so there is no gradient. */
+/* pooled_vectors.c - weighted means of the vectors of a text's words, each of length 1. A word
+ * counts once, however often it occurs: in long texts a few words would outweigh the others. The
+ * vectors are not trained, so there is no gradient. */
 #include "layers/bag_of_words.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { VECTORS, WEIGHTS };
+
+/* Of a text: the longest context, and a hash table that is never more than half full. */
+enum { TOKENS_MAX = 8192, SLOTS_MAX = 2 * TOKENS_MAX };
 
 struct text {
     const struct sl_kernels *k;
@@ -21,14 +25,37 @@ static void normalize(const struct sl_kernels *k, float *v, int width)
         k->scale(v, 1.0f / sqrtf(squares), v, width);
 }
 
+/* The different tokens in order of their first occurrence; returns how many there are. */
+static int list_distinct(const struct text *text, int32_t *distinct)
+{
+    int32_t slots[SLOTS_MAX];
+    uint32_t size = 2;
+    int count = 0;
+    assert(text->count <= TOKENS_MAX);
+    while (size < 2 * (uint32_t)text->count)
+        size *= 2;
+    memset(slots, -1, size * sizeof *slots);
+    for (int i = 0; i < text->count; i++) {
+        const int32_t token = text->tokens[i];
+        uint32_t at = (uint32_t)token * UINT32_C(0x9E3779B1) & (size - 1);
+        while (slots[at] >= 0 && slots[at] != token)
+            at = (at + 1) & (size - 1);
+        if (slots[at] < 0)
+            distinct[count++] = slots[at] = token;
+    }
+    return count;
+}
+
 static void pool(const struct text *text, float *out)
 {
+    int32_t distinct[TOKENS_MAX];
+    const int count = list_distinct(text, distinct);
     const int width = text->vectors->cols, vocab = text->weights->cols;
     memset(out, 0, (size_t)(text->weights->rows * width) * sizeof *out);
     for (int view = 0; view < text->weights->rows; view++, out += width) {
         const float *weights = text->weights->data + (size_t)view * (size_t)vocab;
-        for (int i = 0; i < text->count; i++) {
-            size_t token = (size_t)text->tokens[i];
+        for (int i = 0; i < count; i++) {
+            size_t token = (size_t)distinct[i];
             if (weights[token] > 0.0f)
                 text->k->axpy(out, weights[token], text->vectors->data + token * (size_t)width,
                               width);

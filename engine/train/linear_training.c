@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "checkpoint/checkpoint.h"
 #include "tokenizer/normalizer.h"
+#include "train/document_vectors.h"
 #include "train/word_vectors.h"
 
 #include <math.h>
@@ -428,19 +429,21 @@ bool sl_linear_training_publish(const struct sl_linear_training *l, const char *
 
 /* ---- a base ---------------------------------------------------------------------------------- */
 
+/* Two means of the word vectors: frequent words count less in both, and hardly in the first. */
+static const double inverse_frequency[SL_BAG_VIEWS] = {1e-4, SL_SIF_SMOOTHING};
+
 static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents *documents,
                             struct sl_err *err)
 {
-    const double a = SL_SIF_SMOOTHING;
     const int vocab = m->token_weights->cols;
     int64_t *times = calloc((size_t)vocab, sizeof *times);
     if (!times)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
     for (int64_t i = 0; i < documents->count; i++)
         times[documents->ids[i]]++;
-    for (int i = 0; i < vocab; i++)
-        m->token_weights->data[vocab + i] =
-            (float)(a / (a + (double)times[i] / (double)documents->count));
+    for (int view = 0; view < SL_BAG_VIEWS; view++)
+        sl_document_weights(times, documents->count, vocab, inverse_frequency[view],
+                            m->token_weights->data + view * vocab);
     free(times);
     return true;
 }

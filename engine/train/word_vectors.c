@@ -26,6 +26,15 @@ const struct sl_param sl_word_vectors_rows[] = {
     SL_REAL_ROW(sl_word_vectors_options, learning_rate, 1e-6, 1, 0.025, "initial learning rate"),
     SL_REAL_ROW(sl_word_vectors_options, subsample, 0, 1, 1e-4,
                 "skip some occurrences of tokens more frequent than this; 0: skip none"),
+    SL_INTEGER_ROW(
+        sl_word_vectors_options, document_steps, 0, 1e8, 0,
+        "then tune the vectors in this many steps, so that means over passages of the same "
+        "document are similar; 0: do not"),
+    SL_INTEGER_ROW(sl_word_vectors_options, document_batch, 2, 8192, 512, "documents per step"),
+    SL_REAL_ROW(sl_word_vectors_options, document_learning_rate, 1e-6, 10, 0.06,
+                "learning rate of these steps"),
+    SL_REAL_ROW(sl_word_vectors_options, temperature, 0.001, 10, 0.07,
+                "of these steps: the lower, the more similar documents count"),
     SL_INTEGER_ROW(sl_word_vectors_options, seed, 0, 2147483647, 1, "seed for all random choices"),
     {0}};
 

@@ -14,6 +14,9 @@ struct sl_word_vectors_options {
     int width, epochs, window, negatives, seed;
     float learning_rate; /* falls linearly to a ten-thousandth */
     float subsample;     /* tokens more frequent than this are left out at random; 0: none */
+    /* Of document_vectors.h; 0 steps: none. */
+    int document_steps, document_batch;
+    float document_learning_rate, temperature;
 };
 
 extern const struct sl_param sl_word_vectors_rows[]; /* of the struct above */

@@ -1,13 +1,14 @@
 /* linear_classifier.c - a linear classifier of averaged word vectors and TF-IDF n-grams.
  *
- *     v1 = mean of E[t],  v2 = mean of a / (a + p(t)) E[t]   over the tokens t of the text
+ *     v1 = mean of a1 / (a1 + p(t)) E[t]     over the words t of the text, each once
+ *     v2 = mean of a2 / (a2 + p(t)) E[t]
  *     u_f = (1 + log tf_f) idf_f                             over its n-grams f of words
  *     c_f = (1 + log tf_f) idf_f                             over its n-grams f of characters
  *     z = W [v1 / |v1|, v2 / |v2|] + U [u / |u|, c / |c|] + b
  *     logits = a log(softplus(z)), or z if a = 0
  *
  * E, a / (a + p) and idf are not trained. Joulin et al. 2017, with the weights of Arora et al. 2017
- * (a = 0.001) and with TF-IDF. */
+ * (a1 = 0.0001 and a2 = 0.001 in models/base) and with TF-IDF. */
 #include "arch/linear/linear_classifier.h"
 #include "arch/arch.h"
 

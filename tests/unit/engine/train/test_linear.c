@@ -63,6 +63,23 @@ Test(linear, characters_are_of_words_however_they_are_cut)
     cr_expect_neq(of_short[2], of_whole[2]);
 }
 
+Test(linear, a_word_counts_once_in_pooled_vectors)
+{
+    static const int32_t once[] = {GOOD, FILM}, often[] = {GOOD, FILM, GOOD, GOOD, FILM};
+    float vectors_data[TOKENS * 2] = {[2 * GOOD] = 3.0f, [2 * FILM + 1] = 4.0f};
+    float weights_data[SL_BAG_VIEWS * TOKENS], pooled[2][SL_BAG_VIEWS * 2];
+    struct sl_parameter vectors = {.data = vectors_data, .rows = TOKENS, .cols = 2};
+    struct sl_parameter weights = {.data = weights_data, .rows = SL_BAG_VIEWS, .cols = TOKENS};
+    const struct sl_bag_of_words m = {.vectors = &vectors, .token_weights = &weights};
+    for (int i = 0; i < SL_BAG_VIEWS * TOKENS; i++)
+        weights_data[i] = i < TOKENS ? 1.0f : 0.5f;
+    sl_pool_tokens(sl_kernels_best(), &m, once, 2, pooled[0]);
+    sl_pool_tokens(sl_kernels_best(), &m, often, 5, pooled[1]);
+    cr_expect_arr_eq(pooled[0], pooled[1], sizeof pooled[0]);
+    cr_expect_float_eq(pooled[0][0], 0.6f, 1e-6f);
+    cr_expect_float_eq(pooled[0][3], 0.8f, 1e-6f);
+}
+
 Test(linear, ngrams_have_rows_of_their_own_until_none_is_left)
 {
     enum { ROWS = 64 };
