@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint bench soak install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint bench bench-peers soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -81,6 +81,13 @@ bench: ## run the benchmarks on the release build
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
 	@for bench in build/release/tests/bench_*; do echo "== $$bench" && $$bench || exit 1; done
+
+bench-peers: ## compare with other software in turns: make bench-peers [ONLY=forward]; writes build/bench/peers.json
+	@.ci/packages build run test peers
+	cmake --preset release --log-level=WARNING
+	cmake --build --preset bench -j $(JOBS)
+	cmake --build --preset release -j $(JOBS)
+	tests/bench/peers/run.py $(if $(ONLY),--only $(ONLY)) $(if $(REVIEWS),--reviews $(REVIEWS))
 
 soak: build ## mixed traffic, swaps and jobs for a while: make soak [MINUTES=20]; writes build/soak/soak.md
 	tests/soak/soak.py build/release . $(MINUTES) build/soak

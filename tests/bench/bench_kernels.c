@@ -1,12 +1,15 @@
 /* bench_kernels.c - how fast the kernels are, one thread, every level this machine has.
  *
  *     bench_kernels [--json]
+ *     bench_kernels --product LEVEL M N K
  *
  * Matrix products in GFLOP/s beside the same product through OpenBLAS sgemm in the same run
  * (weights row-major as sgemm reads them, ours packed beforehand), with the ratio; then those of
  * int8, of rows quantized beforehand and with their quantization. Attention in
  * nanoseconds per call, GELU and other rows per element. Each number is the best of several runs,
- * the one least disturbed by others. */
+ * the one least disturbed by others.
+ *
+ * The second form times one product and prints {"value": GFLOP/s, ...}. */
 #include "kernels/kernels.h"
 
 #include <cblas.h>
@@ -404,11 +407,37 @@ static void bench_rows(bool json, const struct sl_kernels *k)
     free_const(j.b);
 }
 
+/* words: level, M, N, K. */
+static bool bench_product(char **words)
+{
+    int shape[3];
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        const long size = strtol(words[1 + i], &end, 10);
+        if (*end || size < 1 || size > 1 << 20)
+            return false;
+        shape[i] = (int)size;
+    }
+    for (int isa = SL_ISA_PORTABLE; isa < SL_ISA_COUNT; isa++) {
+        const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
+        if (!k || strcmp(k->name, words[0]) != 0)
+            continue;
+        const struct job j = product_job(k, shape);
+        (void)printf("{\"value\": %.5g, \"isa\": \"%s\"}\n",
+                     2.0 * shape[0] * shape[1] * shape[2] / best_ns(run_gemm, &j), k->name);
+        return true;
+    }
+    (void)fprintf(stderr, "bench_kernels: this machine has no level '%s'\n", words[0]);
+    return false;
+}
+
 int main(int count, char **words)
 {
     const bool json = count == 2 && strcmp(words[1], "--json") == 0;
+    if (count == 6 && strcmp(words[1], "--product") == 0)
+        return bench_product(words + 2) ? EXIT_SUCCESS : EXIT_FAILURE;
     if (count > 1 && !json) {
-        (void)fprintf(stderr, "usage: bench_kernels [--json]\n");
+        (void)fprintf(stderr, "usage: bench_kernels [--json | --product LEVEL M N K]\n");
         return EXIT_FAILURE;
     }
     openblas_set_num_threads(1);
