@@ -1,5 +1,6 @@
 #!/bin/sh
-# check-pictures.sh TOP - the pictures in docs/ show what their tables say. If not, it says how to mend them.
+# check-pictures.sh TOP - pictures in docs/ show what their tables say, and benchmarks.md what was measured.
+# If not, it says how to mend them.
 set -eu
 cd "$1/docs"
 python3 draw.py results.md | cmp - reviews.svg || {
@@ -10,3 +11,9 @@ python3 draw_skipping.py experiments.md | cmp - skipping.svg || {
     echo "mend it: docs/draw_skipping.py docs/experiments.md > docs/skipping.svg" >&2
     exit 1
 }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+python3 -B ../tests/bench/peers/report.py page "$scratch"
+for file in "$scratch"/*.md "$scratch"/benchmarks/*; do
+    cmp "$file" "${file#"$scratch"/}" || { echo "mend it: tests/bench/peers/report.py page" >&2 && exit 1; }
+done

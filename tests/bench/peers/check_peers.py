@@ -74,7 +74,7 @@ class Results(unittest.TestCase):
     def test_ratios_say_how_many_times_as_fast_ours_is(self):
         values = {"who": "A", "how": "x", "value": 10}, {"who": "B", "how": "x", "value": 15, "against": "A x"}
         self.assertEqual(results.add_ratios([dict(v) for v in values], "lower")[1]["ratio"], 1.5)
-        self.assertAlmostEqual(results.add_ratios([dict(v) for v in values], "higher")[1]["ratio"], 10 / 15)
+        self.assertAlmostEqual(results.add_ratios([dict(v) for v in values], "higher")[1]["ratio"], 0.6667)
 
     def test_rows_survive_and_another_machine_begins_anew(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -128,6 +128,7 @@ class Sections(unittest.TestCase):
             for field in ("TITLE", "ABOUT", "UNIT", "BETTER", "CASES"):
                 self.assertTrue(hasattr(section, field), f"{name} has no {field}")
             self.assertIn(section.BETTER, ("lower", "higher"))
+            self.assertRegex(report.HOW, rf"one section:.*\b{name}\b")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def describe(threads):
         "threads": threads,
         "memory_gib": round(memory / 2**30),
         "system": system,
-        "kernel": platform.release(),
+        "kernel": ".".join(platform.release().split(".")[:2]),
     }
 
 

@@ -2,12 +2,13 @@
 """report.py - what bench-peers has measured, as tables and pictures.
 
 report.py build/bench/peers.json     prints the tables
-report.py --page [DIRECTORY]         writes benchmarks.md and its pictures, of docs/benchmarks/*.json, to
+report.py page [DIRECTORY]           writes benchmarks.md and its pictures, of docs/benchmarks/*.json, to
                                      DIRECTORY (docs)
 """
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 import plot
@@ -23,12 +24,12 @@ compared, and who computes something else is left out. In brackets: how many tim
 precision unless the text says otherwise; below 1, the other one is faster. Machines differ, and this one may have had
 other work: compare numbers of one table only.
 
-    make bench-peers                  # everything; builds/bench/peers.json is complete after each row
-    make bench-peers ONLY=forward     # one section: SECTIONS
+    make bench-peers                  # everything; build/bench/peers.json is complete after each row
+    make bench-peers ONLY=forward     # one section: forward, train, sparse, completions, classify, length, products
 
-The first run installs the peers from PyPI into `build/bench/venv`, in the versions of
-`tests/bench/peers/requirements.txt`, which takes some gigabytes. To show the numbers here, copy
-`build/bench/peers.json` to `docs/benchmarks/NAME.json` and run `tests/bench/peers/report.py --page`.
+A section that has no table below has not been measured on that machine. The first run installs the peers from PyPI into
+`build/bench/venv`, in the versions of `tests/bench/peers/requirements.txt`, which takes some gigabytes. To show the
+numbers here, copy `build/bench/peers.json` to `docs/benchmarks/NAME.json` and run `tests/bench/peers/report.py page`.
 """
 
 
@@ -120,9 +121,9 @@ def dates(section):
 
 def markdown_section(name, machine, section):
     """name: of its picture."""
-    out = [f"### {section['title']}: {machine}", section["about"]]
+    out = [f"### {section['title']}: {machine}", textwrap.fill(section["about"], 120)]
     loads = [row["load"] for row in section["rows"]]
-    out.append(f"{explain(section).capitalize()}. {dates(section)}, load before a row at most {max(loads):g}.")
+    out.append(f"Numbers are {explain(section)}. {dates(section)}, load before a row at most {max(loads):g}.")
     out.append(markdown_table(section))
     out += reasons(section)
     if section.get("plot"):
@@ -132,11 +133,12 @@ def markdown_section(name, machine, section):
 
 def markdown_machine(title, data):
     m = data["machine"]
-    return (
-        f"## {title}\n\n{m['processor']} (model {m['model']}), {m['processors']} processors, {m['memory_gib']} GiB, "
-        f"{m['threads']} threads each. {m['system']}, Linux {m['kernel']}. Of the instruction sets that matter "
-        f"here it has {', '.join(m['flags'])}."
+    about = (
+        f"{m['processor']} (model {m['model']}), {m['processors']} processors, {m['memory_gib']} GiB, {m['threads']} "
+        f"threads each. {m['system']}, Linux {m['kernel']}. Of the instruction sets that matter here it has "
+        f"{', '.join(m['flags'])}."
     )
+    return f"## {title}\n\n{textwrap.fill(about, 120)}"
 
 
 def picture(section):
@@ -147,8 +149,7 @@ def picture(section):
 
 def page(files):
     """The text of the page, and its pictures by name. files: data by name of the machine."""
-    sections = list(dict.fromkeys(name for data in files.values() for name in data["sections"]))
-    out, pictures = [HOW.replace("SECTIONS", ", ".join(sections))], {}
+    out, pictures = [HOW], {}
     for machine, data in files.items():
         out.append(markdown_machine(data.get("name", machine), data))
         for name, section in data["sections"].items():
@@ -170,7 +171,7 @@ def write_page(directory):
 
 
 def main():
-    if sys.argv[1:2] == ["--page"]:
+    if sys.argv[1:2] == ["page"]:
         write_page(Path(sys.argv[2]) if len(sys.argv) > 2 else TOP / "docs")
     elif len(sys.argv) == 2:
         data = json.loads(Path(sys.argv[1]).read_text("utf-8"))

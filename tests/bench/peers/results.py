@@ -48,5 +48,6 @@ def add_ratios(results, better):
     for r in results:
         ours = values.get(r.get("against"))
         if ours and r.get("value"):
-            r["ratio"] = r["value"] / ours if better == "lower" else ours / r["value"]
+            ratio = r["value"] / ours if better == "lower" else ours / r["value"]
+            r["ratio"] = float(f"{ratio:.4g}")
     return results

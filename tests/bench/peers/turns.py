@@ -39,7 +39,8 @@ def measure(contenders: list[Contender], turns, seconds, better="lower"):
             if contender.name in lost:
                 continue
             try:
-                found[contender.name].append(contender.turn(seconds)["value"])
+                value = contender.turn(seconds)["value"]
+                found[contender.name].append(float(f"{value:.5g}"))
             except (Failed, OSError, KeyError) as error:
                 lost[contender.name] = skipped(contender, f"{type(error).__name__}: {error}")
     if turns == 0:
