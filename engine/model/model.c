@@ -43,6 +43,12 @@ static void allocate(struct sl_model *m, struct sl_arena *arena, bool grads)
     }
 }
 
+/* Shorter rows would be mostly padding, and longer sums might overflow. */
+static bool pays_as_int8(const struct sl_parameter *p)
+{
+    return p->cols >= SL_INT8_STEP / 2 && p->cols <= SL_INT8_DEPTH_MAX;
+}
+
 static size_t packed_bytes(const struct sl_kernels *k, const struct sl_parameter *p)
 {
     return p->int8 ? sl_int8_bytes(p->cols, p->rows) : k->pack_bytes(p->cols, p->rows);
@@ -55,7 +61,7 @@ static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool bac
     for (int i = 0; (p = parameter_at(m, i)); i++) {
         if (!p->product)
             continue;
-        p->int8 = m->engine->int8 && p->cols <= SL_INT8_DEPTH_MAX;
+        p->int8 = m->engine->int8 && pays_as_int8(p);
         p->packed = sl_arena_take(arena, packed_bytes(k, p), 1);
         if (back)
             p->packed_back = sl_arena_take(arena, k->pack_bytes(p->rows, p->cols), 1);
