@@ -6,11 +6,16 @@
 
 /* Each overrides the slots that it improves and leaves the inherited ones. */
 void sl_ref_kernels(struct sl_kernels *t);
+void sl_ref_int8(struct sl_kernels *t);
+#ifndef SL_LEVEL_NAME /* simd/level.h declares those of the level */
 void sl_portable_kernels(struct sl_kernels *t);
 void sl_avx2_kernels(struct sl_kernels *t);
 void sl_avx512_kernels(struct sl_kernels *t);
 void sl_avx512bf16_kernels(struct sl_kernels *t);
 void sl_amx_kernels(struct sl_kernels *t);
+void sl_avx2vnni_int8(struct sl_kernels *t);
+void sl_avx512vnni_int8(struct sl_kernels *t);
+#endif
 
 /* The call of one head of several. */
 static inline struct sl_attention sl_attention_head(const struct sl_kernels *t,
@@ -26,11 +31,6 @@ static inline struct sl_attention sl_attention_head(const struct sl_kernels *t,
     one.heads = 1;
     return one;
 }
-
-/* The int8 slots: their definition, and what VPDPBUSD makes of them. */
-void sl_ref_int8(struct sl_kernels *t);
-void sl_avx2vnni_int8(struct sl_kernels *t);
-void sl_avx512vnni_int8(struct sl_kernels *t);
 
 /* Attention one query at a time, of fp32 operands, by the row slots of a table. */
 size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
