@@ -1,5 +1,4 @@
 /* kernel_table.c - the slots that simd/ fills. */
-#include "kernels/isa_levels.h"
 #include "kernels/simd/level.h"
 
 void SL_LEVEL(kernels)(struct sl_kernels *t)

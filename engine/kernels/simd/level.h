@@ -10,7 +10,8 @@
 #define SL_LEVEL_EXPAND(level, name) SL_LEVEL_PASTE(level, name)
 #define SL_LEVEL(name)               SL_LEVEL_EXPAND(SL_LEVEL_NAME, name)
 
-/* The slots of one file each. */
+/* The slots of one file each, and all of them. */
+void SL_LEVEL(kernels)(struct sl_kernels *t);
 void SL_LEVEL(rows)(struct sl_kernels *t);
 void SL_LEVEL(gather)(struct sl_kernels *t);
 void SL_LEVEL(gemm)(struct sl_kernels *t);
