@@ -17,7 +17,7 @@ double sl_calibrate(const struct sl_calibration *c, const float *logits, int cla
 {
     double top = -INFINITY, total = 0.0, of_label = score_of(c, logits[label]);
     for (int i = 0; i < classes; i++)
-        top = fmax(top, (double)logits[i]);
+        top = (double)logits[i] > top ? (double)logits[i] : top;
     top = score_of(c, (float)top);
     for (int i = 0; i < classes; i++) {
         double e = exp(score_of(c, logits[i]) - top);
