@@ -9,7 +9,7 @@
 struct sl_engine {
     const struct sl_kernels *kernels;
     struct sl_thread_pool *pool;
-    bool int8; /* matrix products, except while training */
+    bool int8;            /* matrix products, except while training */
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
     bool keeps_values;    /* of models that are opened, to look at them: model.h, discard_values */
 };

@@ -6,7 +6,7 @@
 /* TSA's own hyper-parameters. */
 struct sl_tsa_config {
     float compute_weight, gate_binarization_weight;
-    float penalty_warmup;    /* fraction of the training over which both weights rise */
+    float penalty_warmup;      /* fraction of the training over which both weights rise */
     float training_gate_limit; /* 1: no gate is closed while training */
     float router_bias;
     int router_width; /* 0: max(width / 4, 16) */

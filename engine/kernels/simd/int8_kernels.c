@@ -2,8 +2,8 @@
  *
  * Sums are exact, so their order is free. What rounds is written as in the reference, for the same
  * bits. */
-#include "kernels/int8.h"
 #include "base/int_math.h"
+#include "kernels/int8.h"
 #include "kernels/simd/dot4.h"
 #include "kernels/simd/level.h"
 
