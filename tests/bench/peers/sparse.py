@@ -10,7 +10,7 @@ ABOUT = (
     "routers are set so that each lets the part alpha of the tokens through. Before it is timed, its logits have to be "
     "those of computing every layer and multiplying by zero, bit for bit. With alpha 1 routers only cost time."
 )
-CASES = {f"{texts} x 256, {precision}": (texts, precision) for precision in ("fp32", "bf16") for texts in (1, 8, 64)}
+CASES = {f"{texts} x 256, {precision}": (texts, precision) for precision in ("bf16", "fp32") for texts in (1, 8, 64)}
 SECONDS = {1: 0.05, 8: 0.1, 64: 0.3}
 
 
