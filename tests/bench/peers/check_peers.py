@@ -12,6 +12,7 @@ from pathlib import Path
 import report
 import results
 import run
+import sparse
 import turns
 from contender import Contender
 
@@ -123,6 +124,11 @@ class Report(unittest.TestCase):
 
 
 class Sections(unittest.TestCase):
+    def test_a_busy_machine_gives_no_ratio(self):
+        line = {"alpha": 0.1, "ratio": 2.0, "dense_ms": 10.0}
+        found = sparse.checked([dict(line), {**line, "dense_ms": 13.0}])
+        self.assertEqual([result["value"] for result in found], [2.0, None])
+
     def test_each_says_what_it_is(self):
         for name, section in run.SECTIONS.items():
             for field in ("TITLE", "ABOUT", "UNIT", "BETTER", "CASES"):

@@ -93,7 +93,10 @@ def axes(x_ticks, y_ticks, across, down, box):
 def lines(section, labels):
     """labels: of the axes."""
     log, height = section["plot"] == "loglog", 420
-    series = {row["case"]: [(r["x"], r["value"]) for r in row["results"] if "x" in r] for row in section["rows"]}
+    series = {
+        row["case"]: [(r["x"], r["value"]) for r in row["results"] if "x" in r and r["value"]]
+        for row in section["rows"]
+    }
     xs = sorted({x for points in series.values() for x, _ in points})
     ys = [y for points in series.values() for _, y in points]
     box = left, right, top, bottom = 70, WIDTH - 190, 24, height - 56
