@@ -116,10 +116,14 @@ static bool measure_point(const struct eval_source *source, struct measured *d, 
     return true;
 }
 
-/* Every round goes through all thresholds, so that all of them meet the same disturbances. */
+/* Every round goes through all thresholds, so that all of them meet the same disturbances. A pass
+ * before them brings texts and weights into memory and caches. */
 static bool measure(const struct eval_source *source, int64_t rounds, struct measured *d,
                     struct sl_err *err)
 {
+    struct sl_evaluation ignored;
+    if (!eval_source_run(source, &source->model->policy, &ignored, err))
+        return false;
     for (int64_t round = 0; round < rounds; round++)
         for (int i = 0; i < d->count; i++)
             if (!measure_point(source, d, i, err))

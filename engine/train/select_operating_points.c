@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-/* Budgets closer than this are one choice; the time of a pass varies by about as much. */
-static const double budget_step = 0.03;
+/* Budgets closer than this are one choice; the time of a pass varies by about as much. What skips
+ * no more operations does not take less time, whatever was measured. */
+static const double budget_step = 0.03, skipped_step = 0.001;
 
 static double budget_of(double seconds, double full_seconds)
 {
@@ -21,8 +22,10 @@ int sl_operating_points_select(const struct sl_operating_point *measured, const 
     for (int i = 1; i < count; i++) {
         struct sl_operating_point point = measured[i];
         point.budget = budget_of(seconds[i], seconds[0]);
+        const struct sl_operating_point *last = &points[offered - 1];
         if (point.loss > measured[0].loss * (1 + max_loss_increase) ||
-            point.budget > points[offered - 1].budget - budget_step + 1e-9)
+            point.layer_ops_skipped < last->layer_ops_skipped + skipped_step ||
+            point.budget > last->budget - budget_step + 1e-9)
             continue;
         while (offered > 1 && points[offered - 1].loss >= point.loss)
             offered--;

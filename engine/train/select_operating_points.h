@@ -7,7 +7,7 @@
  * everything. `seconds`: of each. Sets the budgets: the time as a fraction of the first's, in
  * hundredths, rounded up. Offered are the first, and those with at most `max_loss_increase` times
  * its loss more than it, except where a cheaper one has no higher loss, or where the one before
- * costs hardly more. Returns how many there are. */
+ * costs or computes hardly more. Returns how many there are. */
 int sl_operating_points_select(const struct sl_operating_point *measured, const double *seconds,
                                int count, double max_loss_increase,
                                struct sl_operating_point *points);

@@ -5,10 +5,13 @@
 enum { MEASURED = 7 };
 
 static const struct sl_operating_point measured[MEASURED] = {
-    {.threshold = 1, .loss = 2.0},    {.threshold = 0.9, .loss = 2.01},
-    {.threshold = 0.8, .loss = 2.0},  {.threshold = 0.7, .loss = 2.02},
-    {.threshold = 0.6, .loss = 2.05}, {.threshold = 0.5, .loss = 2.15},
-    {.threshold = 0.1, .loss = 3}};
+    {.threshold = 1, .loss = 2.0},
+    {.threshold = 0.9, .loss = 2.01, .layer_ops_skipped = 0.1},
+    {.threshold = 0.8, .loss = 2.0, .layer_ops_skipped = 0.2},
+    {.threshold = 0.7, .loss = 2.02, .layer_ops_skipped = 0.25},
+    {.threshold = 0.6, .loss = 2.05, .layer_ops_skipped = 0.3},
+    {.threshold = 0.5, .loss = 2.15, .layer_ops_skipped = 0.4},
+    {.threshold = 0.1, .loss = 3, .layer_ops_skipped = 0.8}};
 
 static const double seconds[MEASURED] = {10, 9, 8, 7.9, 6.001, 5, 1};
 
@@ -46,4 +49,15 @@ Test(operating_point_selection, the_first_is_offered_whatever_others_cost)
     static const double slower[MEASURED] = {10, 11, 12, 13, 14, 15, 16};
     cr_assert_eq(sl_operating_points_select(measured, slower, MEASURED, 9, points), 1);
     cr_assert_eq(points[0].budget, 1);
+}
+
+Test(operating_point_selection, what_computes_as_much_saves_no_time)
+{
+    static const struct sl_operating_point same[] = {
+        {.threshold = 1, .loss = 2, .layer_ops_skipped = 0.5},
+        {.threshold = 0.9, .loss = 2, .layer_ops_skipped = 0.5},
+        {.threshold = 0.1, .loss = 2.1, .layer_ops_skipped = 0.9}};
+    struct sl_operating_point points[SL_OPERATING_POINTS_MAX];
+    cr_assert_eq(sl_operating_points_select(same, (const double[]){10, 8, 4}, 3, 1, points), 2);
+    cr_assert_eq(points[1].threshold, 0.1);
 }
