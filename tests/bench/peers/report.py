@@ -18,9 +18,9 @@ HOW = """# Benchmarks
 
 Sluice beside other software, in one run on one machine. [results.md](results.md) has what Sluice is measured on alone.
 
-All have the same number of threads and take turns, so that whatever else the machine does meets all of them; a
+All have the same number of threads and take turns, so that other work on the machine slows all of them; a
 number is the best of its turns. The peers' weights are converted from ours. Before anything is timed, outputs are
-compared, and who computes something else is left out. In brackets: how many times as fast Sluice is, in the same
+compared, and software that computes something else is left out. In brackets: how many times as fast Sluice is, in the same
 precision unless the text says otherwise; below 1, the other one is faster. Machines differ, and this one may have had
 other work: compare numbers of one table only.
 
@@ -135,7 +135,7 @@ def markdown_machine(title, data):
     m = data["machine"]
     about = (
         f"{m['processor']} (model {m['model']}), {m['processors']} processors, {m['memory_gib']} GiB, {m['threads']} "
-        f"threads each. {m['system']}, Linux {m['kernel']}. Of the instruction sets that matter here it has "
+        f"threads each. {m['system']}, Linux {m['kernel']}. Instruction sets: "
         f"{', '.join(m['flags'])}."
     )
     return f"## {title}\n\n{textwrap.fill(about, 120)}"

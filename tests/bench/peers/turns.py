@@ -1,4 +1,4 @@
-"""turns.py - measures the contenders of one row in turns, so that whatever else the machine does meets all of them."""
+"""turns.py - measures the contenders of one row in turns, so that other work on the machine slows all of them."""
 
 from contender import Contender, Failed
 
