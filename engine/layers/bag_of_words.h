@@ -7,6 +7,7 @@
 #include <math.h>
 
 enum {
+    SL_BAG_TOKENS_MAX = 8192, /* the longest context */
     SL_BAG_VIEWS = 2, /* pooled vectors of a text: means with different weights of frequent words */
     SL_NGRAM_ORDER_MAX = 3,
     SL_SPELLING_CHARACTERS = 12, /* characters of a token that count; of a longer one the first */
@@ -88,6 +89,10 @@ struct sl_bag_text {
  * `count` floats. False: no memory. */
 bool sl_bag_contributions(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                           const struct sl_bag_text *text, float *out);
+
+/* The different tokens of a text in order of first occurrence, and how often each occurs. Both
+ * arrays have room for SL_BAG_TOKENS_MAX; count is at most that. Returns how many there are. */
+int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int32_t *times);
 
 /* -- ops -------------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 
 enum { VECTORS, WEIGHTS };
 
-/* Of a text: the longest context, and a hash table that is never more than half full. */
-enum { TOKENS_MAX = 8192, SLOTS_MAX = 2 * TOKENS_MAX };
+/* A hash table that is never more than half full. */
+enum { SLOTS_MAX = 2 * SL_BAG_TOKENS_MAX };
 
 struct text {
     const struct sl_kernels *k;
@@ -25,31 +25,33 @@ static void normalize(const struct sl_kernels *k, float *v, int width)
         k->scale(v, 1.0f / sqrtf(squares), v, width);
 }
 
-/* The different tokens in order of their first occurrence; returns how many there are. */
-static int list_distinct(const struct text *text, int32_t *distinct)
+int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int32_t *times)
 {
-    int32_t slots[SLOTS_MAX];
+    int16_t slots[SLOTS_MAX]; /* indices into distinct */
     uint32_t size = 2;
-    int count = 0;
-    assert(text->count <= TOKENS_MAX);
-    while (size < 2 * (uint32_t)text->count)
+    int found = 0;
+    assert(count <= SL_BAG_TOKENS_MAX);
+    while (size < 2 * (uint32_t)count)
         size *= 2;
     memset(slots, -1, size * sizeof *slots);
-    for (int i = 0; i < text->count; i++) {
-        const int32_t token = text->tokens[i];
-        uint32_t at = (uint32_t)token * UINT32_C(0x9E3779B1) & (size - 1);
-        while (slots[at] >= 0 && slots[at] != token)
+    for (int i = 0; i < count; i++) {
+        uint32_t at = (uint32_t)tokens[i] * UINT32_C(0x9E3779B1) & (size - 1);
+        while (slots[at] >= 0 && distinct[slots[at]] != tokens[i])
             at = (at + 1) & (size - 1);
-        if (slots[at] < 0)
-            distinct[count++] = slots[at] = token;
+        if (slots[at] < 0) {
+            slots[at] = (int16_t)found;
+            distinct[found] = tokens[i];
+            times[found++] = 0;
+        }
+        times[slots[at]]++;
     }
-    return count;
+    return found;
 }
 
 static void pool(const struct text *text, float *out)
 {
-    int32_t distinct[TOKENS_MAX];
-    const int count = list_distinct(text, distinct);
+    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
+    const int count = sl_distinct_tokens(text->tokens, text->count, distinct, times);
     const int width = text->vectors->cols, vocab = text->weights->cols;
     memset(out, 0, (size_t)(text->weights->rows * width) * sizeof *out);
     for (int view = 0; view < text->weights->rows; view++, out += width) {

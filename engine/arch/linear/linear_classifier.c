@@ -21,12 +21,6 @@ struct linear_config {
 
 SL_CONFIG_FITS(struct linear_config);
 
-/* Training knows the first member. */
-struct linear {
-    struct sl_bag_of_words bag;
-    struct sl_text_embedding embedding; /* of a base */
-};
-
 enum { ROWS_MAX = 1 << 22 };
 
 static struct sl_parameter *saved(struct sl_builder *b, const char *name, int rows, int cols,
@@ -54,30 +48,18 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
                                         c->classes, sl_constant(0.0f));
 }
 
-static void build_embedding(struct sl_builder *b, struct linear *model)
-{
-    const struct sl_bag_of_words *m = &model->bag;
-    model->embedding = (struct sl_text_embedding){
-        .vectors = m->vectors, .token_weights = m->token_weights, .roles = m->roles};
-    if (m->vectors)
-        sl_text_embedding_build(b, &model->embedding);
-}
-
 /* A model without classes is a base: word vectors and their weights, for others to begin with and
  * for embeddings. */
 static void linear_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
-    struct linear *model = self;
-    struct sl_bag_of_words *m = &model->bag;
+    struct sl_bag_of_words *m = self;
     m->roles = saved(b, "token_roles", 1, c->vocab, sl_constant(SL_TOKEN_WORD));
     if (c->width > 0) {
         m->vectors = saved(b, "token_embedding.weight", c->vocab, c->width, sl_normal(0.1f));
         m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
     }
-    if (c->classes == 0) {
-        build_embedding(b, model);
+    if (c->classes == 0)
         return;
-    }
     if (c->width > 0) {
         m->classify = sl_linear_build(
             b, "classify",
@@ -89,11 +71,10 @@ static void linear_build(struct sl_builder *b, void *self, const struct sl_confi
 
 static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
 {
-    const struct linear *model = self;
-    const struct sl_bag_of_words *m = &model->bag;
+    const struct sl_bag_of_words *m = self;
     struct sl_tensor *x = NULL;
-    if (model->embedding.weights)
-        return sl_text_embedding_apply(t, &model->embedding);
+    if (!m->bias)
+        return sl_text_embedding(t, m);
     if (m->vectors)
         x = sl_linear_apply(t, &m->classify, sl_pooled_vectors(t, m->vectors, m->token_weights),
                             (struct sl_linear_args){0});
@@ -104,8 +85,7 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
 static bool linear_explain(const void *self, const struct sl_kernels *kernels,
                            const struct sl_explained_text *text, float *contributions)
 {
-    const struct linear *model = self;
-    return sl_linear_explain(&model->bag, kernels, text, contributions);
+    return sl_linear_explain(self, kernels, text, contributions);
 }
 
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
@@ -123,7 +103,8 @@ static bool linear_check(const struct sl_config *c, struct sl_err *err)
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 0, 8192, 64, "width of the word vectors; 0: none"),
-    SL_INTEGER_ROW(sl_config, context_length, 2, 8192, 2048, "maximum text length T (tokens)"),
+    SL_INTEGER_ROW(sl_config, context_length, 2, SL_BAG_TOKENS_MAX, 2048,
+                   "maximum text length T (tokens)"),
     OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "length of the longest n-grams, in words"),
     OWN_ROW(ngram_rows, 0, ROWS_MAX, 65536, "rows of the table of n-grams; 0: none"),
     SL_PARAM_ROW_AT(offsetof(struct sl_config, own), linear_config, character_ngrams, SL_FLAG, 0, 1,
@@ -141,7 +122,7 @@ const struct sl_arch sl_arch_linear = {
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .pretrained_by = "sluice vectors",
     .embeds = "weighted_mean",
-    .size = sizeof(struct linear),
+    .size = sizeof(struct sl_bag_of_words),
     .explain = linear_explain,
     .check = linear_check,
     .build = linear_build,

@@ -14,14 +14,6 @@ struct sl_explained_text;
 bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels *kernels,
                        const struct sl_explained_text *text, float *contributions);
 
-/* The embeddings of texts, from a base. */
-struct sl_text_embedding {
-    const struct sl_parameter *vectors, *token_weights, *roles; /* of the bag of words */
-    struct sl_parameter *weights;                               /* 1 x vocab, derived */
-    struct sl_parameter *whitening; /* width x width, lower triangle, derived */
-};
-
-/* Declares what is derived from the first three members. */
-void sl_text_embedding_build(struct sl_builder *b, struct sl_text_embedding *m);
-/* Has no gradient. Result: sequences x width. */
-struct sl_tensor *sl_text_embedding_apply(struct sl_tape *t, const struct sl_text_embedding *m);
+/* The embeddings of texts, of a base: the means of their word vectors, by inverse frequency. Has no
+ * gradient. Result: sequences x width. */
+struct sl_tensor *sl_text_embedding(struct sl_tape *t, const struct sl_bag_of_words *m);
