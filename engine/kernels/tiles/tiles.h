@@ -143,8 +143,8 @@ static inline void sl_tiles_fence(void)
 
 static inline void sl_tiles_configure(int above, int below)
 {
-    sl_tiles.rows[0] = above;
-    sl_tiles.rows[1] = below;
+    sl_tiles.rows[0] = above > 0 ? above : 0;
+    sl_tiles.rows[1] = below > 0 ? below : 0;
 }
 
 static inline void sl_tiles_configure_flat(int rows)
