@@ -37,12 +37,6 @@ static json_t *outputs(const struct ctl_texts *job)
     return list;
 }
 
-static bool print(struct ctl_texts *job, const struct sl_buffer *body, int count,
-                  struct client_error *failure)
-{
-    return print_classes(job->printer, body, (const char *const *)job->texts, count, failure);
-}
-
 static bool classify(struct ctl_texts *job, struct client_error *failure)
 {
     struct print_info info = {0};
@@ -59,18 +53,10 @@ static bool classify(struct ctl_texts *job, struct client_error *failure)
 static bool run(const struct ctl_options *ctl, void *values, const char *operand,
                 struct client_error *failure)
 {
-    struct class_printer printer = {.format = ctl_texts_format(ctl)};
-    struct ctl_texts job = {.ctl = ctl,
-                            .arguments = values,
-                            .client = ctl_client(ctl, failure),
-                            .outputs = outputs,
-                            .print = print,
-                            .printer = &printer};
+    struct ctl_texts job = {
+        .ctl = ctl, .arguments = values, .outputs = outputs, .print = print_classes};
     (void)operand;
-    bool good = job.client && classify(&job, failure) &&
-                ctl_texts_end(&job, printer.format, printer.texts, printer.truncated, failure);
-    client_destroy(job.client);
-    return good;
+    return ctl_texts_command(&job, classify, failure);
 }
 
 const struct ctl_command ctl_classify = {.name = "classify",

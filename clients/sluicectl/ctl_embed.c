@@ -24,12 +24,6 @@ static json_t *outputs(const struct ctl_texts *job)
     return json_pack("[{s:s}, {s:s}]", "name", "embedding", "name", "truncated");
 }
 
-static bool print(struct ctl_texts *job, const struct sl_buffer *body, int count,
-                  struct client_error *failure)
-{
-    return print_embeddings(job->printer, body, (const char *const *)job->texts, count, failure);
-}
-
 static bool embed(struct ctl_texts *job, struct client_error *failure)
 {
     struct print_info info = {0};
@@ -48,18 +42,10 @@ static bool embed(struct ctl_texts *job, struct client_error *failure)
 static bool run(const struct ctl_options *ctl, void *values, const char *operand,
                 struct client_error *failure)
 {
-    struct class_printer printer = {.format = ctl_texts_format(ctl)};
-    struct ctl_texts job = {.ctl = ctl,
-                            .arguments = values,
-                            .client = ctl_client(ctl, failure),
-                            .outputs = outputs,
-                            .print = print,
-                            .printer = &printer};
+    struct ctl_texts job = {
+        .ctl = ctl, .arguments = values, .outputs = outputs, .print = print_embeddings};
     (void)operand;
-    bool good = job.client && embed(&job, failure) &&
-                ctl_texts_end(&job, printer.format, printer.texts, printer.truncated, failure);
-    client_destroy(job.client);
-    return good;
+    return ctl_texts_command(&job, embed, failure);
 }
 
 const struct ctl_command ctl_embed = {.name = "embed",

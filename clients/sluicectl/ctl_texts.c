@@ -122,7 +122,8 @@ static bool send_batch(struct ctl_texts *job, struct client_error *failure)
     if (good && response.status != 200)
         good = handle_error(job, count, &response, failure);
     else if (good) {
-        good = job->print(job, &response.body, count, failure);
+        good = job->print(&job->printer, &response.body, (const char *const *)job->texts, count,
+                          failure);
         drop_texts(job, 0, count);
     }
     client_response_release(&response);
@@ -255,19 +256,30 @@ bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure)
     return flush(job, failure);
 }
 
-bool ctl_texts_end(const struct ctl_texts *job, enum print_format format, int64_t texts,
-                   int64_t truncated, struct client_error *failure)
+static bool end(const struct ctl_texts *job, struct client_error *failure)
 {
+    const struct class_printer *printer = &job->printer;
     (void)fflush(stdout);
-    if (format == PRINT_ROWS && truncated > 0)
+    if (printer->format == PRINT_ROWS && printer->truncated > 0)
         (void)fprintf(stderr, "sluicectl: %lld of %lld texts were truncated\n",
-                      (long long)truncated, (long long)texts);
+                      (long long)printer->truncated, (long long)printer->texts);
     return !job->has_skipped || fail_silently(job, failure);
 }
 
-enum print_format ctl_texts_format(const struct ctl_options *ctl)
+static enum print_format format_of(const struct ctl_options *ctl)
 {
     if (ctl->json)
         return PRINT_OBJECTS;
     return isatty(STDOUT_FILENO) ? PRINT_TABLE : PRINT_ROWS;
+}
+
+bool ctl_texts_command(struct ctl_texts *job,
+                       bool (*work)(struct ctl_texts *job, struct client_error *failure),
+                       struct client_error *failure)
+{
+    job->printer.format = format_of(job->ctl);
+    job->client = ctl_client(job->ctl, failure);
+    bool good = job->client && work(job, failure) && end(job, failure);
+    client_destroy(job->client);
+    return good;
 }

@@ -45,9 +45,9 @@ struct ctl_texts {
     /* The outputs to request, as JSON, to be released. */
     struct json_t *(*outputs)(const struct ctl_texts *job);
     /* Prints the response to a request for the first `count` texts. */
-    bool (*print)(struct ctl_texts *job, const struct sl_buffer *body, int count,
-                  struct client_error *failure);
-    void *printer; /* of `print` */
+    bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
+                  const char *const *texts, int count, struct client_error *failure);
+    struct class_printer printer;
 
     char path[CTL_PATH_BYTES];        /* of the inference endpoint */
     int texts_max;                    /* per request; halved when the daemon cannot hold so many */
@@ -66,9 +66,9 @@ struct ctl_texts {
 bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
                      struct client_error *failure) SL_MUST_CHECK;
 bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure) SL_MUST_CHECK;
-/* Says how many texts were truncated, which rows do not show. False, without a message, if some
- * were rejected. */
-bool ctl_texts_end(const struct ctl_texts *job, enum print_format format, int64_t texts,
-                   int64_t truncated, struct client_error *failure) SL_MUST_CHECK;
-
-enum print_format ctl_texts_format(const struct ctl_options *ctl);
+/* Opens the client, does `work`, which uses the above, and says how many texts were truncated,
+ * which rows do not show. `job` has its options, `outputs` and `print`. False, without a message,
+ * if some texts were rejected. */
+bool ctl_texts_command(struct ctl_texts *job,
+                       bool (*work)(struct ctl_texts *job, struct client_error *failure),
+                       struct client_error *failure) SL_MUST_CHECK;

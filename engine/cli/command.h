@@ -38,6 +38,12 @@ extern const struct command command_train, command_init, command_eval, command_g
     }
 
 /* Options of every command that runs a model. */
+#define TRUNCATE_OPTION(type)                                                                      \
+    {                                                                                              \
+        "truncate", "SIDE",                                                                        \
+            "cut texts that are too long at this end: left or right [the model's]",                \
+            SL_OPTION_STRING, offsetof(type, truncate), 0, 0                                       \
+    }
 #define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
 #define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
     {"threads",                                                                                    \

@@ -16,22 +16,18 @@
 static const double max_score = 0.999999;
 
 struct arguments {
-    const char *isa, *precision;
+    struct text_arguments common;
     double min_score;
-    const char *truncate;
-    enum sl_truncation truncation; /* from `truncate` */
-    bool json;
-    int threads, explain;
+    int explain;
 };
 
 static const struct sl_option rows[] = {
     {"min-score", "P", "print only texts whose label has at least this probability [0]",
      SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
-    {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
+    TRUNCATE_OPTION(struct text_arguments),
     {"explain", "N", "also print the N words that moved the score of each label most [0]",
      SL_OPTION_INT, offsetof(struct arguments, explain), 0, SL_OCCLUSIONS_MAX},
-    ENGINE_OPTIONS(struct arguments),
+    ENGINE_OPTIONS(struct text_arguments),
     {0}};
 
 static void options(const char *operand)
@@ -124,53 +120,31 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
     if (lines->explains && !explain_text(&c->explainer, &text, item, best, err))
         return false;
     const char *label = lines->m->labels[best];
-    bool ok = c->a->json        ? print_json(line, label, score, &c->explainer)
+    bool ok = c->a->common.json ? print_json(line, label, score, &c->explainer)
               : lines->explains ? print_explained(line, label, score, &c->explainer)
                                 : print_line(line, label, score);
     return ok || sl_fail(err, SL_IO, "cannot write to standard output");
 }
 
-static bool classify(const struct sl_model *m, const struct arguments *a, const char *const *files,
-                     int count, struct sl_err *err)
+static bool classify(struct text_lines *lines, void *arguments, const char *const *files, int count,
+                     struct sl_err *err)
 {
-    struct classification c = {.a = a, .explainer = {.model = m, .words_max = a->explain}};
-    struct text_lines lines = {.command = "classify",
-                               .done = "classified",
-                               .m = m,
-                               .truncation = a->truncation,
-                               .explains = a->explain > 0,
-                               .print = print_text,
-                               .context = &c};
-    if (m->config.task != SL_TASK_CLASSIFICATION)
-        return fail_task(m->config.task, err);
-    bool ok = text_lines_run(&lines, files, count, err);
-    text_lines_release(&lines);
-    return ok;
+    const struct arguments *a = arguments;
+    struct classification c = {.a = a, .explainer = {.model = lines->m, .words_max = a->explain}};
+    lines->command = "classify";
+    lines->done = "classified";
+    lines->explains = a->explain > 0;
+    lines->print = print_text;
+    lines->context = &c;
+    if (lines->m->config.task != SL_TASK_CLASSIFICATION)
+        return fail_task(lines->m->config.task, err);
+    return text_lines_run(lines, files, count, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)
 {
-    const char *operands[TEXT_LINES_FILES_MAX + 1];
     struct arguments a = {0};
-    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
-                                      .operands = operands,
-                                      .operands_max = TEXT_LINES_FILES_MAX + 1};
-    if (!sl_options_parse(&parser, count, words, err))
-        return false;
-    if (parser.operand_count < 2)
-        return fail_missing(&command_classify,
-                            parser.operand_count ? "TEXT-FILE, or - for standard input"
-                                                 : "MODEL-DIR and TEXT-FILE",
-                            err);
-    if (!command_truncation(a.truncate, &a.truncation, err) ||
-        !text_lines_check(operands + 1, parser.operand_count - 1, err))
-        return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
-    struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
-    bool ok = m && classify(m, &a, operands + 1, parser.operand_count - 1, err);
-    sl_model_close(m);
-    sl_engine_destroy(engine);
-    return ok;
+    return text_lines_command(&command_classify, rows, &a, classify, count, words, err);
 }
 
 const struct command command_classify = {

@@ -10,20 +10,16 @@
 #include <stdio.h>
 
 struct arguments {
-    const char *isa, *precision;
-    const char *truncate;
-    enum sl_truncation truncation; /* from `truncate` */
-    bool json, raw;
-    int threads;
+    struct text_arguments common;
+    bool raw;
 };
 
-static const struct sl_option rows[] = {
-    {"truncate", "SIDE", "cut texts that are too long at this end: left or right [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, truncate), 0, 0},
-    {"raw", NULL, "print vectors as the model makes them, not of length 1", SL_OPTION_FLAG,
-     offsetof(struct arguments, raw), 0, 0},
-    ENGINE_OPTIONS(struct arguments),
-    {0}};
+static const struct sl_option rows[] = {TRUNCATE_OPTION(struct text_arguments),
+                                        {"raw", NULL,
+                                         "print vectors as the model makes them, not of length 1",
+                                         SL_OPTION_FLAG, offsetof(struct arguments, raw), 0, 0},
+                                        ENGINE_OPTIONS(struct text_arguments),
+                                        {0}};
 
 static void options(const char *operand)
 {
@@ -77,53 +73,30 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
     const struct arguments *a = lines->context;
     const int count = sl_model_info(lines->m)->dimensions;
     struct sl_buffer out = {0};
-    (a->json ? add_json : add_row)(&out, line, item->embedding, count,
-                                   a->raw ? 1.0 : length_of(item->embedding, count));
+    (a->common.json ? add_json : add_row)(&out, line, item->embedding, count,
+                                          a->raw ? 1.0 : length_of(item->embedding, count));
     bool ok = sl_buffer_check(&out, err) &&
               (puts(out.data) >= 0 || sl_fail(err, SL_IO, "cannot write to standard output"));
     sl_buffer_release(&out);
     return ok;
 }
 
-static bool embed(const struct sl_model *m, struct arguments *a, const char *const *files,
-                  int count, struct sl_err *err)
+static bool embed(struct text_lines *lines, void *arguments, const char *const *files, int count,
+                  struct sl_err *err)
 {
-    struct text_lines lines = {.command = "embed",
-                               .done = "embedded",
-                               .m = m,
-                               .truncation = a->truncation,
-                               .print = print_text,
-                               .context = a};
-    if (sl_model_info(m)->dimensions == 0)
-        return fail_task(m->config.task, err);
-    bool ok = text_lines_run(&lines, files, count, err);
-    text_lines_release(&lines);
-    return ok;
+    lines->command = "embed";
+    lines->done = "embedded";
+    lines->print = print_text;
+    lines->context = arguments;
+    if (sl_model_info(lines->m)->dimensions == 0)
+        return fail_task(lines->m->config.task, err);
+    return text_lines_run(lines, files, count, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)
 {
-    const char *operands[TEXT_LINES_FILES_MAX + 1];
     struct arguments a = {0};
-    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = &a}},
-                                      .operands = operands,
-                                      .operands_max = TEXT_LINES_FILES_MAX + 1};
-    if (!sl_options_parse(&parser, count, words, err))
-        return false;
-    if (parser.operand_count < 2)
-        return fail_missing(&command_embed,
-                            parser.operand_count ? "TEXT-FILE, or - for standard input"
-                                                 : "MODEL-DIR and TEXT-FILE",
-                            err);
-    if (!command_truncation(a.truncate, &a.truncation, err) ||
-        !text_lines_check(operands + 1, parser.operand_count - 1, err))
-        return false;
-    struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
-    struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
-    bool ok = m && embed(m, &a, operands + 1, parser.operand_count - 1, err);
-    sl_model_close(m);
-    sl_engine_destroy(engine);
-    return ok;
+    return text_lines_command(&command_embed, rows, &a, embed, count, words, err);
 }
 
 const struct command command_embed = {

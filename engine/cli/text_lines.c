@@ -1,8 +1,10 @@
 /* text_lines.c - the lines of files go through a model in batches. */
 #include "cli/text_lines.h"
+#include "cli/command.h"
 
 #include "base/clock.h"
 #include "base/dynarray.h"
+#include "base/option_parser.h"
 #include "data/line_reader.h"
 #include "model/model.h"
 
@@ -16,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ROWS = 8192 };
+enum { ROWS = 8192, FILES_MAX = 64 };
 
 static int outputs_of(const struct sl_model *m)
 {
@@ -199,7 +201,7 @@ static bool read_file(struct text_lines *w, const char *path, struct sl_err *err
 }
 
 /* A text in place of a file name is a likely mistake: it is found before the model is loaded. */
-bool text_lines_check(const char *const *files, int count, struct sl_err *err)
+static bool check_files(const char *const *files, int count, struct sl_err *err)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
@@ -242,7 +244,7 @@ bool text_lines_run(struct text_lines *w, const char *const *files, int count, s
     return ok;
 }
 
-void text_lines_release(struct text_lines *w)
+static void release(struct text_lines *w)
 {
     for (int i = 0; i < TEXT_LINES_BATCH; i++) {
         free(w->waiting[i].text);
@@ -251,4 +253,36 @@ void text_lines_release(struct text_lines *w)
     }
     free(w->results);
     sl_classifier_destroy(w->classifier);
+}
+
+bool text_lines_command(const struct command *command, const struct sl_option *rows,
+                        void *arguments,
+                        bool (*work)(struct text_lines *lines, void *arguments,
+                                     const char *const *files, int count, struct sl_err *err),
+                        int count, char **words, struct sl_err *err)
+{
+    const struct text_arguments *a = arguments;
+    const char *operands[FILES_MAX + 1], *const *files = operands + 1;
+    struct text_lines lines = {0};
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = arguments}},
+                                      .operands = operands,
+                                      .operands_max = FILES_MAX + 1};
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (parser.operand_count < 2)
+        return fail_missing(command,
+                            parser.operand_count ? "TEXT-FILE, or - for standard input"
+                                                 : "MODEL-DIR and TEXT-FILE",
+                            err);
+    if (!command_truncation(a->truncate, &lines.truncation, err) ||
+        !check_files(files, parser.operand_count - 1, err))
+        return false;
+    struct sl_engine *engine = command_engine(a->threads, a->isa, a->precision, err);
+    struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
+    lines.m = m;
+    bool ok = m && work(&lines, arguments, files, parser.operand_count - 1, err);
+    release(&lines);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+    return ok;
 }

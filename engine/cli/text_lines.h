@@ -5,7 +5,7 @@
 #include "sluice/classifier.h"
 #include "sluice/tokenizer.h"
 
-enum { TEXT_LINES_FILES_MAX = 64, TEXT_LINES_BATCH = 64 };
+enum { TEXT_LINES_BATCH = 64 };
 
 /* A tokenized text of the next batch. */
 struct text_line {
@@ -40,8 +40,25 @@ struct text_lines {
     double begun, shown;
 };
 
-bool text_lines_check(const char *const *files, int count, struct sl_err *err);
+/* Options of both commands, the first member of their arguments. */
+struct text_arguments {
+    const char *isa, *precision;
+    const char *truncate;
+    bool json;
+    int threads;
+};
+
+struct command;
+struct sl_option;
+
+/* Parses MODEL-DIR and text files into `arguments`, opens the model and works on the files. `rows`
+ * are those of `arguments`, which begin with struct text_arguments. */
+bool text_lines_command(const struct command *command, const struct sl_option *rows,
+                        void *arguments,
+                        bool (*work)(struct text_lines *lines, void *arguments,
+                                     const char *const *files, int count, struct sl_err *err),
+                        int count, char **words, struct sl_err *err);
+
 /* `lines` has its first members set, and zeros. "-" is standard input. */
 bool text_lines_run(struct text_lines *lines, const char *const *files, int count,
                     struct sl_err *err);
-void text_lines_release(struct text_lines *lines);
