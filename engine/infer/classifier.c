@@ -2,8 +2,7 @@
  * of a model that gives embeddings. */
 #include "infer/classifier.h"
 
-#include "base/int_math.h"
-#include "base/thread_pool.h"
+#include "infer/batch_runner.h"
 #include "infer/logits.h"
 #include "model/model.h"
 #include "sluice/explanation.h"
@@ -13,62 +12,24 @@
 
 struct sl_classifier {
     const struct sl_model *model;
-    struct sl_tape tape;
+    struct sl_batch_runner runner;
     struct sl_classifier_options options;
     /* The current run: */
     struct sl_sequence *sequences;
-    int32_t *tokens, *layers_used;
+    int32_t *tokens;
 };
-
-/* The memory of a full batch of `items` texts, as many of them as possible as long as the context.
- * The first always is, so the measured batch may have a few more rows than a real one. */
-static size_t measure(const struct sl_classifier *c, struct sl_tape *dry, int items)
-{
-    int rows = c->options.max_batch_tokens, context = c->model->config.context_length;
-    struct sl_batch batch = {.sequences = c->sequences, .tokens = c->tokens};
-    while (batch.count < items) {
-        int others = items - batch.count - 1, left = rows - batch.rows - others;
-        int length = left < 1 ? 1 : sl_min(left, context);
-        if (batch.count == 0)
-            length = context;
-        c->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = length};
-        batch.rows += length;
-    }
-    sl_tape_begin(dry, &batch, false);
-    (void)sl_model_forward(c->model, dry);
-    return dry->arena.peak;
-}
-
-static bool open_tape(struct sl_classifier *c, struct sl_err *err)
-{
-    const struct sl_model *m = c->model;
-    struct sl_tape dry;
-    if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
-        return false;
-    dry.policy = &m->policy;
-    /* Most memory is needed either by the longest texts, or by one long and as many short texts as
-     * fit. */
-    int context = m->config.context_length,
-        long_ones = sl_ceil_div(c->options.max_batch_tokens, context);
-    (void)measure(c, &dry, sl_min(long_ones, c->options.max_batch_size));
-    size_t bytes = measure(c, &dry, c->options.max_batch_size);
-    sl_tape_release(&dry);
-    if (!sl_tape_init(&c->tape, m->engine->kernels, m->engine->pool, bytes, err))
-        return false;
-    c->tape.policy = &m->policy;
-    c->tape.stats.layers_used = c->layers_used;
-    return true;
-}
 
 static bool allocate(struct sl_classifier *c, struct sl_err *err)
 {
     size_t items = (size_t)c->options.max_batch_size, rows = (size_t)c->options.max_batch_tokens;
     c->sequences = calloc(items, sizeof *c->sequences);
     c->tokens = calloc(rows, sizeof *c->tokens);
-    c->layers_used = calloc(rows, sizeof *c->layers_used);
-    if (!c->sequences || !c->tokens || !c->layers_used)
+    if (!c->sequences || !c->tokens)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items and %zu rows", items, rows);
-    return open_tape(c, err);
+    const struct sl_batch_limits limits = {.rows = c->options.max_batch_tokens,
+                                           .sequences = c->options.max_batch_size,
+                                           .context = c->model->config.context_length};
+    return sl_batch_runner_init(&c->runner, c->model, &c->model->policy, limits, err);
 }
 
 static bool check_options(const struct sl_model *m, const struct sl_classifier_options *o,
@@ -112,16 +73,15 @@ void sl_classifier_destroy(struct sl_classifier *c)
 {
     if (!c)
         return;
-    sl_tape_release(&c->tape);
+    sl_batch_runner_release(&c->runner);
     free(c->sequences);
     free(c->tokens);
-    free(c->layers_used);
     free(c);
 }
 
 const struct sl_forward_stats *sl_classifier_stats(const struct sl_classifier *c)
 {
-    return &c->tape.stats;
+    return &c->runner.stats;
 }
 
 /* -- a run ------------------------------------------------------------------------------------ */
@@ -175,7 +135,6 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
         memcpy(c->tokens + batch.rows, items[i].tokens, (size_t)items[i].count * sizeof *c->tokens);
         batch.rows += items[i].count;
     }
-    memset(c->layers_used, 0, (size_t)batch.rows * sizeof *c->layers_used);
     return batch;
 }
 
@@ -190,17 +149,14 @@ static void scatter(const struct sl_classifier *c, struct sl_classifier_item *it
         item->layers_full = (int64_t)item->count * c->model->config.depth;
         item->layers_used = 0;
         for (int j = 0; j < item->count; j++)
-            item->layers_used += c->layers_used[c->sequences[i].first + j];
+            item->layers_used += c->runner.layers_used[c->sequences[i].first + j];
     }
 }
 
-static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count,
-                struct sl_thread_pool *pool)
+static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared)
 {
     struct sl_batch batch = gather(c, items, count);
-    c->tape.pool = pool;
-    sl_tape_begin(&c->tape, &batch, false);
-    scatter(c, items, count, sl_model_forward(c->model, &c->tape));
+    scatter(c, items, count, sl_batch_runner_run(&c->runner, &batch, shared));
 }
 
 bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items, int count,
@@ -210,7 +166,7 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items
     if (!check_items(c, items, count, err))
         return sl_wrap(err, "classify");
     pthread_mutex_lock(&engine->lock);
-    run(c, items, count, engine->pool);
+    run(c, items, count, true);
     pthread_mutex_unlock(&engine->lock);
     return true;
 }
@@ -219,12 +175,9 @@ bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int c
                            struct sl_err *err)
 {
     struct sl_classifier_item item = {.tokens = tokens, .count = count};
-    struct sl_thread_pool *alone =
-        check_items(c, &item, 1, err) ? sl_thread_pool_create(1, err) : NULL;
-    if (!alone)
+    if (!check_items(c, &item, 1, err))
         return sl_wrap(err, "first run");
-    run(c, &item, 1, alone);
-    sl_thread_pool_destroy(alone);
+    run(c, &item, 1, false);
     return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }
 

@@ -2,7 +2,7 @@
 #include "sluice/session.h"
 
 #include "base/int_math.h"
-#include "base/thread_pool.h"
+#include "infer/batch_runner.h"
 #include "infer/logits.h"
 #include "model/model.h"
 
@@ -11,14 +11,14 @@
 
 struct sl_session {
     const struct sl_model *model;
-    struct sl_tape tape;
+    struct sl_batch_runner runner;
     struct sl_arena caches_arena;
     struct sl_session_options options;
     struct sl_cache *caches; /* per slot */
     bool *used;              /* per slot: already in the current run */
     /* The current run: */
     struct sl_sequence *sequences;
-    int32_t *tokens, *wanted, *layers_used;
+    int32_t *tokens, *wanted;
     struct sl_rows wanted_rows;
 };
 
@@ -47,47 +47,16 @@ static void take_caches(struct sl_session *s, struct sl_arena *arena)
         s->caches[i] = cache_take(s->model, arena);
 }
 
-/* The largest run: max_batch_tokens tokens, in sequences as long as the context, with the logits of
- * every row, which need copies. */
-static bool measure(struct sl_session *s, size_t *bytes, struct sl_err *err)
-{
-    const struct sl_model *m = s->model;
-    struct sl_tape dry;
-    if (!sl_tape_init(&dry, m->engine->kernels, m->engine->pool, 0, err))
-        return false;
-    struct sl_batch batch = {.rows = s->options.max_batch_tokens};
-    struct sl_cache cache = {.capacity = cache_capacity(m)};
-    for (int row = 0; row < batch.rows; batch.count++) {
-        int rows = sl_min(batch.rows - row, m->config.context_length);
-        s->sequences[batch.count] =
-            (struct sl_sequence){.first = row, .rows = rows, .cache = &cache};
-        row += rows;
-    }
-    batch.sequences = s->sequences;
-    for (int row = 0; row < batch.rows; row++)
-        s->wanted[row] = row;
-    s->wanted_rows = (struct sl_rows){s->wanted, batch.rows};
-    batch.wanted = &s->wanted_rows;
-    dry.policy = &m->policy;
-    sl_tape_begin(&dry, &batch, false);
-    (void)sl_model_forward(m, &dry);
-    *bytes = dry.arena.peak;
-    sl_tape_release(&dry);
-    return true;
-}
-
 static bool allocate(struct sl_session *s, struct sl_err *err)
 {
     const struct sl_model *m = s->model;
-    size_t slots = (size_t)s->options.max_sequences, rows = (size_t)s->options.max_batch_tokens,
-           bytes = 0;
+    size_t slots = (size_t)s->options.max_sequences, rows = (size_t)s->options.max_batch_tokens;
     s->caches = calloc(slots, sizeof *s->caches);
     s->used = calloc(slots, sizeof *s->used);
     s->sequences = calloc(rows, sizeof *s->sequences);
     s->tokens = calloc(rows, sizeof *s->tokens);
     s->wanted = calloc(rows, sizeof *s->wanted);
-    s->layers_used = calloc(rows, sizeof *s->layers_used);
-    if (!s->caches || !s->used || !s->sequences || !s->tokens || !s->wanted || !s->layers_used)
+    if (!s->caches || !s->used || !s->sequences || !s->tokens || !s->wanted)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu slots and %zu rows", slots, rows);
     struct sl_arena dry;
     sl_arena_dry(&dry);
@@ -95,12 +64,11 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
     if (!sl_arena_init(&s->caches_arena, dry.peak, err))
         return false;
     take_caches(s, &s->caches_arena);
-    if (!measure(s, &bytes, err) ||
-        !sl_tape_init(&s->tape, m->engine->kernels, m->engine->pool, bytes, err))
-        return false;
-    s->tape.policy = &m->policy;
-    s->tape.stats.layers_used = s->layers_used;
-    return true;
+    const struct sl_batch_limits limits = {.rows = s->options.max_batch_tokens,
+                                           .sequences = s->options.max_sequences,
+                                           .context = m->config.context_length,
+                                           .cache_capacity = cache_capacity(m)};
+    return sl_batch_runner_init(&s->runner, m, &m->policy, limits, err);
 }
 
 struct sl_session *sl_session_create(const struct sl_model *model,
@@ -139,14 +107,13 @@ void sl_session_destroy(struct sl_session *s)
 {
     if (!s)
         return;
-    sl_tape_release(&s->tape);
+    sl_batch_runner_release(&s->runner);
     sl_arena_release(&s->caches_arena);
     free(s->caches);
     free(s->used);
     free(s->sequences);
     free(s->tokens);
     free(s->wanted);
-    free(s->layers_used);
     free(s);
 }
 
@@ -227,7 +194,6 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunk
         row += f->count;
     }
     s->wanted_rows = (struct sl_rows){s->wanted, wanted};
-    memset(s->layers_used, 0, (size_t)row * sizeof *s->layers_used);
     return (struct sl_batch){.tokens = s->tokens,
                              .sequences = s->sequences,
                              .rows = row,
@@ -247,20 +213,17 @@ static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
         f->layers_full = (int64_t)f->count * s->model->config.depth;
         f->layers_used = 0;
         for (int j = 0; j < f->count; j++)
-            f->layers_used += s->layers_used[s->sequences[i].first + j];
+            f->layers_used += s->runner.layers_used[s->sequences[i].first + j];
         s->caches[f->slot].length += f->count;
         place += rows;
     }
     assert(place == logits->rows);
 }
 
-static void run(struct sl_session *s, struct sl_chunk *chunks, int count,
-                struct sl_thread_pool *pool)
+static void run(struct sl_session *s, struct sl_chunk *chunks, int count, bool shared)
 {
     struct sl_batch batch = gather(s, chunks, count);
-    s->tape.pool = pool;
-    sl_tape_begin(&s->tape, &batch, false);
-    scatter(s, chunks, count, sl_model_forward(s->model, &s->tape));
+    scatter(s, chunks, count, sl_batch_runner_run(&s->runner, &batch, shared));
 }
 
 bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, struct sl_err *err)
@@ -269,7 +232,7 @@ bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, st
     if (!check_chunks(s, chunks, count, err))
         return sl_wrap(err, "run");
     pthread_mutex_lock(&engine->lock);
-    run(s, chunks, count, engine->pool);
+    run(s, chunks, count, true);
     pthread_mutex_unlock(&engine->lock);
     return true;
 }
@@ -277,12 +240,9 @@ bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, st
 bool sl_session_warm_up(struct sl_session *s, const int32_t *tokens, int count, struct sl_err *err)
 {
     struct sl_chunk chunk = {.slot = 0, .tokens = tokens, .count = count};
-    struct sl_thread_pool *alone =
-        check_chunks(s, &chunk, 1, err) ? sl_thread_pool_create(1, err) : NULL;
-    if (!alone)
+    if (!check_chunks(s, &chunk, 1, err))
         return sl_wrap(err, "first run");
-    run(s, &chunk, 1, alone);
-    sl_thread_pool_destroy(alone);
+    run(s, &chunk, 1, false);
     sl_session_clear(s, 0);
     return chunk.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }

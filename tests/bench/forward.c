@@ -54,45 +54,23 @@ struct sl_model *forward_model(struct sl_engine *engine, const char *name, int v
     return model;
 }
 
-/* All values of a pass are in the arena: a dry run says how much that is. */
-static bool make_tape(struct forward *f)
+void forward_release(struct forward *f)
 {
-    static const size_t bytes_max = (size_t)6 << 30;
-
-    const struct sl_engine *engine = f->model->engine;
-    struct sl_tape dry;
-    struct sl_err err;
-    if (!sl_tape_init(&dry, engine->kernels, engine->pool, 0, &err))
-        (void)forward_need(NULL, &err);
-    dry.policy = &f->policy;
-    sl_tape_begin(&dry, &f->batch, false);
-    (void)sl_model_forward(f->model, &dry);
-    const size_t bytes = dry.arena.peak;
-    sl_tape_release(&dry);
-    if (bytes > bytes_max)
-        return false;
-    if (!sl_tape_init(&f->tape, engine->kernels, engine->pool, bytes, &err))
-        (void)forward_need(NULL, &err);
-    f->tape.policy = &f->policy;
-    f->tape.stats.layers_used = f->layers_used;
-    return true;
-}
-
-static void release_inputs(struct forward *f)
-{
+    sl_batch_runner_release(&f->runner);
     free(f->sequences);
     free(f->tokens);
-    free(f->layers_used);
 }
 
 bool forward_init(struct forward *f, const struct sl_model *model, int texts, int length,
                   const int32_t *tokens)
 {
+    static const size_t bytes_max = (size_t)6 << 30;
+
     const size_t rows = (size_t)texts * (size_t)length;
+    struct sl_err err;
     *f = (struct forward){.model = model, .policy = model->policy};
     f->sequences = memory((size_t)texts, sizeof *f->sequences);
     f->tokens = memory(rows, sizeof *f->tokens);
-    f->layers_used = memory(rows, sizeof *f->layers_used);
     for (int i = 0; i < texts; i++)
         f->sequences[i] = (struct sl_sequence){.first = i * length, .rows = length};
     for (size_t i = 0; i < rows; i++)
@@ -100,23 +78,19 @@ bool forward_init(struct forward *f, const struct sl_model *model, int texts, in
             tokens ? tokens[i] : (int32_t)((i * 2654435761u >> 7) % (unsigned)model->config.vocab);
     f->batch = (struct sl_batch){
         .tokens = f->tokens, .sequences = f->sequences, .rows = (int)rows, .count = texts};
-    if (make_tape(f))
+    const struct sl_batch_limits limits = {
+        .rows = (int)rows, .sequences = texts, .context = length};
+    if (!sl_batch_runner_init(&f->runner, model, &f->policy, limits, &err))
+        (void)forward_need(NULL, &err);
+    if (f->runner.workers->tape.arena.size <= bytes_max)
         return true;
-    release_inputs(f);
+    forward_release(f);
     return false;
-}
-
-void forward_release(struct forward *f)
-{
-    sl_tape_release(&f->tape);
-    release_inputs(f);
 }
 
 const struct sl_tensor *forward_run(struct forward *f)
 {
-    memset(f->layers_used, 0, (size_t)f->batch.rows * sizeof *f->layers_used);
-    sl_tape_begin(&f->tape, &f->batch, false);
-    return sl_model_forward(f->model, &f->tape);
+    return sl_batch_runner_run(&f->runner, &f->batch, true);
 }
 
 double forward_best_ms(struct forward *f, double seconds)
@@ -137,6 +111,6 @@ double forward_alpha(const struct forward *f)
     const int skippable = f->model->config.depth - 1;
     double ran = 0;
     for (int i = 0; i < f->batch.rows; i++)
-        ran += f->layers_used[i] - 1;
+        ran += f->runner.layers_used[i] - 1;
     return ran / ((double)skippable * f->batch.rows);
 }

@@ -1,15 +1,15 @@
 /* forward.h - forward passes for benchmarks: texts of the same length, complete, in one batch. */
 #pragma once
 
-#include "model/model.h"
+#include "infer/batch_runner.h"
 
 struct forward {
     const struct sl_model *model; /* borrowed */
-    struct sl_policy policy;      /* the model's, until changed; its session shares it */
-    struct sl_tape tape;
+    struct sl_policy policy;      /* the model's, until changed; the runner shares it */
+    struct sl_batch_runner runner;
     struct sl_batch batch;
     struct sl_sequence *sequences;
-    int32_t *tokens, *layers_used;
+    int32_t *tokens;
 };
 
 /* Prints the error and ends the program if p is NULL. Else returns p. */
