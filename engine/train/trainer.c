@@ -213,9 +213,6 @@ static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struc
         return true;
     if (!sl_checkpoint_open(start, t->init_from, err))
         return false;
-    if (start->model_config.arch != t->arch)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' has architecture %s, expected %s", t->init_from,
-                       start->model_config.arch->name, t->arch->name);
     t->sources.tokens = start->tokens;
     start->tokens = NULL;
     return true;

@@ -14,8 +14,8 @@ struct sl_train_options {
     struct sl_config config; /* what follows from the sources is filled in */
     struct sl_hyperparameters hyperparameters;
     struct sl_data_sources sources;
-    /* A checkpoint of the same architecture, whose vocabulary is used and whose parameters are the
-     * initial values, as far as they fit; NULL: initialized at random. */
+    /* A checkpoint whose vocabulary is used and whose parameters are the initial values of those
+     * with the same name, of which there must be one; NULL: initialized at random. */
     const char *init_from;
     const char *teacher; /* a checkpoint to learn from, of any architecture; NULL: none */
     const char *vectors; /* word vectors, the initial token embeddings; NULL: random ones */
@@ -25,7 +25,8 @@ struct sl_train_options {
 
 /* The defaults of the architecture and of a training. */
 void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arch);
-/* The sizes of the checkpoint to start from instead of the architecture's defaults. */
+/* The hyper-parameters of the checkpoint to start from instead of the architecture's defaults, as
+ * far as both architectures have them. */
 bool sl_train_options_init_from(struct sl_train_options *t, const char *directory,
                                 struct sl_err *err) SL_MUST_CHECK;
 /* Steps, epochs and fractions that were not given, by what there is to train on. */

@@ -18,17 +18,31 @@ void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arc
     t->hyperparameters.train_fraction = t->hyperparameters.validation_fraction = 0.0f;
 }
 
+/* By name: another architecture may keep its own at another place. */
+static bool copy_hyperparameters(struct sl_train_options *t, const struct sl_model_config *from,
+                                 struct sl_err *err)
+{
+    for (const struct sl_param *row = from->arch->hypers; row->name; row++) {
+        const struct sl_param *own = sl_param_find(t->arch->hypers, row->name);
+        char value[SL_PARAM_TEXT];
+        if (!own)
+            continue;
+        sl_param_format(row, sl_param_get(row, &from->hyper), value);
+        if (!sl_param_parse(own, &t->config, value, err))
+            return false;
+    }
+    return true;
+}
+
 bool sl_train_options_init_from(struct sl_train_options *t, const char *directory,
                                 struct sl_err *err)
 {
     struct sl_checkpoint start;
     if (!sl_checkpoint_open(&start, directory, err))
         return false;
-    if (start.model_config.arch == t->arch)
-        t->config = start.model_config.hyper;
+    const bool ok = copy_hyperparameters(t, &start.model_config, err);
     sl_checkpoint_close(&start);
-    t->config.classes = 0;
-    return true;
+    return ok || sl_wrap(err, "'%s'", directory);
 }
 
 void sl_train_options_complete(struct sl_train_options *t)

@@ -60,7 +60,7 @@ struct sl_trainer_options {
     bool cased;             /* keep case and accents */
     const struct sl_setting *settings;
     int settings_count;
-    const char *init_from; /* checkpoint to start from, of the same architecture; NULL: random */
+    const char *init_from; /* checkpoint to start from, see docs/training.md; NULL: random */
     const char *teacher;   /* checkpoint to learn from, too: see distillation_weight; NULL: none */
     const char *run_dir;   /* created if missing; must be new, empty, or hold the run to resume */
     bool resume;           /* the run must have been started with the same options and data */
