@@ -28,6 +28,7 @@ static void vanilla_build(struct sl_builder *b, void *self, const struct sl_conf
     m->head = sl_output_head_build(
         b, (struct sl_output_head_shape){.embedding = m->embedding,
                                          .classes = c->classes,
+                                         .pretrains = c->task == SL_TASK_PRETRAINING,
                                          .pooling = (enum sl_pooling)c->pooling});
 }
 
@@ -46,7 +47,8 @@ const struct sl_arch sl_arch_vanilla = {
     .paper = "Attention Is All You Need, 2017",
     .summary = "causal transformer, as in GPT-2",
     .hypers = hypers,
-    .tasks = SL_COMPLETES | SL_CLASSIFIES,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
+    .embeds = "mean",
     .size = sizeof(struct vanilla),
     .build = vanilla_build,
     .forward = vanilla_forward,

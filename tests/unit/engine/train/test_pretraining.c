@@ -261,6 +261,6 @@ Test(pretraining, fractions_that_cannot_work_are_errors)
     training = pretraining(sl_arch_find("eam"));
     test_directory_remove(dirs.run);
     cr_expect_null(sl_trainer_create(engine, &training, &err));
-    cr_expect(strstr(err.text, "these can: tsa, encoder"), "%s", err.text);
+    cr_expect(strstr(err.text, "these can: vanilla, tsa"), "%s", err.text);
     sl_engine_destroy(engine);
 }
