@@ -35,6 +35,20 @@ enum sl_precision { SL_PRECISION_ANY, SL_PRECISION_FP32, SL_PRECISION_BF16, SL_P
 /* The column granularity of packed matrices and of column ranges given to gemm. */
 enum { SL_PANEL = 32 };
 
+enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
+
+/* What a product is turned into before it is written: v = f(products + bias), as by `epilogue`. */
+struct sl_gemm_epilogue {
+    const float *bias; /* n, or NULL */
+    enum sl_activation activation;
+    void *out; /* v as operands, rows out_stride elements apart, instead of y; or NULL */
+    size_t out_stride;
+    /* When accumulating: row rows[i] of y += scale gates[i] v_i, as by `axpy`. */
+    const int32_t *rows; /* NULL: i */
+    const float *gates;  /* NULL: 1 */
+    float scale;
+};
+
 /* y (m x n) = or += x (m x k) B (k x n), with B packed by the same table. */
 struct sl_gemm {
     const void *x;      /* operand rows of k columns, x_stride elements apart */
@@ -45,6 +59,8 @@ struct sl_gemm {
     bool accumulate; /* add to y instead of replacing it */
     bool compact;    /* B is compact, see below */
     bool is_far;     /* a hint: B is probably not in the cache */
+    /* Or NULL, as it must be unless the table `fuses_epilogue` */
+    const struct sl_gemm_epilogue *epilogue;
 };
 
 /* Products of int8, for serving: y (m x n) = x (m x k) W^T, with W (n x k) packed by sl_int8_pack
@@ -96,10 +112,8 @@ struct sl_dropout {
     float scale;
 };
 
-enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
-
 /* Post-processing of one row of a matrix product:
- * y = dropout(f(products + bias)), in fp32. */
+ * y = dropout(f(products + bias)), in fp32; f only as exact as bf16 needs it if y is written so. */
 struct sl_epilogue {
     float *products;   /* n; y is written over them unless out is set */
     void *out;         /* y as operands, padded with zeros to a multiple of 32; or NULL */
@@ -182,7 +196,8 @@ struct sl_kernels {
     const char *name;
     enum sl_isa isa;
     enum sl_type operand;
-    unsigned int8_bias; /* what packed int8 are higher by: 128 where they must be unsigned */
+    bool fuses_epilogue; /* whether products may have an `epilogue` */
+    unsigned int8_bias;  /* what packed int8 are higher by: 128 where they must be unsigned */
 
     /* -- matrix products ------------------------------------------------------------------ */
 

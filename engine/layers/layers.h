@@ -25,6 +25,10 @@ struct sl_linear_layer sl_linear_build(struct sl_builder *b, const char *name,
 /* args: all but the layer's own weight and bias. */
 struct sl_tensor *sl_linear_apply(struct sl_tape *t, const struct sl_linear_layer *layer,
                                   struct sl_tensor *x, struct sl_linear_args args);
+/* h + the result, scaled and added as sl_residual does. */
+struct sl_tensor *sl_linear_add(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                struct sl_tensor *h, struct sl_tensor *x,
+                                struct sl_residual_args update);
 /* An MLP: y = down(dropout(f(up(x)))); hidden: f and the dropout. */
 struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *up,
                                const struct sl_linear_layer *down, struct sl_tensor *x,

@@ -38,6 +38,14 @@ struct sl_tensor *sl_linear_apply(struct sl_tape *t, const struct sl_linear_laye
     return sl_linear(t, x, args);
 }
 
+struct sl_tensor *sl_linear_add(struct sl_tape *t, const struct sl_linear_layer *layer,
+                                struct sl_tensor *h, struct sl_tensor *x,
+                                struct sl_residual_args update)
+{
+    const struct sl_linear_args args = {.weight = layer->weight, .bias = layer->bias};
+    return sl_linear_residual(t, h, x, args, update);
+}
+
 struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *up,
                                const struct sl_linear_layer *down, struct sl_tensor *x,
                                struct sl_linear_args hidden)

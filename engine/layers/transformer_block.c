@@ -49,6 +49,7 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
     return k;
 }
 
+/* The mean of the values, before the output projection. */
 static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *x,
                                    const struct sl_rows *rows)
 {
@@ -56,30 +57,28 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
         sl_linear_apply(t, &k->key_value, x, (struct sl_linear_args){.operand = true});
     struct sl_tensor *query = sl_linear_apply(t, &k->query, sl_gather_rows(t, x, rows),
                                               (struct sl_linear_args){.operand = true});
-    struct sl_tensor *context =
-        sl_attention(t, query, key_value,
-                     (struct sl_attention_args){.rows = rows,
-                                                .heads = k->heads,
-                                                .cache_at = k->cache_at,
-                                                .bidirectional = k->bidirectional,
-                                                .dropout = k->dropout});
-    return sl_linear_apply(t, &k->project, context, (struct sl_linear_args){0});
+    return sl_attention(t, query, key_value,
+                        (struct sl_attention_args){.rows = rows,
+                                                   .heads = k->heads,
+                                                   .cache_at = k->cache_at,
+                                                   .bidirectional = k->bidirectional,
+                                                   .dropout = k->dropout});
 }
 
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate)
 {
     size_t mark = sl_tape_mark(t);
-    struct sl_tensor *a = attention(t, k, sl_norm_apply(t, &k->attention_norm, h), gate.rows);
-    h = sl_residual(t, h, a,
-                    (struct sl_residual_args){
-                        .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout});
-    struct sl_tensor *x = sl_norm_apply(t, &k->mlp_norm, sl_gather_rows(t, h, gate.rows));
-    x = sl_mlp_apply(t, &k->up, &k->down, x,
-                     (struct sl_linear_args){.activation = k->activation, .dropout = k->dropout});
-    h = sl_residual(
-        t, h, x,
-        (struct sl_residual_args){.gate = gate.value, .rows = gate.rows, .dropout = k->dropout});
+    struct sl_tensor *x = attention(t, k, sl_norm_apply(t, &k->attention_norm, h), gate.rows);
+    struct sl_residual_args update = {
+        .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout};
+    h = sl_linear_add(t, &k->project, h, x, update);
+    x = sl_norm_apply(t, &k->mlp_norm, sl_gather_rows(t, h, gate.rows));
+    x = sl_linear_apply(t, &k->up, x,
+                        (struct sl_linear_args){
+                            .activation = k->activation, .dropout = k->dropout, .operand = true});
+    update.dropout = k->dropout;
+    h = sl_linear_add(t, &k->down, h, x, update);
     sl_stats_add_layer(t, gate.rows);
     sl_tape_forget(t, mark);
     return h;

@@ -1,5 +1,5 @@
 /* linear.c - y = dropout(f(x w^T + b)): the matrix product that takes most of the time; also with a
- * separate w and b for each group of rows.
+ * separate w and b for each group of rows, and added to the residual stream.
  *
  * Everything is one kernel: a row block of operands times a packed matrix. Forward, B = w^T, packed
  * once per version. For dx = dz w, B = w. For dw = dz^T x, the rows are those of dz^T and B is x,
@@ -27,6 +27,13 @@ struct forward_scratch {
     size_t shared_bytes, stride, x_bytes;
 };
 
+/* Products become results where they are. */
+static bool is_direct(const struct sl_node *n)
+{
+    const struct sl_linear *a = n->args;
+    return n->out->type == SL_F32 && !a->adds;
+}
+
 /* Not a multiple of 1 KiB, as sl_operand_stride. */
 static size_t int8_stride(const struct sl_node *n)
 {
@@ -45,9 +52,9 @@ static size_t block_operand_bytes(const struct sl_node *n)
 static struct forward_scratch forward_layout(const struct sl_node *n)
 {
     size_t x_bytes = sl_round_up(block_operand_bytes(n), SL_ALIGN);
-    size_t y_bytes = n->out->type == SL_F32 ? 0 : (size_t)BLOCK * CHUNK * sizeof(float);
+    size_t y_bytes = is_direct(n) ? 0 : (size_t)BLOCK * CHUNK * sizeof(float);
     /* Columns are only divided among workers if there are fewer blocks than this. */
-    int blocks = sl_min(sl_ceil_div(n->out->rows, BLOCK), 2 * sl_thread_pool_size(n->tape->pool));
+    int blocks = sl_min(sl_ceil_div(n->in[X]->rows, BLOCK), 2 * sl_thread_pool_size(n->tape->pool));
     return (struct forward_scratch){.shared_bytes =
                                         n->parameter[WEIGHT]->int8 ? (size_t)blocks * x_bytes : 0,
                                     .stride = x_bytes + sl_round_up(y_bytes, SL_ALIGN),
@@ -174,25 +181,69 @@ static void multiply(const struct sl_node *n, struct block *b, int c0, int c1, f
     n->tape->kernels->gemm(&b->gemm);
 }
 
+/* Adds a row of results to the residual stream. */
+static void add_row(const struct sl_node *n, int row, const float *y, int c0, int c1)
+{
+    const struct sl_residual_rows *to = ((const struct sl_linear *)n->args)->adds;
+    const float factor = to->gates ? to->scale * to->gates[row] : to->scale;
+    n->tape->kernels->axpy(sl_row(n->out, to->rows ? to->rows[row] : row) + c0, factor, y, c1 - c0);
+}
+
 /* Columns c0..c1 of one block of rows. spare: a block of a chunk. */
 static void forward_chunk(const struct sl_node *n, struct block *b, int row, int c0, int c1,
                           float *spare)
 {
-    struct sl_tensor *out = n->out;
-    const bool direct = out->type == SL_F32;
-    const int rows = sl_min(BLOCK, out->rows - row);
-    const size_t stride = direct ? out->stride : CHUNK;
-    float *y = direct ? sl_row(out, row) + c0 : spare;
+    const struct sl_linear *a = n->args;
+    const bool direct = is_direct(n);
+    const int rows = sl_min(BLOCK, n->in[X]->rows - row);
+    const size_t stride = direct ? n->out->stride : CHUNK;
+    float *y = direct ? sl_row(n->out, row) + c0 : spare;
     multiply(n, b, c0, c1, y, stride);
-    for (int r = 0; r < rows; r++)
-        epilogue_row(n, row + r, y + (size_t)r * stride, c0, c1);
+    for (int r = 0; r < rows; r++, y += stride) {
+        epilogue_row(n, row + r, y, c0, c1);
+        if (a->adds)
+            add_row(n, row + r, y, c0, c1);
+    }
+}
+
+/* Whether the matrix product writes results, not sums. */
+static bool is_fused(const struct sl_node *n)
+{
+    const struct sl_linear *a = n->args;
+    return n->tape->kernels->fuses_epilogue && !n->parameter[WEIGHT]->int8 && !a->slope &&
+           !a->dropout.threshold;
+}
+
+/* The same, all by the matrix product. */
+static void forward_fused(const struct sl_node *n, struct block *b, int row, int c0, int c1)
+{
+    const struct sl_linear *a = n->args;
+    const struct sl_parameter *bias = n->parameter[BIAS];
+    const struct sl_tensor *out = n->out;
+    struct sl_gemm_epilogue e = {.bias = bias ? bias->data + c0 : NULL,
+                                 .activation = a->activation};
+    b->gemm.epilogue = &e;
+    if (out->type != SL_F32) {
+        e.out = sl_columns(out, row, c0);
+        e.out_stride = out->stride;
+        multiply(n, b, c0, c1, NULL, 0);
+        return;
+    }
+    b->gemm.accumulate = a->adds;
+    if (a->adds) {
+        e.scale = a->adds->scale;
+        e.rows = a->adds->rows ? a->adds->rows + row : NULL;
+        e.gates = a->adds->gates ? a->adds->gates + row : NULL;
+    }
+    const int first = a->adds && a->adds->rows ? 0 : row;
+    multiply(n, b, c0, c1, sl_row(out, first) + c0, out->stride);
 }
 
 static void forward_piece(const struct forward_pass *pass, int piece, int worker)
 {
     const struct sl_node *n = pass->n;
     const struct sl_linear *a = n->args;
-    int first = piece / a->column_pieces * BLOCK, last = sl_min(first + BLOCK, n->out->rows);
+    int first = piece / a->column_pieces * BLOCK, last = sl_min(first + BLOCK, n->in[X]->rows);
     int c0 = piece % a->column_pieces * a->columns, c1 = sl_min(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
@@ -206,7 +257,9 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
     } else {
         b.gemm.x = block_operands(n, first, last, scratch, &b.gemm.x_stride);
     }
-    for (int c = c0; c < c1; c += CHUNK)
+    if (is_fused(n))
+        forward_fused(n, &b, first, c0, c1);
+    for (int c = c0; !is_fused(n) && c < c1; c += CHUNK)
         forward_chunk(n, &b, first, c, sl_min(c + CHUNK, c1), spare);
 }
 
@@ -223,7 +276,7 @@ static void linear_forward(const struct sl_node *n)
     pass.scratch.shared = sl_tape_scratch(n, forward_bytes(n));
     pass.scratch.base = pass.scratch.shared + pass.scratch.shared_bytes;
     if (n->parameter[WEIGHT]->int8 && a->column_pieces > 1)
-        sl_parallel_for(n->tape->pool, n->out->rows, QUANTIZED, quantize_shared, &pass);
+        sl_parallel_for(n->tape->pool, n->in[X]->rows, QUANTIZED, quantize_shared, &pass);
     sl_parallel_for(n->tape->pool, a->blocks * a->column_pieces, 1, forward_pieces, &pass);
 }
 
@@ -274,16 +327,37 @@ static struct sl_linear linear_of(struct sl_tape *t, const struct sl_tensor *x,
     return a;
 }
 
-struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args)
+static struct sl_tensor *run_linear(struct sl_tape *t, struct sl_tensor *out, struct sl_tensor *x,
+                                    struct sl_linear_args args, struct sl_residual_rows *adds)
 {
     struct sl_linear *a = sl_tape_struct(t, 1, sizeof *a);
-    struct sl_tensor *out = result_take(t, x->rows, args.weight->rows, args.operand);
     *a = linear_of(t, x, args);
+    a->adds = adds;
     return sl_tape_run(t, (struct sl_node){.op = &linear,
                                            .out = out,
                                            .in = {x},
                                            .parameter = {args.weight, args.bias},
                                            .args = a});
+}
+
+struct sl_tensor *sl_linear(struct sl_tape *t, struct sl_tensor *x, struct sl_linear_args args)
+{
+    return run_linear(t, result_take(t, x->rows, args.weight->rows, args.operand), x, args, NULL);
+}
+
+struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
+                                     struct sl_linear_args args, struct sl_residual_args update)
+{
+    if (t->training)
+        return sl_residual(t, h, sl_linear(t, x, args), update);
+    assert(args.weight->rows == h->cols);
+    assert(x->rows == (update.rows ? update.rows->count : h->rows));
+    struct sl_residual_rows *adds = sl_tape_struct(t, 1, sizeof *adds);
+    *adds = (struct sl_residual_rows){.rows = update.rows ? update.rows->index : NULL,
+                                      .gates = update.gate ? update.gate->data : NULL,
+                                      .scale = update.scale > 0.0f ? update.scale : 1.0f};
+    assert(!update.gate || (update.gate->rows == x->rows && update.gate->stride == 1));
+    return run_linear(t, h, x, args, adds);
 }
 
 /* -- groups of rows: the same for each group, one after another ---------------- */

@@ -13,11 +13,19 @@ enum { SL_LINEAR_WEIGHT, SL_LINEAR_BIAS };
  * when bias, activation, dropout and rounding are applied. */
 enum { SL_LINEAR_ROWS = 64, SL_LINEAR_COLUMNS = 128 };
 
+/* The rows of the residual stream that results are added to. */
+struct sl_residual_rows {
+    const int32_t *rows; /* NULL: all */
+    const float *gates;  /* NULL: 1 */
+    float scale;
+};
+
 struct sl_linear {
     enum sl_activation activation;
     struct sl_dropout dropout;
     uint64_t random_key;
     const int32_t *origin;
+    const struct sl_residual_rows *adds; /* or NULL */
     struct sl_tensor *slope; /* dy/dz through activation and dropout; kept while training */
     int blocks, column_pieces, columns; /* columns of one piece */
 };

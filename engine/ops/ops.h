@@ -86,6 +86,9 @@ struct sl_residual_args {
 };
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args);
+/* sl_residual of h and sl_linear(x); serving, without a copy of the latter. */
+struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
+                                     struct sl_linear_args args, struct sl_residual_args update);
 
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
  * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row

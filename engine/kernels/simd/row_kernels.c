@@ -113,6 +113,8 @@ static inline __attribute__((always_inline)) void epilogue_of(const struct sl_ep
         }
         vec_activate(v.low, f->activation, &y.low, &slope.low);
         vec_activate(v.high, f->activation, &y.high, &slope.high);
+        if (f->out)
+            y = operand_activate(v, f->activation);
         if (d.threshold) {
             const uvec words = vec_dropout_words(f->row_key, (uint32_t)(f->first + i));
             y = vec_drop(scaled(y, d.scale), words, d.threshold);

@@ -3,35 +3,95 @@
  * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
  * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
  * TDPBF16PS takes 16 cycles to issue and 52 to finish). Both add products in the order of k. Tiles
- * are configured to the rows that exist, so no others are computed. */
+ * are configured to the rows that exist, so no others are computed.
+ *
+ * A block of 2 x 2 tiles is stored and finished (bias, activation, rounding) while the next one is
+ * computed, a few rows after each step of products: the vector units are idle then. Its two lower
+ * tiles are stored after the first products of the next two upper ones, which need not wait. */
 #include "kernels/simd/level.h"
+#include "kernels/simd/operands.h"
 #include "kernels/tiles/tiles.h"
 
-/* Rows of x multiplied by one panel before the next: they and two panels fit into L2. */
-enum { ROWS_MAX = 256 };
+enum { BLOCK = 2 * TILE_ROWS };
+
+/* Rows of x that are multiplied by one panel before the next. So few stay in the L1 cache, while B
+ * comes from L2 again for each; if B does not fit there, it is read less often. */
+enum { ROWS_NEAR = BLOCK, ROWS_FAR = 256, NEAR_BYTES = 1 << 20 };
+
+/* Sums on their way to memory: up to 32 rows of one panel. */
+struct block {
+    float *sums; /* SL_PANEL for each row */
+    int row, rows, col, finished;
+};
 
 /* A strip of rows of x that is multiplied by all of B. */
 struct strip {
     const uint16_t *x;
-    float *y;
-    int rows, row_bytes; /* of x, from one row to the next */
-    int steps;           /* TILE_K products each */
+    int row, rows;
+    size_t row_bytes; /* of x, from one row to the next */
+    int steps;        /* TILE_K products each */
+    struct block block;
 };
 
-/* Stores finished sums (16 or 32 wide, SL_PANEL apart) to y. */
-static void write_sums(const struct sl_gemm *g, float *y, const float *sums, int rows, int cols)
+static const struct sl_gemm_epilogue no_epilogue = {.scale = 1.0f};
+
+static inline void write_row(const struct sl_gemm *g, const struct sl_gemm_epilogue *to, int row,
+                             int col, struct vec_pair v)
 {
-    const __mmask16 left = vec_mask(cols), right = vec_mask(cols - 16);
-    for (int r = 0; r < rows; r++, y += g->y_stride, sums += SL_PANEL) {
-        __m512 a = _mm512_load_ps(sums), b = _mm512_load_ps(sums + 16);
-        if (g->accumulate) {
-            a = _mm512_add_ps(_mm512_maskz_loadu_ps(left, y), a);
-            b = right ? _mm512_add_ps(_mm512_maskz_loadu_ps(right, y + 16), b) : b;
-        }
-        _mm512_mask_storeu_ps(y, left, a);
-        if (right)
-            _mm512_mask_storeu_ps(y + 16, right, b);
+    const int n = g->n - col;
+    float *y = g->y + (size_t)(to->rows ? to->rows[row] : row) * g->y_stride + col;
+    if (g->accumulate) {
+        const vec factor = vec_set(to->gates ? to->scale * to->gates[row] : to->scale);
+        const struct vec_pair old = vec_load_pair(y, n);
+        v = (struct vec_pair){vec_fma(factor, v.low, old.low), vec_fma(factor, v.high, old.high)};
     }
+    vec_store_pair(y, n, v);
+}
+
+/* What follows `last` is constant wherever this is inlined. */
+static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm *g,
+                                                            const struct block *b, int last,
+                                                            const enum sl_activation f,
+                                                            const bool as_operand)
+{
+    const struct sl_gemm_epilogue *to = g->epilogue ? g->epilogue : &no_epilogue;
+    const int n = g->n - b->col;
+    uint16_t *out = (uint16_t *)to->out + (size_t)(b->row + b->finished) * to->out_stride + b->col;
+    const float *sums = b->sums + b->finished * SL_PANEL, *bias = to->bias;
+    const struct vec_pair by = vec_load_pair(bias ? bias + b->col : sums, n);
+    for (int r = b->finished; r < last; r++, sums += SL_PANEL, out += to->out_stride) {
+        struct vec_pair v = {vec_loadu(sums), vec_loadu(sums + LANES)}, unused;
+        if (bias)
+            v = (struct vec_pair){v.low + by.low, v.high + by.high};
+        if (as_operand) {
+            operand_store_pair(out, n, operand_activate(v, f));
+            continue;
+        }
+        vec_activate(v.low, f, &v.low, &unused.low);
+        vec_activate(v.high, f, &v.high, &unused.high);
+        write_row(g, to, b->row + r, b->col, v);
+    }
+}
+
+/* Up to row `last` of a block. */
+static void finish(const struct sl_gemm *g, struct block *b, int last)
+{
+    last = sl_min(last, b->rows);
+    const enum sl_activation f = g->epilogue ? g->epilogue->activation : SL_LINEAR;
+    const bool as_operand = g->epilogue && g->epilogue->out;
+    if (f == SL_GELU && as_operand)
+        finish_as(g, b, last, SL_GELU, true);
+    else if (f == SL_GELU)
+        finish_as(g, b, last, SL_GELU, false);
+    else if (f == SL_RELU && as_operand)
+        finish_as(g, b, last, SL_RELU, true);
+    else if (f == SL_RELU)
+        finish_as(g, b, last, SL_RELU, false);
+    else if (as_operand)
+        finish_as(g, b, last, SL_LINEAR, true);
+    else
+        finish_as(g, b, last, SL_LINEAR, false);
+    b->finished = last;
 }
 
 /* Prefetches the tiles of B two steps ahead. Past the last panel this is useless but harmless. */
@@ -48,110 +108,125 @@ static struct sl_tile_pair panel_step(const uint16_t *tiles)
     return (struct sl_tile_pair){tiles, tiles + TILE_ELEMENTS, TILE_BYTES};
 }
 
-/* Tiles 0 .. 3 = 17 to 32 rows of x times one panel. */
-static void multiply_square(const struct strip *s, const uint16_t *x, const uint16_t *panel,
-                            bool is_far)
+/* The first products of a block, and on their way the sums of the one before to memory. */
+static inline __attribute__((always_inline)) void first_step(const struct block *before,
+                                                             struct sl_tile_pair x,
+                                                             struct sl_tile_pair b)
 {
-    struct sl_tile_pair left = {.first = x, .bytes = (size_t)s->row_bytes};
-    left.second = x + TILE_ROWS * left.bytes / sizeof *x;
-    sl_tiles_zero();
-    for (int i = 0; i < s->steps; i++, panel += 2 * TILE_ELEMENTS) {
-        if (is_far)
-            fetch_ahead(panel);
-        sl_tiles_multiply(left, panel_step(panel));
-        left.first += TILE_K;
-        left.second += TILE_K;
-    }
+    const size_t bytes = SL_PANEL * sizeof(float);
+    if (before->rows)
+        sl_tiles_store_upper(before->sums, LANES, bytes);
+    sl_tiles_zero_upper();
+    sl_tiles_multiply_upper(x, b);
+    if (before->rows)
+        sl_tiles_store_lower(before->sums + TILE_ROWS * SL_PANEL, LANES, bytes);
+    sl_tiles_zero_lower();
+    sl_tiles_multiply_lower(x, b);
+    sl_tiles_fence();
 }
 
-static void square(const struct sl_gemm *g, const struct strip *s, int row, const uint16_t *panel,
+/* Rows `row` to `row` + 32 of a strip times one panel. The sums stay in tiles 0 to 3. */
+static void square(const struct sl_gemm *g, struct strip *s, int row, const uint16_t *panel,
                    int col)
 {
-    const int rows = s->rows - row < 32 ? s->rows - row : 32;
-    const int cols = g->n - col < SL_PANEL ? g->n - col : SL_PANEL;
-    float *y = s->y + (size_t)row * g->y_stride + col;
-    multiply_square(s, s->x + (size_t)row * (size_t)s->row_bytes / sizeof *s->x, panel,
-                    g->is_far && row == 0);
-    float sums[32 * SL_PANEL] __attribute__((aligned(64)));
-    const bool direct = !g->accumulate && cols == SL_PANEL;
-    float *to = direct ? y : sums;
-    const size_t floats = direct ? g->y_stride : SL_PANEL;
-    sl_tiles_store(to, 16, 16 * floats, floats * sizeof *y);
+    struct sl_tile_pair x = {.first = s->x + (size_t)row * s->row_bytes / sizeof *s->x,
+                             .bytes = s->row_bytes};
+    x.second = x.first + TILE_ROWS * s->row_bytes / sizeof *s->x;
+    const bool fetches = g->is_far && row == 0;
+    const int each = s->steps > 1 ? sl_ceil_div(BLOCK, s->steps - 1) : BLOCK;
+    first_step(&s->block, x, panel_step(panel));
+    for (int i = 1; i < s->steps; i++) {
+        panel += 2 * TILE_ELEMENTS;
+        x.first += TILE_K;
+        x.second += TILE_K;
+        if (fetches)
+            fetch_ahead(panel);
+        sl_tiles_multiply(x, panel_step(panel));
+        finish(g, &s->block, i * each);
+    }
+    finish(g, &s->block, BLOCK);
+    s->block.row = s->row + row;
+    s->block.rows = sl_min(s->rows - row, BLOCK);
+    s->block.col = col;
+    s->block.finished = 0;
+}
+
+/* The block that no other follows. */
+static void last_block(const struct sl_gemm *g, struct block *b)
+{
+    sl_tiles_store(b->sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
     sl_tiles_fence();
-    if (!direct)
-        write_sums(g, y, sums, rows, cols);
+    finish(g, b, BLOCK);
+    b->rows = 0;
 }
 
 /* Up to 16 rows of x times two panels. A single last panel is computed twice and written once. */
 static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col,
                  size_t panel_elements)
 {
-    const int cols = g->n - col;
-    const uint16_t *next = cols > SL_PANEL ? panel + panel_elements : panel;
-    struct sl_tile_pair x = {.first = s->x, .bytes = (size_t)s->row_bytes};
+    const uint16_t *next = g->n - col > SL_PANEL ? panel + panel_elements : panel;
+    struct sl_tile_pair x = {.first = s->x, .bytes = s->row_bytes};
     sl_tiles_zero();
     for (int i = 0; i < s->steps; i++, x.first += TILE_K) {
         const size_t at = (size_t)(2 * i) * TILE_ELEMENTS;
         sl_tiles_multiply_flat(x, panel_step(panel + at), panel_step(next + at));
     }
-    float sums[2][TILE_ROWS * SL_PANEL] __attribute__((aligned(64)));
-    sl_tiles_store(sums[0], 16, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
+    struct block b = {.sums = s->block.sums, .row = s->row, .rows = s->rows, .col = col};
+    sl_tiles_store(b.sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
     sl_tiles_fence();
-    write_sums(g, s->y + col, sums[0], s->rows, cols);
-    if (cols > SL_PANEL)
-        write_sums(g, s->y + col + SL_PANEL, sums[1], s->rows, cols - SL_PANEL);
+    finish(g, &b, BLOCK);
+    b.sums += TILE_ROWS * SL_PANEL;
+    b.col += SL_PANEL;
+    b.finished = 0;
+    if (b.col < g->n)
+        finish(g, &b, BLOCK);
 }
 
 /* All columns of the rows that the tiles are configured for. */
-static void run_strip(const struct sl_gemm *g, const struct strip *s)
+static void run_strip(const struct sl_gemm *g, struct strip *s)
 {
     const size_t panel_elements = (size_t)s->steps * TILE_K * SL_PANEL;
-    const uint16_t *packed = g->packed;
-    const int width = s->rows > TILE_ROWS ? SL_PANEL : 2 * SL_PANEL;
-    for (int col = 0; col < g->n; col += width) {
-        const uint16_t *panel = packed + (size_t)(col / SL_PANEL) * panel_elements;
-        if (width == 2 * SL_PANEL) {
+    const uint16_t *panel = g->packed;
+    const bool is_flat = s->rows <= TILE_ROWS;
+    const int width = is_flat ? 2 * SL_PANEL : SL_PANEL;
+    for (int col = 0; col < g->n;
+         col += width, panel += panel_elements * (size_t)(width / SL_PANEL)) {
+        if (is_flat)
             flat(g, s, panel, col, panel_elements);
-            continue;
-        }
-        for (int row = 0; row < s->rows; row += 32)
+        for (int row = 0; !is_flat && row < s->rows; row += BLOCK)
             square(g, s, row, panel, col);
     }
 }
 
-static struct strip strip_at(const struct sl_gemm *g, int row, int rows)
-{
-    return (struct strip){
-        .x = (const uint16_t *)g->x + (size_t)row * g->x_stride,
-        .y = g->y + (size_t)row * g->y_stride,
-        .rows = rows,
-        .row_bytes = (int)(g->x_stride * sizeof(uint16_t)),
-        .steps = sl_ceil_div(g->k, TILE_K),
-    };
-}
-
 static void gemm(const struct sl_gemm *g)
 {
-    const int whole = g->m / 32 * 32, rest = g->m - whole;
+    const int whole = g->m / BLOCK * BLOCK, rest = g->m - whole;
+    const size_t bytes = sl_round_up((size_t)g->k, TILE_K) * (size_t)g->n * sizeof(uint16_t);
+    const int most = g->is_far || bytes > NEAR_BYTES ? ROWS_FAR : ROWS_NEAR;
+    float sums[BLOCK * SL_PANEL] __attribute__((aligned(64)));
+    struct strip s = {.row_bytes = g->x_stride * sizeof(uint16_t),
+                      .steps = sl_ceil_div(g->k, TILE_K),
+                      .block.sums = sums};
     if (whole)
         sl_tiles_configure(TILE_ROWS, TILE_ROWS);
-    for (int row = 0; row < whole; row += ROWS_MAX) {
-        const int rows = whole - row < ROWS_MAX ? whole - row : ROWS_MAX;
-        const struct strip s = strip_at(g, row, rows);
+    for (; s.row < g->m; s.row += s.rows) {
+        s.x = (const uint16_t *)g->x + (size_t)s.row * g->x_stride;
+        s.rows = s.row < whole ? sl_min(whole - s.row, most) : rest;
+        if (s.row == whole && s.block.rows)
+            last_block(g, &s.block);
+        if (s.row == whole && rest > TILE_ROWS)
+            sl_tiles_configure(TILE_ROWS, rest - TILE_ROWS);
+        else if (s.row == whole)
+            sl_tiles_configure_flat(rest);
         run_strip(g, &s);
     }
-    if (rest > TILE_ROWS)
-        sl_tiles_configure(TILE_ROWS, rest - TILE_ROWS);
-    else if (rest)
-        sl_tiles_configure_flat(rest);
-    if (rest) {
-        const struct strip s = strip_at(g, whole, rest);
-        run_strip(g, &s);
-    }
+    if (s.block.rows)
+        last_block(g, &s.block);
     sl_tiles_release();
 }
 
 void SL_LEVEL(gemm)(struct sl_kernels *t)
 {
+    t->fuses_epilogue = true;
     t->gemm = gemm;
 }

@@ -75,23 +75,35 @@ static inline void sl_tiles_stay_awake(void)
     _tile_dpbf16ps(0, 4, 6);
 }
 
-static inline void sl_tiles_zero(void)
+/* The upper half of a block is tiles 0 and 1, the lower half tiles 2 and 3. */
+static inline void sl_tiles_zero_upper(void)
 {
     _tile_zero(0);
     _tile_zero(1);
+}
+
+static inline void sl_tiles_zero_lower(void)
+{
     _tile_zero(2);
     _tile_zero(3);
 }
 
-/* Tiles 0 .. 3 += 32 rows of the left operand times 32 columns of the right one. */
-static inline __attribute__((always_inline)) void sl_tiles_multiply(struct sl_tile_pair left,
-                                                                    struct sl_tile_pair right)
+/* The upper half += the first 16 rows of the left operand times 32 columns of the right one, which
+ * stay loaded for the lower half. */
+static inline __attribute__((always_inline)) void sl_tiles_multiply_upper(struct sl_tile_pair left,
+                                                                          struct sl_tile_pair right)
 {
     _tile_loadd(4, left.first, left.bytes);
     _tile_loadd(6, right.first, right.bytes);
     _tile_dpbf16ps(0, 4, 6);
     _tile_loadd(7, right.second, right.bytes);
     _tile_dpbf16ps(1, 4, 7);
+}
+
+static inline __attribute__((always_inline)) void sl_tiles_multiply_lower(struct sl_tile_pair left,
+                                                                          struct sl_tile_pair right)
+{
+    (void)right;
     _tile_loadd(5, left.second, left.bytes);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
@@ -112,15 +124,19 @@ static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_ti
     _tile_dpbf16ps(3, 4, 5);
 }
 
-/* Tiles 0 .. 3 to rows `bytes` apart; `right` and `below` are the distances, in floats, of tiles 1
- * and 2 from tile 0. */
-static inline __attribute__((always_inline)) void sl_tiles_store(float *to, size_t right,
-                                                                 size_t below, size_t bytes)
+/* Two tiles to rows `bytes` apart; `right` is the distance, in floats, of the second. */
+static inline __attribute__((always_inline)) void sl_tiles_store_upper(float *to, size_t right,
+                                                                       size_t bytes)
 {
     _tile_stored(0, to, bytes);
     _tile_stored(1, to + right, bytes);
-    _tile_stored(2, to + below, bytes);
-    _tile_stored(3, to + below + right, bytes);
+}
+
+static inline __attribute__((always_inline)) void sl_tiles_store_lower(float *to, size_t right,
+                                                                       size_t bytes)
+{
+    _tile_stored(2, to, bytes);
+    _tile_stored(3, to + right, bytes);
 }
 
 /* The reverse. */
@@ -160,11 +176,20 @@ static inline void sl_tiles_stay_awake(void)
 {
 }
 
-static inline void sl_tiles_zero(void)
+static inline void sl_zero_half(int tile)
 {
-    for (int t = 0; t < 4; t++)
-        for (int r = 0; r < sl_tiles.rows[t / 2]; r++)
-            sl_tiles.sums[t][r] = _mm512_setzero_ps();
+    for (int r = 0; r < sl_tiles.rows[tile / 2]; r++)
+        sl_tiles.sums[tile][r] = sl_tiles.sums[tile + 1][r] = _mm512_setzero_ps();
+}
+
+static inline void sl_tiles_zero_upper(void)
+{
+    sl_zero_half(0);
+}
+
+static inline void sl_tiles_zero_lower(void)
+{
+    sl_zero_half(2);
 }
 
 /* Some rows, a constant, of two tiles side by side. */
@@ -214,9 +239,13 @@ static inline void sl_multiply_half(int tile, const uint16_t *left, size_t bytes
         sl_multiply_rows(a + r, b + r, x + (size_t)r * bytes, bytes, right, 1);
 }
 
-static inline void sl_tiles_multiply(struct sl_tile_pair left, struct sl_tile_pair right)
+static inline void sl_tiles_multiply_upper(struct sl_tile_pair left, struct sl_tile_pair right)
 {
     sl_multiply_half(0, left.first, left.bytes, right);
+}
+
+static inline void sl_tiles_multiply_lower(struct sl_tile_pair left, struct sl_tile_pair right)
+{
     sl_multiply_half(2, left.second, left.bytes, right);
 }
 
@@ -227,12 +256,22 @@ static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_ti
     sl_multiply_half(2, left.first, left.bytes, rightmost);
 }
 
-static inline void sl_tiles_store(float *to, size_t right, size_t below, size_t bytes)
+static inline void sl_store_half(int tile, float *to, size_t right, size_t bytes)
 {
-    for (size_t t = 0; t < 4; t++)
-        for (size_t r = 0; r < (size_t)sl_tiles.rows[t / 2]; r++)
-            _mm512_storeu_ps(to + t / 2 * below + t % 2 * right + r * bytes / sizeof *to,
-                             sl_tiles.sums[t][r]);
+    for (size_t r = 0; r < (size_t)sl_tiles.rows[tile / 2]; r++) {
+        _mm512_storeu_ps(to + r * bytes / sizeof *to, sl_tiles.sums[tile][r]);
+        _mm512_storeu_ps(to + right + r * bytes / sizeof *to, sl_tiles.sums[tile + 1][r]);
+    }
+}
+
+static inline void sl_tiles_store_upper(float *to, size_t right, size_t bytes)
+{
+    sl_store_half(0, to, right, bytes);
+}
+
+static inline void sl_tiles_store_lower(float *to, size_t right, size_t bytes)
+{
+    sl_store_half(2, to, right, bytes);
 }
 
 static inline void sl_tiles_reload(const float *from, size_t right, size_t below, size_t bytes)
@@ -243,3 +282,25 @@ static inline void sl_tiles_reload(const float *from, size_t right, size_t below
                 _mm512_loadu_ps(from + t / 2 * below + t % 2 * right + r * bytes / sizeof *from);
 }
 #endif
+
+static inline void sl_tiles_zero(void)
+{
+    sl_tiles_zero_upper();
+    sl_tiles_zero_lower();
+}
+
+/* Tiles 0 .. 3 += 32 rows of the left operand times 32 columns of the right one. */
+static inline __attribute__((always_inline)) void sl_tiles_multiply(struct sl_tile_pair left,
+                                                                    struct sl_tile_pair right)
+{
+    sl_tiles_multiply_upper(left, right);
+    sl_tiles_multiply_lower(left, right);
+}
+
+/* Tiles 0 .. 3; `below` is the distance, in floats, of tile 2 from tile 0. */
+static inline __attribute__((always_inline)) void sl_tiles_store(float *to, size_t right,
+                                                                 size_t below, size_t bytes)
+{
+    sl_tiles_store_upper(to, right, bytes);
+    sl_tiles_store_lower(to + below, right, bytes);
+}

@@ -207,6 +207,108 @@ Test(gemm, a_row_does_not_know_its_company)
     for_each_isa(rows_are_independent);
 }
 
+/* An epilogue within a product, and what it does. */
+struct fused_case {
+    enum sl_activation activation;
+    bool bias, out, rows, gates;
+};
+
+static const struct fused_case fused_cases[] = {
+    {SL_GELU, true, true, false, false},   {SL_RELU, false, true, false, false},
+    {SL_LINEAR, true, true, false, false}, {SL_GELU, true, false, false, false},
+    {SL_RELU, true, false, false, true},   {SL_LINEAR, true, false, true, true},
+    {SL_LINEAR, false, false, true, false}};
+
+/* The product, then `epilogue`, then `axpy`, row by row. */
+static void in_steps(const struct sl_kernels *k, struct sl_gemm g)
+{
+    const struct sl_gemm_epilogue *e = g.epilogue;
+    const size_t n = (size_t)g.n;
+    float *sums = output_make((size_t)g.m * n * sizeof(float));
+    struct sl_gemm plain = g;
+    plain.epilogue = NULL;
+    plain.accumulate = false;
+    plain.y = sums;
+    plain.y_stride = n;
+    k->gemm(&plain);
+    for (int r = 0; r < g.m; r++) {
+        float *row = sums + (size_t)r * n;
+        k->epilogue(&(struct sl_epilogue){
+            .products = row,
+            .bias = e->bias,
+            .activation = e->activation,
+            .out = e->out ? (uint16_t *)e->out + (size_t)r * e->out_stride : NULL,
+            .n = g.n});
+        float *y = g.y + (size_t)(e->rows ? e->rows[r] : r) * g.y_stride;
+        if (g.accumulate)
+            k->axpy(y, e->gates ? e->scale * e->gates[r] : e->scale, row, g.n);
+        else if (!e->out)
+            memcpy(y, row, n * sizeof *y);
+    }
+    output_free(sums);
+}
+
+static void fuses(const struct sl_kernels *k, struct shape s, const struct fused_case *c)
+{
+    struct product p = product_make(k, s);
+    const size_t m = (size_t)s.m, n = (size_t)s.n, stride = sl_operand_stride(k, s.n);
+    const size_t bytes = m * n * sizeof(float), out_bytes = m * stride * sizeof(uint16_t);
+    float *bias = input_make(n, 4, 1.0f), *gates = input_make(m, 5, 1.0f);
+    float *start = input_make(m * n, 6, 4.0f), *y[2];
+    void *out[2];
+    int32_t rows[128];
+    for (int i = 0; i < s.m; i++)
+        rows[i] = s.m - 1 - i;
+    for (int i = 0; i < 2; i++) {
+        y[i] = memcpy(output_make(bytes), start, bytes);
+        out[i] = output_make(out_bytes);
+        const struct sl_gemm_epilogue e = {.bias = c->bias ? bias : NULL,
+                                           .activation = c->activation,
+                                           .out = c->out ? out[i] : NULL,
+                                           .out_stride = stride,
+                                           .rows = c->rows ? rows : NULL,
+                                           .gates = c->gates ? gates : NULL,
+                                           .scale = 0.75f};
+        struct sl_gemm g = gemm_of(k, &p, y[i]);
+        g.accumulate = c->rows || c->gates;
+        g.epilogue = &e;
+        if (i == 0)
+            in_steps(k, g);
+        else
+            k->gemm(&g);
+        cr_assert(output_guarded(y[i], bytes) && output_guarded(out[i], out_bytes));
+    }
+    const int which = (int)(c - fused_cases);
+    cr_assert_eq(memcmp(y[0], y[1], bytes), 0, "%s: y, case %d, %dx%dx%d", k->name, which, s.m, s.n,
+                 s.k);
+    cr_assert_eq(memcmp(out[0], out[1], out_bytes), 0, "%s: out, case %d, %dx%dx%d", k->name, which,
+                 s.m, s.n, s.k);
+    for (int i = 0; i < 2; i++) {
+        output_free(y[i]);
+        output_free(out[i]);
+    }
+    free(bias);
+    free(gates);
+    free(start);
+    product_free(&p);
+}
+
+static void fuses_all(const struct sl_kernels *k)
+{
+    static const int ms[] = {1, 16, 17, 32, 33, 70, 128}, ns[] = {1, 31, 33, 64, 130};
+    static const int ks[] = {1, 33, 300};
+    for (size_t c = 0; k->fuses_epilogue && c < sizeof fused_cases / sizeof *fused_cases; c++)
+        for (size_t i = 0; i < sizeof ms / sizeof *ms; i++)
+            for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
+                for (size_t l = 0; l < sizeof ks / sizeof *ks; l++)
+                    fuses(k, (struct shape){ms[i], ns[j], ks[l]}, &fused_cases[c]);
+}
+
+Test(gemm, a_fused_epilogue_gives_the_bits_of_its_steps)
+{
+    for_each_isa(fuses_all);
+}
+
 /* ---- products of what is not packed ---------------------------------------------------------- */
 
 /* x lies as it is or transposed, and rows of all three are further apart than they are long. */
