@@ -4,12 +4,13 @@
 #include "base/int_math.h"
 #include "base/thread_pool.h"
 
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
 enum {
-    PIECE_ROWS = 512, /* of a width of 256: what one layer reads and writes fits 2 MiB of cache */
-    SHARED_ROWS = 256 /* with fewer rows for each, reading all weights on all cores costs more */
+    PIECE_FEATURES = 1 << 17, /* of the residual stream; what a layer adds to it fits 2 MiB */
+    SHARED_ROWS = 256, /* with fewer rows for each, reading all weights on all cores costs more */
+    NARROW = 128
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -40,6 +41,14 @@ static void take(struct sl_batch_runner *r, struct sl_arena *a, struct sl_batch_
     r->layers_used = sl_arena_take(a, rows, sizeof *r->layers_used);
     r->results = sl_arena_take(a, sl_size_product(outputs, (size_t)outputs_of_row(r->model)),
                                sizeof *r->results);
+}
+
+/* The batches of a narrow model are small, too. Then threads that share every op waste less: none
+ * waits for another that had to leave its core to a network thread. */
+static int rows_of_piece(const struct sl_model *m)
+{
+    const bool narrow = m->config.width < NARROW || m->config.depth == 0;
+    return narrow ? SL_BATCH_ROWS_MAX : PIECE_FEATURES / m->config.width;
 }
 
 /* The memory of a piece of so many sequences, as many of them as possible as long as the longest.
@@ -78,7 +87,7 @@ static bool measure(struct sl_batch_runner *r, struct sl_batch_limits limits,
     if (!sl_tape_init(&dry, r->model->engine->kernels, pool, 0, err))
         return false;
     dry.policy = r->policy;
-    piece.rows = sl_min(limits.rows, PIECE_ROWS + limits.context);
+    piece.rows = sl_min(limits.rows, r->piece_rows + limits.context);
     piece.context = sl_min(limits.context, piece.rows);
     measure_piece(r, &dry, piece, sl_min(sl_ceil_div(piece.rows, piece.context), limits.sequences));
     measure_piece(r, &dry, piece, sl_min(piece.rows, limits.sequences));
@@ -115,6 +124,8 @@ bool sl_batch_runner_init(struct sl_batch_runner *r, const struct sl_model *mode
     struct sl_arena dry;
     *r = (struct sl_batch_runner){.model = model,
                                   .policy = policy,
+                                  .piece_rows =
+                                      limits.piece_rows ? limits.piece_rows : rows_of_piece(model),
                                   .pool = model->engine->pool,
                                   .threads = sl_thread_pool_size(model->engine->pool)};
     sl_arena_dry(&dry);
@@ -145,9 +156,10 @@ void sl_batch_runner_release(struct sl_batch_runner *r)
 static int pieces_wanted(const struct sl_batch_runner *r, int rows, bool shared)
 {
     const int threads = shared ? r->threads : 1;
-    if (rows < threads * SHARED_ROWS)
-        return sl_ceil_div(rows, PIECE_ROWS);
-    return sl_ceil_div(rows, PIECE_ROWS * threads) * threads;
+    const int least = sl_ceil_div(rows, r->piece_rows);
+    if (r->piece_rows == SL_BATCH_ROWS_MAX || rows < threads * sl_min(SHARED_ROWS, r->piece_rows))
+        return least;
+    return sl_ceil_div(least, threads) * threads;
 }
 
 /* Begins a new piece at this sequence. */

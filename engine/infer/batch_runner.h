@@ -11,11 +11,14 @@
 #include "autograd/tape.h"
 #include "model/model.h"
 
+enum { SL_BATCH_ROWS_MAX = 1 << 20 };
+
 /* The largest batch. */
 struct sl_batch_limits {
     int rows, sequences;
     int context;        /* rows of the longest sequence */
     int cache_capacity; /* of each sequence's cache; 0: sequences are complete */
+    int piece_rows;     /* 0: as many as suit the model */
 };
 
 /* What one thread runs a piece with. The first one also runs what the threads share. */
@@ -34,7 +37,7 @@ struct sl_batch_runner {
     const struct sl_policy *policy; /* as is this */
     struct sl_thread_pool *pool;    /* the engine's */
     struct sl_batch_worker *workers;
-    int threads;
+    int threads, piece_rows;
     struct sl_arena memory; /* of all below */
     struct sl_batch_piece *pieces;
     struct sl_sequence *sequences; /* those of the batch, with rows counted from their piece on */

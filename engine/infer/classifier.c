@@ -35,17 +35,17 @@ static bool allocate(struct sl_classifier *c, struct sl_err *err)
 static bool check_options(const struct sl_model *m, const struct sl_classifier_options *o,
                           struct sl_err *err)
 {
-    enum { ITEMS_MOST = 65536, ROWS_MOST = 1 << 20 };
+    enum { ITEMS_MOST = 65536 };
 
     if (m->config.task != SL_TASK_CLASSIFICATION && m->info.dimensions == 0)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->max_batch_size < 1 || o->max_batch_size > ITEMS_MOST ||
-        o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > ROWS_MOST)
+        o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > SL_BATCH_ROWS_MAX)
         return sl_fail(
             err, SL_BAD_INPUT,
             "invalid max_batch_size %d or max_batch_tokens %d: expected 1 to %d and %d to %d",
             o->max_batch_size, o->max_batch_tokens, ITEMS_MOST, m->config.context_length,
-            ROWS_MOST);
+            SL_BATCH_ROWS_MAX);
     return true;
 }
 

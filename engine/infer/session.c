@@ -74,7 +74,7 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
 struct sl_session *sl_session_create(const struct sl_model *model,
                                      const struct sl_session_options *options, struct sl_err *err)
 {
-    enum { SLOTS_MOST = 65536, ROWS_MOST = 1 << 20 };
+    enum { SLOTS_MOST = 65536 };
 
     if (model->config.task != SL_TASK_COMPLETION) {
         sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(model->config.task));
@@ -82,11 +82,11 @@ struct sl_session *sl_session_create(const struct sl_model *model,
     }
     if (options->max_sequences < 1 || options->max_sequences > SLOTS_MOST ||
         options->max_batch_tokens < options->max_sequences ||
-        options->max_batch_tokens > ROWS_MOST) {
+        options->max_batch_tokens > SL_BATCH_ROWS_MAX) {
         sl_fail(
             err, SL_BAD_INPUT,
             "invalid max_sequences %d or max_batch_tokens %d: expected 1 to %d, and as many to %d",
-            options->max_sequences, options->max_batch_tokens, SLOTS_MOST, ROWS_MOST);
+            options->max_sequences, options->max_batch_tokens, SLOTS_MOST, SL_BATCH_ROWS_MAX);
         return NULL;
     }
     struct sl_session *s = calloc(1, sizeof *s);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CONTEXT = 300, ROWS = 3000, SEQUENCES = 64, WANTED_OF = 3 };
+enum { CONTEXT = 300, ROWS = 3000, SEQUENCES = 64, WANTED_OF = 3, PIECE = 500 };
 
 struct text_batch {
     struct sl_batch batch;
