@@ -174,7 +174,9 @@ static void attention_block(const struct attention_ctx *r, int first, int last)
         scores(r, first, last - first, max_keys);
     for (int i = first; i < last; i++, p += r->stride) {
         const int n = a->visible[i];
-        const float lse = n > 0 ? r->kernels->softmax(p, n) : -INFINITY;
+        float lse = -INFINITY;
+        if (n > 0)
+            r->kernels->softmax(p, n, a->lse ? &lse : NULL);
         drop(r, p, i, n);
         zero_tail(p, n, max_keys);
         if (a->lse)
@@ -201,7 +203,7 @@ void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attenti
 static void score_gradients(const struct attention_ctx *r, int i, float *p, float *ds)
 {
     const int n = r->a->visible[i];
-    (void)r->kernels->softmax(p, n);
+    r->kernels->softmax(p, n, NULL);
     drop(r, ds, i, n);
     const float mean = r->kernels->dot(p, ds, n);
     for (int j = 0; j < n; j++)

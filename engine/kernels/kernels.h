@@ -245,8 +245,8 @@ struct sl_kernels {
                                 int n);
     void (*epilogue)(const struct sl_epilogue *f);
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
-    /* x becomes softmax(x); returns max + log(sum exp(x - max)). */
-    float (*softmax)(float *x, int n);
+    /* x becomes softmax(x). log_sum: NULL, or max + log(sum exp(x - max)). */
+    void (*softmax)(float *x, int n, float *log_sum);
     /* y = (x - mean) / sqrt(var + epsilon) * weight + bias, written as an operand row; stats gets
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
     void (*layernorm)(void *y, const float *x, const float *weight, const float *bias,

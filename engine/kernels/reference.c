@@ -239,7 +239,7 @@ static void sigmoid(float *y, const float *x, int n)
         y[i] = 1.0f / (1.0f + expf(-x[i]));
 }
 
-static float softmax(float *x, int n)
+static void softmax(float *x, int n, float *log_sum)
 {
     float max = x[0];
     for (int i = 1; i < n; i++)
@@ -251,7 +251,8 @@ static float softmax(float *x, int n)
     }
     scale(x, (float)(1.0 / total), x, n);
     // cppcheck-suppress invalidFunctionArg; n > 0, so one term is 1
-    return max + (float)log(total);
+    if (log_sum)
+        *log_sum = max + (float)log(total);
 }
 
 static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,

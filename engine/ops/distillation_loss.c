@@ -37,9 +37,11 @@ static float divergence_of(const struct sl_node *n, int row, float *p, float *q)
     int cols = n->in[X]->cols;
     memcpy(p, y, (size_t)cols * sizeof *p);
     memcpy(q, x, (size_t)cols * sizeof *q);
-    float shift = n->tape->kernels->softmax(q, cols) - n->tape->kernels->softmax(p, cols), sum = 0;
+    float of_p, of_q, sum = 0;
+    n->tape->kernels->softmax(q, cols, &of_q);
+    n->tape->kernels->softmax(p, cols, &of_p);
     for (int j = 0; j < cols; j++)
-        sum += p[j] * (y[j] - x[j] + shift);
+        sum += p[j] * (y[j] - x[j] + (of_q - of_p));
     return sum;
 }
 
@@ -83,8 +85,8 @@ static void divergence_backward_rows(void *ctx, int first, int last, int worker)
     for (int r = first; r < last; r++) {
         memcpy(p, sl_row(a->teacher, r), bytes);
         memcpy(dx, sl_row(n->in[X], r), bytes);
-        (void)k->softmax(p, cols);
-        (void)k->softmax(dx, cols);
+        k->softmax(p, cols, NULL);
+        k->softmax(dx, cols, NULL);
         k->axpy(dx, -1.0f, p, cols);
         k->scale(dx, weight_of(a, r), dx, cols);
         if (n->overwrite[X])

@@ -229,7 +229,7 @@ static double objective(const struct solver *s, double step, double curve[2])
 static void loss_gradient(const struct sl_logistic_problem *p, int label, float *z)
 {
     if (p->loss == SL_LOSS_LOGISTIC) {
-        (void)p->kernels->softmax(z, p->classes);
+        p->kernels->softmax(z, p->classes, NULL);
         z[label] -= 1.0f;
         return;
     }

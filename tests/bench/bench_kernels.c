@@ -351,7 +351,7 @@ static void run_gelu_back(const struct job *j)
 
 static void run_softmax(const struct job *j)
 {
-    j->k->softmax(j->y, j->n); /* of its own result, again and again */
+    j->k->softmax(j->y, j->n, NULL); /* of its own result, again and again */
 }
 
 static void run_layernorm(const struct job *j)

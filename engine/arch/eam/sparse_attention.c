@@ -143,7 +143,7 @@ static void compute_probabilities(struct head *h, const struct sl_node *n, int i
     h->kernels->from_operands(h->q, sl_columns(n->in[QUERY], i, h->column), h->width);
     h->kernels->gather_dot(h->p, h->scale, h->q, h->k, &keys);
     if (h->count > 0)
-        (void)h->kernels->softmax(h->p, h->count);
+        h->kernels->softmax(h->p, h->count, NULL);
 }
 
 /* -- forward ------------------------------------------------------------------------------ */

@@ -126,17 +126,16 @@ static void update_rows(struct sl_tape *t, const struct epsilon *m, struct sl_re
     s->h = update(t, m, s->h, attended, (struct sl_gate){.rows = rows});
 }
 
-/* Serving needs no loss, and its logarithms take as long as a product. */
-static float entropy_weight(const struct sl_tape *t, const struct epsilon *m, int step)
+static float entropy_weight(const struct epsilon *m, int step)
 {
-    return t->training && step == 1 ? m->entropy_weight : 0.0f;
+    return step == 1 ? m->entropy_weight : 0.0f;
 }
 
 static void step(struct sl_tape *t, const struct epsilon *m, struct sl_recurrence *s)
 {
     struct sl_tensor *x = sl_centernorm(t, s->h, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *bins =
-        sl_histogram_attention_bin_means(t, &m->attention, s, x, entropy_weight(t, m, s->step));
+        sl_histogram_attention_bin_means(t, &m->attention, s, x, entropy_weight(m, s->step));
     update_rows(t, m, s, x, bins, s->first_tokens);
     sl_halting_layer_apply(t, &m->halting, s);
     if (s->other_tokens)
@@ -162,7 +161,7 @@ static void step_causal(struct sl_tape *t, const struct epsilon *m, struct sl_ca
     struct sl_tensor *x = sl_gather_rows(t, w->h, w->computed_rows);
     x = sl_centernorm(t, x, m->attention_norm.weight, m->attention_norm.bias);
     struct sl_tensor *attended =
-        sl_histogram_attention_apply_causal(t, &m->attention, w, x, entropy_weight(t, m, w->step));
+        sl_histogram_attention_apply_causal(t, &m->attention, w, x, entropy_weight(m, w->step));
     w->h = update(t, m, w->h, attended, w->gate);
     sl_halting_layer_apply_causal(t, &m->halting, w);
     sl_causal_recurrence_advance(t, w);

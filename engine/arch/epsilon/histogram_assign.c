@@ -79,7 +79,7 @@ static double assignment_row(const struct sl_node *n, int row, float *assignment
         memset(assignments, 0, (size_t)a->shape.bins * sizeof *assignments);
         return 0.0;
     }
-    (void)n->tape->kernels->softmax(assignments, a->shape.bins);
+    n->tape->kernels->softmax(assignments, a->shape.bins, NULL);
     for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
         entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
     return entropy;

@@ -136,7 +136,7 @@ static void softmax_weights(const struct sl_node *n, const struct sl_tile *tile,
     n->tape->kernels->small_gemm(&p);
     n->tape->kernels->scale(weights, scale_of(a), weights, tile->count * bins);
     for (int i = 0; i < tile->count; i++, weights += bins)
-        (void)n->tape->kernels->softmax(weights, bins);
+        n->tape->kernels->softmax(weights, bins, NULL);
 }
 
 /* One head's columns of a tile of results. */

@@ -193,7 +193,7 @@ static void attend_query(const struct histogram_attend_causal_ctx *p, const stru
     float *weights = spare, *inverse = spare + bins;
     float *out = p->contexts + (size_t)i * (size_t)n->out->cols + sl_head_column(&a->shape, head);
     score(n, s, query_of(n, i, head), weights, inverse);
-    (void)n->tape->kernels->softmax(weights, bins);
+    n->tape->kernels->softmax(weights, bins, NULL);
     if (a->dropout.threshold)
         drop(n, i, head, weights, weights);
     for (int b = 0; b < bins; b++)
@@ -303,7 +303,7 @@ static void backward_row(const struct histogram_attend_causal_ctx *p, const stru
     float *dw = spare, *inverse = spare + bins, scale = scale_of(a);
     score(n, s, query_of(n, row, head), g, inverse);
     memcpy(f, g, (size_t)bins * sizeof *f);
-    (void)n->tape->kernels->softmax(f, bins);
+    n->tape->kernels->softmax(f, bins, NULL);
     row_times_matrix(n, dw, sl_grad_row(n->out, row) + sl_head_column(&a->shape, head), s->values,
                      (struct sl_small_gemm){.n = bins, .k = dim});
     for (int b = 0; b < bins; b++)

@@ -117,7 +117,7 @@ static void bias_softmax(const struct run *r)
 {
     for (int j = 0; j < r->keys; j++)
         r->d.w[j] = bias_of(r, j);
-    (void)r->k->softmax(r->d.w, r->keys);
+    r->k->softmax(r->d.w, r->keys, NULL);
 }
 
 /* A row that underflows: computes its probabilities from its scores, in place. */
@@ -132,7 +132,7 @@ static int underflow_row_probabilities(const struct run *r, int i)
         float score = r->k->dot(r->d.wide[0], r->d.wide[1], keys.columns);
         r->d.scores[j] = r->m->scale * score + bias_of(r, j);
     }
-    (void)r->k->softmax(r->d.scores, visible);
+    r->k->softmax(r->d.scores, visible, NULL);
     return visible;
 }
 

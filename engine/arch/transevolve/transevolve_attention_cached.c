@@ -264,7 +264,7 @@ static void softmax_row(const struct run *r, int i, int keys, void *out)
     memcpy(r->d.row, sl_row(r->m->table, sl_head_block_row(r->m, &r->u, i)),
            (size_t)visible * sizeof *r->d.row);
     r->k->axpy(r->d.row, 1.0f, bias, visible);
-    (void)r->k->softmax(r->d.row, visible);
+    r->k->softmax(r->d.row, visible, NULL);
     memset(r->d.row + visible, 0, (size_t)(keys - visible) * sizeof *r->d.row);
     r->k->to_operands(out, r->d.row, keys);
 }

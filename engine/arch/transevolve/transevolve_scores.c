@@ -89,7 +89,7 @@ static void softmax_row(const struct sl_node *n, const struct sl_head_block *u, 
     const struct sl_kernels *k = n->tape->kernels;
     int visible = sl_head_block_visible(m, u, i), keys = u->sequence->rows;
     k->scale(scores, m->scale, scores, visible);
-    (void)k->softmax(scores, visible);
+    k->softmax(scores, visible, NULL);
     memset(scores + visible, 0, (size_t)(keys - visible) * sizeof *scores);
     k->to_operands(sl_row_any(m->table, sl_head_block_row(m, u, i)), scores, keys);
 }

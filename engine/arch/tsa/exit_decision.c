@@ -37,7 +37,7 @@ static bool is_confident(const struct sl_tape *t, int row, const float *logits, 
     if (policy->exit_threshold <= 0.0f || policy->exit_threshold >= 1.0f)
         return false;
     memcpy(spare, logits, (size_t)n * sizeof *spare);
-    (void)t->kernels->softmax(spare, n);
+    t->kernels->softmax(spare, n, NULL);
     float max = 0.0f;
     for (int i = 0; i < n; i++)
         max = spare[i] > max ? spare[i] : max;

@@ -152,9 +152,17 @@ static float maximum(const float *x, int n)
     return vec_highest(max);
 }
 
-static float softmax(float *x, int n)
+/* A whole row in one vector, as of Epsilon's histograms. */
+static float softmax_vector(float *x, int n, float largest)
 {
-    const float largest = maximum(x, n);
+    const vec e = vec_first(vec_exp(vec_load(x, n) - vec_set(largest)), n);
+    const float total = vec_sum(e);
+    vec_store(x, n, e * vec_set(1.0f / total));
+    return total;
+}
+
+static float softmax_row(float *x, int n, float largest)
+{
     const vec max = vec_set(largest);
     vec sums = vec_set(0.0f);
     for (int i = 0; i < n; i += LANES) {
@@ -164,7 +172,15 @@ static float softmax(float *x, int n)
     }
     const float total = vec_sum(sums);
     scale(x, 1.0f / total, x, n);
-    return largest + logf(total);
+    return total;
+}
+
+static void softmax(float *x, int n, float *log_sum)
+{
+    const float largest = maximum(x, n);
+    const float total = n <= LANES ? softmax_vector(x, n, largest) : softmax_row(x, n, largest);
+    if (log_sum)
+        *log_sum = largest + logf(total);
 }
 
 static inline vec normalised(const float *x, int n, const float stats[2])
