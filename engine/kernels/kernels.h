@@ -127,7 +127,8 @@ struct sl_epilogue {
 
 /* Scaled dot-product attention of one sequence (Vaswani et al. 2017, eq. 1):
  *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
- * Keys are visited in an order fixed by their index. A query that sees no key gives 0.
+ * Keys are visited in an order fixed by their index. A query that sees no key gives 0. In bf16,
+ * results with lse, for training, are rounded differently from those without.
  *
  * k and v may be those of a KV cache (`cached`). Then fp32 keys are the columns of a packed matrix
  * of head_dim x keys, and bf16 values are pairs of rows, element by element: value 2 i + b of

@@ -42,6 +42,9 @@ struct sl_norm {
 };
 struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x);
+/* Of some rows of x; NULL: all. */
+struct sl_tensor *sl_norm_rows(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x,
+                               const struct sl_rows *rows);
 /* The same as fp32, for the residual stream. Serving: x is overwritten and returned. */
 struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
                                  struct sl_tensor *x);

@@ -18,7 +18,13 @@ struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width)
 
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x)
 {
-    return sl_layernorm(t, x, norm->weight, norm->bias, norm->epsilon);
+    return sl_norm_rows(t, norm, x, NULL);
+}
+
+struct sl_tensor *sl_norm_rows(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x,
+                               const struct sl_rows *rows)
+{
+    return sl_layernorm(t, x, norm->weight, norm->bias, norm->epsilon, rows);
 }
 
 struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x)

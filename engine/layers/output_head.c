@@ -101,6 +101,6 @@ struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output
     }
     if (head->classify.weight)
         return classify(t, head, h);
-    h = sl_gather_rows(t, h, t->batch->wanted);
-    return sl_embedding_logits(t, &head->embedding, sl_norm_apply(t, &head->norm, h));
+    h = sl_norm_rows(t, &head->norm, h, t->batch->wanted);
+    return sl_embedding_logits(t, &head->embedding, h);
 }

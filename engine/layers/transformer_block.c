@@ -73,7 +73,7 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
     struct sl_residual_args update = {
         .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout};
     h = sl_linear_add(t, &k->project, h, x, update);
-    x = sl_norm_apply(t, &k->mlp_norm, sl_gather_rows(t, h, gate.rows));
+    x = sl_norm_rows(t, &k->mlp_norm, h, gate.rows);
     x = sl_linear_apply(t, &k->up, x,
                         (struct sl_linear_args){
                             .activation = k->activation, .dropout = k->dropout, .operand = true});

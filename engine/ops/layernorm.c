@@ -15,8 +15,9 @@ enum {
 
 struct layernorm {
     float epsilon;
-    bool stream;  /* the result is fp32 */
-    float *stats; /* per row: mean and 1 / deviation; kept while training */
+    bool stream;                /* the result is fp32 */
+    const struct sl_rows *rows; /* of x; NULL: all */
+    float *stats;               /* per row: mean and 1 / deviation; kept while training */
 };
 
 /* One row. With `spare`, the result goes there first and then over x. */
@@ -28,7 +29,8 @@ static void forward_row(const struct sl_node *n, int r, float *spare)
     const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
     float unused[2], *stats = a->stats ? a->stats + 2 * (size_t)r : unused;
     if (!a->stream) {
-        k->layernorm(sl_row_any(n->out, r), sl_row(x, r), weight, bias, a->epsilon, x->cols, stats);
+        k->layernorm(sl_row_any(n->out, r), sl_row(x, a->rows ? a->rows->index[r] : r), weight,
+                     bias, a->epsilon, x->cols, stats);
         return;
     }
     bool over = n->out == x;
@@ -123,11 +125,15 @@ static struct sl_tensor *record(struct sl_tape *t, struct sl_node n, struct laye
 
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *weight, const struct sl_parameter *bias,
-                               float epsilon)
+                               float epsilon, const struct sl_rows *rows)
 {
-    struct sl_tensor *out = sl_operand_take(t, x->rows, x->cols);
+    if (t->training) {
+        x = sl_gather_rows(t, x, rows);
+        rows = NULL;
+    }
+    struct sl_tensor *out = sl_operand_take(t, rows ? rows->count : x->rows, x->cols);
     return record(t, (struct sl_node){.out = out, .in = {x}, .parameter = {weight, bias}},
-                  (struct layernorm){.epsilon = epsilon});
+                  (struct layernorm){.epsilon = epsilon, .rows = rows});
 }
 
 struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,

@@ -37,11 +37,11 @@ struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struc
 /* y = dropout(x) while training, else x itself; fp32. */
 struct sl_tensor *sl_dropout_apply(struct sl_tape *t, struct sl_tensor *x, float probability);
 
-/* y_i = (x_i - mean) / sqrt(var + epsilon) * weight + bias, as an operand. Ba et al. 2016, eq.
- * 4. */
+/* y_i = (x_{rows_i} - mean) / sqrt(var + epsilon) * weight + bias, as an operand. Ba et al. 2016,
+ * eq. 4. rows NULL: all. */
 struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
                                const struct sl_parameter *weight, const struct sl_parameter *bias,
-                               float epsilon);
+                               float epsilon, const struct sl_rows *rows);
 /* The same as fp32, for the residual stream. When not training, x itself is updated. */
 struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
                                       const struct sl_parameter *weight,

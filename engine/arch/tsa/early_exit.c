@@ -33,7 +33,7 @@ static void early_exit_build(struct sl_builder *b, void *self, const struct sl_c
 static struct sl_tensor *predict(struct sl_tape *t, const struct early_exit *m, int block,
                                  struct sl_tensor *h, const struct sl_rows *rows)
 {
-    struct sl_tensor *x = sl_norm_apply(t, &m->norms[block], sl_gather_rows(t, h, rows));
+    struct sl_tensor *x = sl_norm_rows(t, &m->norms[block], h, rows);
     return sl_embedding_logits(t, &m->embedding, x);
 }
 

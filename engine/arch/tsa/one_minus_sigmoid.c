@@ -7,10 +7,11 @@ enum { X };
 static void one_minus_sigmoid_forward(const struct sl_node *n)
 {
     const struct sl_tensor *x = n->in[X];
-    for (int r = 0; r < x->rows; r++)
-        n->tape->kernels->scale(sl_row(n->out, r), -1.0f, sl_row(x, r), x->cols);
-    for (int r = 0; r < x->rows; r++)
-        n->tape->kernels->sigmoid(sl_row(n->out, r), sl_row(n->out, r), x->cols);
+    float *y = n->out->data;
+    if (x->rows == 0)
+        return;
+    n->tape->kernels->scale(y, -1.0f, x->data, x->rows);
+    n->tape->kernels->sigmoid(y, y, x->rows);
 }
 
 /* dx = -y (1 - y) dy. */
@@ -31,6 +32,7 @@ static const struct sl_op complement = {.name = "one_minus_sigmoid",
 
 struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x)
 {
-    struct sl_tensor *out = sl_tensor_take(t, x->rows, x->cols);
+    assert(x->cols == 1 && x->stride == 1); /* so its rows are one vector */
+    struct sl_tensor *out = sl_tensor_take(t, x->rows, 1);
     return sl_tape_run(t, (struct sl_node){.op = &complement, .out = out, .in = {x}});
 }

@@ -54,8 +54,8 @@ static void note_gates(struct sl_tape *t, const struct sl_tensor *z, const struc
     t->stats.active_count += (double)z->rows;
 }
 
-/* The indices in z of rows whose logit is below their limit; in a dry run all rows, which is the
- * maximum. */
+/* The indices in z of rows whose logit is below their limit, or NULL for all; in a dry run a list
+ * of all, which needs most memory. */
 static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tensor *z,
                                          const float *limits)
 {
@@ -65,15 +65,15 @@ static const struct sl_rows *active_rows(struct sl_tape *t, const struct sl_tens
         if (sl_tape_is_dry(t) || *sl_row(z, r) < limits[r])
             index[rows->count++] = r;
     rows->index = index;
-    return rows;
+    return rows->count == z->rows && !sl_tape_is_dry(t) ? NULL : rows;
 }
 
 /* Translates indices among some rows to rows of the batch. */
 static const struct sl_rows *candidate_rows(struct sl_tape *t, const struct sl_rows *candidates,
                                             const struct sl_rows *places)
 {
-    if (!candidates)
-        return places;
+    if (!candidates || !places)
+        return candidates ? candidates : places;
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
     int32_t *index = sl_tape_struct(t, (size_t)places->count, sizeof *index);
     for (int i = 0; i < places->count; i++)

@@ -31,7 +31,7 @@ static inline vec operand_load(const operand *x, int n)
 static inline void operand_store_pair(operand *y, int n, struct vec_pair v)
 {
     const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(v.high, v.low);
-    _mm512_storeu_si512(y, _mm512_maskz_mov_epi16(vec_mask32(n), both));
+    _mm512_storeu_si512(y, n >= 32 ? both : _mm512_maskz_mov_epi16(vec_mask32(n), both));
 }
 
 static inline vec gelu_term(int power, __m512i piece)

@@ -35,22 +35,25 @@ static inline vec vec_set(float a)
 
 static inline vec vec_load(const float *x, int n)
 {
-    return _mm512_maskz_loadu_ps(vec_mask(n), x);
+    return n >= LANES ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(vec_mask(n), x);
 }
 
 static inline vec vec_load_or(vec other, const float *x, int n)
 {
-    return _mm512_mask_loadu_ps(other, vec_mask(n), x);
+    return n >= LANES ? _mm512_loadu_ps(x) : _mm512_mask_loadu_ps(other, vec_mask(n), x);
 }
 
 static inline void vec_store(float *y, int n, vec v)
 {
-    _mm512_mask_storeu_ps(y, vec_mask(n), v);
+    if (n >= LANES)
+        _mm512_storeu_ps(y, v);
+    else
+        _mm512_mask_storeu_ps(y, vec_mask(n), v);
 }
 
 static inline vec vec_first(vec v, int n)
 {
-    return _mm512_maskz_mov_ps(vec_mask(n), v);
+    return n >= LANES ? v : _mm512_maskz_mov_ps(vec_mask(n), v);
 }
 
 static inline vec vec_fma(vec a, vec b, vec c)

@@ -29,14 +29,6 @@ static inline vec vec_exp(vec x)
     return vec_scale2(p, n);
 }
 
-/* 2^x for x that is no NaN. */
-static inline vec vec_exp2(vec x)
-{
-    const vec n = vec_round(x), f = x - n;
-    const vec p = vec_fma(vec_polynomial(sl_exp2_terms, SL_EXP2_TERMS, f), f, vec_set(1.0f));
-    return vec_scale2(p, n);
-}
-
 /* The terms of GELU and its derivative for z = |x|: e^(-z^2 / 2) and 1 - Phi(z). */
 struct vec_normal {
     vec bell, tail;
@@ -109,12 +101,14 @@ static inline uvec vec_dropout_words(uint32_t row_key, uint32_t first)
     return vec_hash(row_key ^ (lanes + first / 2) * 0x9E3779B9u);
 }
 
+/* Four sums in turn, to hide the latency of an addition; the order depends on n alone. */
 static inline float vec_sum_row(const float *x, int n)
 {
-    vec total = vec_set(0.0f);
-    for (int i = 0; i < n; i += LANES)
-        total += vec_load(x + i, n - i);
-    return vec_sum(total);
+    vec sums[4] = {vec_set(0.0f), vec_set(0.0f), vec_set(0.0f), vec_set(0.0f)};
+    for (int i = 0; i < n; i += 4 * LANES)
+        for (int j = 0; j < 4; j++)
+            sums[j] += vec_load(x + i + j * LANES, n - i - j * LANES);
+    return vec_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 /* mean and 1 / sqrt(var + epsilon) of a row */
@@ -122,11 +116,14 @@ static inline void vec_moments(const float *x, int n, float epsilon, float stats
 {
     const float mean = vec_sum_row(x, n) / (float)n;
     const vec means = vec_set(mean);
-    vec squares = vec_set(0.0f);
-    for (int i = 0; i < n; i += LANES) {
-        const vec d = vec_first(vec_load(x + i, n - i) - means, n - i);
-        squares = vec_fma(d, d, squares);
-    }
+    vec squares[4] = {vec_set(0.0f), vec_set(0.0f), vec_set(0.0f), vec_set(0.0f)};
+    for (int i = 0; i < n; i += 4 * LANES)
+        for (int j = 0; j < 4; j++) {
+            const int rest = n - i - j * LANES;
+            const vec d = vec_first(vec_load(x + i + j * LANES, rest) - means, rest);
+            squares[j] = vec_fma(d, d, squares[j]);
+        }
+    const vec all = (squares[0] + squares[1]) + (squares[2] + squares[3]);
     stats[0] = mean;
-    stats[1] = 1.0f / sqrtf(vec_sum(squares) / (float)n + epsilon);
+    stats[1] = 1.0f / sqrtf(vec_sum(all) / (float)n + epsilon);
 }

@@ -24,6 +24,14 @@ static inline __m512i sl_to_bf16_32(__m512 low, __m512 high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
+/* 2^x, as exact as bf16 needs it. */
+static inline __m512 sl_exp2(__m512 x)
+{
+    const __m512 f = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    const __m512 p = vec_fma(vec_polynomial(sl_exp2_terms, SL_EXP2_TERMS, f), f, vec_set(1.0f));
+    return _mm512_scalef_ps(p, x); /* by the power of two below x */
+}
+
 /* Two halves of 16 bf16 each as 16 pairs. */
 static inline __m512i sl_pair16(__m256i even, __m256i odd)
 {

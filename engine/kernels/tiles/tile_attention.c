@@ -41,8 +41,8 @@ struct attention_ctx {
 /* A block of up to 32 queries in the pipeline. */
 struct block {
     int first, count, groups; /* groups of 32 keys: the maximum over its queries */
-    float max[BLOCK];         /* of a query's scores, in units of ln 2 */
-    float total[BLOCK];       /* of its 2^(score - max) */
+    float shift[BLOCK];       /* of a query's scores, in units of ln 2 */
+    float total[BLOCK];       /* of its 2^(score - shift) */
 };
 
 static size_t lay_out(struct attention_ctx *r, void *scratch, int keys, int head_dim)
@@ -144,7 +144,7 @@ static void pack_keys(const struct attention_ctx *r)
 static void write_lse(const struct attention_ctx *r, const struct block *b)
 {
     for (int i = 0; i < b->count; i += 16) {
-        const __m512 lse = sl_lse16(_mm512_loadu_ps(b->max + i), _mm512_loadu_ps(b->total + i));
+        const __m512 lse = sl_lse16(_mm512_loadu_ps(b->shift + i), _mm512_loadu_ps(b->total + i));
         _mm512_mask_storeu_ps(r->a->lse + b->first + i, vec_mask(b->count - i), lse);
     }
 }
@@ -213,28 +213,36 @@ static struct sl_score_row row_of(const float *scores, uint16_t *p, int i)
                                  .p_pitch = BLOCK * 32};
 }
 
-/* 16 queries at a time: their maxima, their probabilities, their totals. */
-static void softmax_some(const struct attention_ctx *r, struct block *b, int first,
-                         const float *scores, uint16_t *p)
+/* Those of 16 queries in `which`: their probabilities, and partial sums of their totals. */
+static void softmax_some(const struct attention_ctx *r, struct block *b, int first, __mmask16 which,
+                         bool shifts, const float *scores, uint16_t *p, __m512 totals[16])
 {
     const struct sl_attention *a = r->a;
-    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e);
-    __m512 lanes[16];
     for (int i = 0; i < 16; i++) {
-        const struct sl_score_row row = row_of(scores, p, first + i);
-        lanes[i] = sl_maxima(&row, first + i < b->count ? a->visible[b->first + first + i] : 0);
-    }
-    sl_tiles_stay_awake();
-    _mm512_storeu_ps(b->max + first, _mm512_mul_ps(vec_fold_by(lanes, true), unit));
-    for (int i = 0; i < 16; i++) {
-        const struct sl_score_row row = row_of(scores, p, first + i);
-        lanes[i] = _mm512_setzero_ps();
-        if (first + i < b->count)
-            lanes[i] = sl_softmax_tile(a, &row, b->first + first + i, b->groups, b->max[first + i]);
+        const int at = first + i, query = b->first + at;
+        if (!(which >> i & 1))
+            continue;
+        const struct sl_score_row row = row_of(scores, p, at);
+        b->shift[at] = shifts ? sl_max_shift(a, &row, query) : 0.0f;
+        totals[i] = sl_softmax_tile(a, &row, query, b->groups, b->shift[at]);
         if (i % 8 == 7)
             sl_tiles_stay_awake();
     }
-    _mm512_storeu_ps(b->total + first, vec_fold_by(lanes, false));
+}
+
+/* 16 queries at a time. */
+static void softmax_block(const struct attention_ctx *r, struct block *b, const float *scores,
+                          uint16_t *p)
+{
+    for (int first = 0; first < b->count; first += 16) {
+        const __mmask16 all = vec_mask(b->count - first);
+        __m512 totals[16] = {0};
+        softmax_some(r, b, first, all, r->a->lse, scores, p, totals);
+        const __mmask16 bad = all & sl_out_of_range(vec_fold(totals));
+        if (bad && !r->a->lse)
+            softmax_some(r, b, first, bad, true, scores, p, totals);
+        _mm512_storeu_ps(b->total + first, vec_fold(totals));
+    }
 }
 
 /* Probabilities times values. Rows of p past the last query hold old data; the rows of
@@ -269,8 +277,8 @@ static void attention_blocks(const struct attention_ctx *r)
             *overwrite = block_at(r, i * BLOCK);
             score_block(r, overwrite, r->scores[i % 2]);
         }
-        for (int half = 0; i >= 1 && i - 1 < count && half < scored->count; half += 16)
-            softmax_some(r, scored, half, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
+        if (i >= 1 && i - 1 < count)
+            softmax_block(r, scored, r->scores[(i + 1) % 2], r->p[(i + 1) % 2]);
         if (i >= 2 && i - 2 < count)
             pv_matmul_block(r, softened, r->p[i % 2], r->sums[i % 2]);
         if (i >= 3)

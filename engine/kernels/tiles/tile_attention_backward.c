@@ -252,7 +252,7 @@ static inline __attribute__((always_inline)) void softmax_backward16(const struc
 {
     const __mmask16 seen = _mm512_cmpgt_epi32_mask(l->visible, _mm512_set1_epi32(key));
     const __m512 unit = _mm512_set1_ps(r->a->scale * sl_log2_e);
-    const __m512 p = vec_exp2(_mm512_fmsub_ps(*s, unit, l->lse));
+    const __m512 p = sl_exp2(_mm512_fmsub_ps(*s, unit, l->lse));
     const __m512 dropped = _mm512_set1_ps(r->a->dropout.threshold ? r->a->dropout.scale : 1.0f);
     const __m512 slope = _mm512_maskz_mul_ps(kept, *dp, dropped);
     *s = _mm512_maskz_mul_ps(seen & kept, p, dropped);

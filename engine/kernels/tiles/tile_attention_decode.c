@@ -98,12 +98,14 @@ static void softmax(struct heads *h, int head)
     const size_t at = (size_t)head * (size_t)h->groups * 32;
     const struct sl_score_row row = {
         .scores = h->scores + at, .p = h->p + at, .score_pitch = 16, .p_pitch = 32};
-    const float max = vec_highest(sl_maxima(&row, a->visible[0])) * (a->scale * sl_log2_e);
-    h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, max));
+    float shift = a->lse ? sl_max_shift(a, &row, 0) : 0.0f;
+    h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, shift));
+    if (!a->lse && sl_out_of_range(_mm512_set1_ps(h->total[head])))
+        h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, sl_max_shift(a, &row, 0)));
     sl_tiles_stay_awake();
     if (a->lse)
         _mm512_mask_storeu_ps(a->lse, 1,
-                              sl_lse16(_mm512_set1_ps(max), _mm512_set1_ps(h->total[head])));
+                              sl_lse16(_mm512_set1_ps(shift), _mm512_set1_ps(h->total[head])));
 }
 
 /* Keys and values come from memory, and tile loads do not overlap enough to hide it. */

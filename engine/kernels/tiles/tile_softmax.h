@@ -15,59 +15,83 @@ struct sl_score_row {
         p_pitch; /* distance from 16 scores, and from 32 probabilities, to the next */
 };
 
-/* 16 partial maxima of the row's first n scores. */
-static inline __m512 sl_maxima(const struct sl_score_row *row, int n)
+/* The maximum of the row's first n scores. */
+static inline float sl_max_score(const struct sl_score_row *row, int n)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
     const float *s = row->scores;
     __m512 max = lowest;
-    int j = 0;
-    for (; j + 16 <= n; j += 16, s += row->score_pitch)
-        max = _mm512_max_ps(max, _mm512_loadu_ps(s));
-    if (j < n)
+    for (int j = 0; j < n; j += 16, s += row->score_pitch)
         max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, vec_mask(n - j), s));
-    return max;
+    return vec_highest(max);
 }
 
-/* 2^(score - max) of 32 keys. */
+/* Partial sums of 2^(score - shift), and that as bf16 for 32 keys, of which `kept` count. Sums of
+ * what is rounded make normalized probabilities add up to 1; exact ones are better for lse. */
 struct sl_powers {
-    __m512 low, high;
+    __m512 sums, unit, shift;
+    bool exact;
 };
 
-static inline struct sl_powers sl_powers_of(const struct sl_score_row *row, int group, __m512 unit,
-                                            __m512 max)
+static inline __m512i sl_add_powers(struct sl_powers *p, const struct sl_score_row *row, int group,
+                                    __mmask32 kept)
 {
+    const __m512bh one = (__m512bh)_mm512_set1_epi16(0x3f80);
     const float *s = row->scores + (size_t)(2 * group) * row->score_pitch;
-    const __m512 low = _mm512_loadu_ps(s), high = _mm512_loadu_ps(s + row->score_pitch);
-    return (struct sl_powers){.low = vec_exp2(_mm512_fmsub_ps(low, unit, max)),
-                              .high = vec_exp2(_mm512_fmsub_ps(high, unit, max))};
+    const __m512 low = sl_exp2(_mm512_fmsub_ps(_mm512_loadu_ps(s), p->unit, p->shift));
+    s += row->score_pitch;
+    const __m512 high = sl_exp2(_mm512_fmsub_ps(_mm512_loadu_ps(s), p->unit, p->shift));
+    const __m512i powers = _mm512_maskz_mov_epi16(kept, sl_to_bf16_32(low, high));
+    if (p->exact)
+        p->sums += _mm512_maskz_mov_ps((__mmask16)kept, low) +
+                   _mm512_maskz_mov_ps((__mmask16)(kept >> 16), high);
+    else
+        p->sums = _mm512_dpbf16_ps(p->sums, (__m512bh)powers, one);
+    return powers;
 }
 
 /* The row's probabilities after dropout, not yet divided by their total, as bf16; zeros from n up
- * to `groups` groups of 32. Returns 16 partial sums of the total; key j is in lane j % 16. */
+ * to `groups` groups of 32. Returns 16 partial sums of their total before dropout. */
 static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct sl_score_row *row,
-                                     int query, int groups, float max)
+                                     int query, int groups, float shift)
 {
     const struct sl_dropout drop = a->dropout;
-    const __m512 unit = _mm512_set1_ps(a->scale * sl_log2_e), maxes = _mm512_set1_ps(max);
-    __m512 low = _mm512_setzero_ps(), high = low;
-    for (int group = 0; group < groups; group++) {
-        uint16_t *p = row->p + (size_t)group * row->p_pitch;
-        const int rest = a->visible[query] - group * 32;
-        if (rest <= 0) {
-            _mm512_storeu_si512(p, _mm512_setzero_si512());
-            continue;
+    const int visible = a->visible[query];
+    struct sl_powers state = {.sums = _mm512_setzero_ps(),
+                              .unit = _mm512_set1_ps(a->scale * sl_log2_e),
+                              .shift = _mm512_set1_ps(shift),
+                              .exact = a->lse};
+    uint16_t *p = row->p;
+    int group = 0;
+    for (; !drop.threshold && (group + 1) * 32 <= visible; group++, p += row->p_pitch)
+        _mm512_storeu_si512(p, sl_add_powers(&state, row, group, 0xffffffff));
+    for (; group * 32 < visible; group++, p += row->p_pitch) {
+        __m512i powers = sl_add_powers(&state, row, group, vec_mask32(visible - group * 32));
+        if (drop.threshold) {
+            const uvec words = vec_dropout_words(a->row_keys[query], (uint32_t)group * 32);
+            powers = _mm512_maskz_mov_epi16(vec_kept(words, drop.threshold), powers);
         }
-        const struct sl_powers e = sl_powers_of(row, group, unit, maxes);
-        __mmask32 kept = vec_mask32(rest);
-        low = _mm512_mask_add_ps(low, (__mmask16)kept, low, e.low);
-        high = _mm512_mask_add_ps(high, (__mmask16)(kept >> 16), high, e.high);
-        if (drop.threshold)
-            kept &= vec_kept(vec_dropout_words(a->row_keys[query], (uint32_t)group * 32),
-                             drop.threshold);
-        _mm512_storeu_si512(p, _mm512_maskz_mov_epi16(kept, sl_to_bf16_32(e.low, e.high)));
+        _mm512_storeu_si512(p, powers);
     }
-    return _mm512_add_ps(low, high);
+    for (; group < groups; group++, p += row->p_pitch)
+        _mm512_storeu_si512(p, _mm512_setzero_si512());
+    return state.sums;
+}
+
+/* The exponents of bf16 leave room for scores that are not shifted by their maximum, which is how
+ * they are summed first, but for lse. Which of 16 totals are too large or too small for that. */
+static inline __mmask16 sl_out_of_range(__m512 totals)
+{
+    const __m512 least = _mm512_set1_ps(0x1p-60f), most = _mm512_set1_ps(0x1p60f);
+    return _mm512_cmp_ps_mask(totals, least, _CMP_NGE_UQ) |
+           _mm512_cmp_ps_mask(totals, most, _CMP_NLE_UQ);
+}
+
+/* The maximum of a query's scores, in units of ln 2. */
+static inline float sl_max_shift(const struct sl_attention *a, const struct sl_score_row *row,
+                                 int query)
+{
+    return sl_max_score(row, a->visible[query]) * (a->scale * sl_log2_e);
 }
 
 /* The factor that normalizes a sum of values weighted by 2^(score - max). A query that sees no key

@@ -100,7 +100,7 @@ static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
 {
-    return sl_layernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-5f);
+    return sl_layernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-5f, NULL);
 }
 
 static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
