@@ -36,13 +36,13 @@ static const char *loss_name(enum sl_linear_loss loss)
 
 const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
 {
-    char vectors[32] = "", ngrams[56] = "";
+    char vectors[32] = "", ngrams[72] = "";
     const bool has_ngrams = r->sparse_c > 0.0f, has_vectors = r->dense_c > 0.0f;
     if (has_ngrams)
-        (void)snprintf(ngrams, sizeof ngrams, "%s%s (C %.3g)%s",
+        (void)snprintf(ngrams, sizeof ngrams, "%s%s%s (C %.3g)%s",
                        r->ngrams.order == 1 ? "words" : "words, bigrams",
-                       r->ngrams.characters ? ", characters" : "", (double)r->sparse_c,
-                       has_vectors ? ", " : "");
+                       r->ngrams.characters ? ", characters" : "", r->ratios ? " by ratio" : "",
+                       (double)r->sparse_c, has_vectors ? ", " : "");
     if (has_vectors)
         (void)snprintf(vectors, sizeof vectors, "word vectors (C %.3g)", (double)r->dense_c);
     (void)snprintf(text, RECIPE_TEXT, "%s: %s%s", loss_name(r->loss), ngrams, vectors);
@@ -72,12 +72,12 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
 
 static json_t *trial_json(const struct sl_linear_trial *trial)
 {
-    return json_pack("{s:s, s:i, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
+    return json_pack("{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
                      loss_name(trial->recipe.loss), "ngram_order", trial->recipe.ngrams.order,
-                     "character_ngrams", (int)trial->recipe.ngrams.characters, "ngram_c",
-                     (double)trial->recipe.sparse_c, "vector_c", (double)trial->recipe.dense_c,
-                     "folds", trial->folds, "accuracy", trial->accuracy, "loss", trial->loss,
-                     "seconds", trial->seconds);
+                     "character_ngrams", (int)trial->recipe.ngrams.characters, "log_count_ratios",
+                     (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c,
+                     "vector_c", (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy",
+                     trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
 }
 
 static void print_json(json_t *object)

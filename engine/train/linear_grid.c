@@ -1,7 +1,7 @@
 /* linear_grid.c - the recipes that every search tries.
  *
- * In steps: n-grams alone, word vectors alone, both in several proportions, and the best of these
- * with the logistic loss. */
+ * In steps: n-grams alone, word vectors alone, both in several proportions, the best of these with
+ * log-count ratios, and the best of all with the logistic loss. */
 #include "train/linear_search_internal.h"
 
 #include <assert.h>
@@ -77,6 +77,21 @@ static bool search_both(struct sl_linear_run *s, struct sl_linear_recipe *ngrams
     return try_all(s, grid, count, ngrams, err);
 }
 
+/* The best recipe with n-grams by their log-count ratios, which bear less regularization. */
+static bool search_ratios(struct sl_linear_run *s, const struct sl_linear_recipe *ngrams,
+                          struct sl_err *err)
+{
+    static const float scales[] = {3.0f, 1.0f, 10.0f};
+    const int count = tried(s, COUNT(scales), 2);
+    struct sl_linear_recipe grid[GRID_MAX], best = *ngrams;
+    for (int i = 0; i < count; i++) {
+        grid[i] = *ngrams;
+        grid[i].ratios = true;
+        grid[i].sparse_c *= scales[i];
+    }
+    return try_all(s, grid, count, &best, err);
+}
+
 /* The best recipe with the logistic loss, which wants less regularization: its logits are not near
  * 1 but grow. */
 static bool search_logistic(struct sl_linear_run *s, struct sl_err *err)
@@ -101,5 +116,5 @@ bool sl_linear_grid(struct sl_linear_run *s, struct sl_err *err)
     if (s->options->features->dense_cols > 0 &&
         (!search_vectors(s, &vectors, err) || !search_both(s, &ngrams, err)))
         return false;
-    return search_logistic(s, err);
+    return search_ratios(s, &ngrams, err) && search_logistic(s, err);
 }

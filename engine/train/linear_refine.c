@@ -25,7 +25,7 @@ static double elapsed(const struct sl_linear_run *s)
 static bool is_same(const struct sl_linear_recipe *a, const struct sl_linear_recipe *b)
 {
     return a->loss == b->loss && a->ngrams.order == b->ngrams.order &&
-           a->ngrams.characters == b->ngrams.characters &&
+           a->ngrams.characters == b->ngrams.characters && a->ratios == b->ratios &&
            fabsf(a->sparse_c - b->sparse_c) <= 1e-3f * a->sparse_c &&
            fabsf(a->dense_c - b->dense_c) <= 1e-3f * a->dense_c;
 }
@@ -73,6 +73,10 @@ static bool try_neighbours(struct sl_linear_run *s, float factor, struct sl_err 
         if (!try_new(s, r, err))
             return false;
     }
+    r = best;
+    r.ratios = !best.ratios;
+    if (best.sparse_c > 0.0f && !try_new(s, r, err))
+        return false;
     r = best;
     r.ngrams.order = 3 - best.ngrams.order;
     if (best.sparse_c > 0.0f && !try_new(s, r, err))

@@ -65,7 +65,7 @@ static int rows_without(const struct sl_linear_run *s, int fold, int32_t *rows)
     return count;
 }
 
-static bool predict(const struct sl_linear_run *s, int fold, struct sl_logistic_problem *p,
+static bool predict(const struct sl_linear_run *s, int fold, const struct sl_logistic_problem *p,
                     struct sl_err *err)
 {
     struct sl_logistic_weights w;
@@ -82,30 +82,20 @@ static bool predict(const struct sl_linear_run *s, int fold, struct sl_logistic_
 static bool try_fold(const struct sl_linear_run *s, int fold, struct sl_err *err)
 {
     const struct sl_text_features *f = s->options->features;
-    float *idf = malloc(((size_t)f->ngrams + 1) * sizeof *idf);
-    struct sl_text_values values = {0};
     int32_t *rows = malloc((size_t)f->texts * sizeof *rows);
-    bool ok =
-        (idf && rows) || sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
-    if (ok) {
-        int count = rows_without(s, fold, rows);
-        sl_text_features_idf(f, rows, count, s->recipe.ngrams, idf);
-        ok = sl_text_values_open(&values, f, idf, err);
-        struct sl_text_matrix x = sl_text_features_matrix(f, &values);
-        struct sl_logistic_problem p = {.kernels = s->options->engine->kernels,
-                                        .x = &x,
-                                        .labels = s->labels,
-                                        .rows = rows,
-                                        .count = count,
-                                        .classes = s->classes,
-                                        .loss = s->recipe.loss,
-                                        .sparse_c = s->recipe.sparse_c,
-                                        .dense_c = s->recipe.dense_c,
-                                        .tolerance = tolerance};
-        ok = ok && predict(s, fold, &p, err);
-    }
-    free(idf);
-    sl_text_values_close(&values);
+    if (!rows)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
+    const struct sl_linear_texts texts = {.kernels = s->options->engine->kernels,
+                                          .features = f,
+                                          .labels = s->labels,
+                                          .classes = s->classes,
+                                          .rows = rows,
+                                          .count = rows_without(s, fold, rows)};
+    struct sl_linear_problem q = {0};
+    bool ok = sl_linear_problem_open(&q, &texts, &s->recipe, err);
+    q.p.tolerance = tolerance;
+    ok = ok && predict(s, fold, &q.p, err);
+    sl_linear_problem_close(&q);
     free(rows);
     return ok;
 }

@@ -9,14 +9,7 @@
 
 #include "train/calibration.h"
 #include "train/learning_curve.h"
-#include "train/text_features.h"
-
-struct sl_linear_recipe {
-    enum sl_linear_loss loss;
-    struct sl_ngram_choice ngrams;
-    float sparse_c; /* C of n-grams; 0: none */
-    float dense_c;  /* C of word vectors; 0: none */
-};
+#include "train/linear_problem.h"
 
 /* A recipe that was tried. The loss is that of the predictions with the best temperature. */
 struct sl_linear_trial {

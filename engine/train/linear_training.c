@@ -324,58 +324,44 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
     return set_labels(l->model, &l->set.labels, err);
 }
 
-/* Memory of the final fit. */
-struct fit {
-    float *idf;
-    struct sl_text_values values;
-    int32_t *rows, *labels;
-};
-
-static bool fit_open(struct fit *fit, const struct sl_text_features *f, struct sl_err *err)
+static bool fit(struct sl_linear_training *l, struct sl_linear_problem *q, struct sl_err *err)
 {
-    size_t texts = (size_t)f->texts;
-    fit->idf = malloc(((size_t)f->ngrams + 1) * sizeof *fit->idf);
-    fit->rows = malloc(texts * sizeof *fit->rows);
-    fit->labels = malloc(texts * sizeof *fit->labels);
-    return (fit->idf && fit->rows && fit->labels) ||
-           sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
-}
-
-static void fit_close(struct fit *fit)
-{
-    free(fit->idf);
-    sl_text_values_close(&fit->values);
-    free(fit->rows);
-    free(fit->labels);
-}
-
-static bool fit_all(struct sl_linear_training *l, struct fit *fit, struct sl_err *err)
-{
-    const struct sl_text_features *f = &l->features;
-    const struct sl_linear_trial *trial = &l->search.trials[l->search.best];
-    for (int i = 0; i < f->texts; i++) {
-        fit->rows[i] = i;
-        fit->labels[i] = l->set.examples[i].label;
-    }
-    sl_text_features_idf(f, fit->rows, f->texts, trial->recipe.ngrams, fit->idf);
-    if (!sl_text_values_open(&fit->values, f, fit->idf, err))
-        return false;
-    struct sl_text_matrix x = sl_text_features_matrix(f, &fit->values);
-    struct sl_logistic_problem p = {.kernels = l->engine->kernels,
-                                    .x = &x,
-                                    .labels = fit->labels,
-                                    .rows = fit->rows,
-                                    .count = f->texts,
-                                    .classes = l->set.labels.count,
-                                    .loss = trial->recipe.loss,
-                                    .sparse_c = trial->recipe.sparse_c,
-                                    .dense_c = trial->recipe.dense_c,
-                                    .tolerance = final_tolerance};
     struct sl_logistic_weights w;
-    if (!sl_logistic_weights_open(&w, &p, err))
+    q->p.tolerance = final_tolerance;
+    if (!sl_logistic_weights_open(&w, &q->p, err))
         return false;
-    bool ok = sl_logistic_fit(&p, &w, err) && set_model(l, &w, fit->idf, err);
+    bool ok = sl_logistic_fit(&q->p, &w, err) && set_model(l, &w, q->idf, err);
     sl_logistic_weights_close(&w);
+    return ok;
+}
+
+static bool fit_to(struct sl_linear_training *l, int32_t *rows, int32_t *labels, struct sl_err *err)
+{
+    struct sl_linear_problem q;
+    const struct sl_linear_texts texts = {.kernels = l->engine->kernels,
+                                          .features = &l->features,
+                                          .labels = labels,
+                                          .classes = l->set.labels.count,
+                                          .rows = rows,
+                                          .count = l->features.texts};
+    for (int i = 0; i < texts.count; i++) {
+        rows[i] = i;
+        labels[i] = l->set.examples[i].label;
+    }
+    bool ok = sl_linear_problem_open(&q, &texts, &l->search.trials[l->search.best].recipe, err);
+    ok = ok && fit(l, &q, err);
+    sl_linear_problem_close(&q);
+    return ok;
+}
+
+static bool fit_all(struct sl_linear_training *l, struct sl_err *err)
+{
+    const size_t texts = (size_t)l->features.texts;
+    int32_t *rows = malloc(texts * sizeof *rows), *labels = malloc(texts * sizeof *labels);
+    bool ok = rows && labels ? fit_to(l, rows, labels, err)
+                             : sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
+    free(rows);
+    free(labels);
     return ok;
 }
 
@@ -389,13 +375,8 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                                                      .seconds = l->seconds,
                                                      .report = report,
                                                      .context = context};
-    struct fit fit = {0};
-    if (!sl_text_features_open(&l->features, l->engine, &l->parts, ORDER_MAX, &l->set, err) ||
-        !sl_linear_search_run(&l->search, &options, err))
-        return false;
-    bool ok = fit_open(&fit, &l->features, err) && fit_all(l, &fit, err);
-    fit_close(&fit);
-    return ok;
+    return sl_text_features_open(&l->features, l->engine, &l->parts, ORDER_MAX, &l->set, err) &&
+           sl_linear_search_run(&l->search, &options, err) && fit_all(l, err);
 }
 
 /* ---- publishing ------------------------------------------------------------------------------ */

@@ -8,6 +8,8 @@
  * iteration takes one product, and a line search none. */
 #include "train/logistic_regression.h"
 
+#include "train/sparse_columns.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,9 @@ struct vector {
 
 struct solver {
     const struct sl_logistic_problem *p;
-    struct sl_logistic_weights *w; /* scratch of the product */
-    int size;                      /* count x classes */
+    struct sl_logistic_weights *w; /* dense and bias: scratch of the product */
+    struct sl_sparse_columns columns;
+    int size; /* count x classes */
     struct vector x, gradient, direction, change[HISTORY], slope[HISTORY];
     double curvature[HISTORY];
     int pairs; /* number of pairs seen */
@@ -59,41 +62,57 @@ static float bias_c(const struct sl_logistic_problem *p)
     return fmaxf(p->sparse_c, p->dense_c);
 }
 
-static void clear(const struct sl_logistic_problem *p, struct sl_logistic_weights *w)
-{
-    size_t classes = (size_t)p->classes;
-    memset(w->sparse, 0, (size_t)p->x->sparse_cols * classes * sizeof *w->sparse);
-    memset(w->dense, 0, (size_t)p->x->dense_cols * classes * sizeof *w->dense);
-    memset(w->bias, 0, classes * sizeof *w->bias);
-}
-
-/* Adds coefficients times the features of a text. */
-static void add_text(const struct sl_logistic_problem *p, struct sl_logistic_weights *w, int text,
-                     const float *a)
+/* Adds coefficients times the dense features of a text. */
+static void add_dense(const struct sl_logistic_problem *p, struct sl_logistic_weights *w, int text,
+                      const float *a)
 {
     const struct sl_text_matrix *x = p->x;
-    const int classes = p->classes;
-    for (int64_t i = x->first[text]; p->sparse_c > 0.0f && i < x->first[text + 1]; i++) {
-        float *row = w->sparse + (size_t)x->index[i] * (size_t)classes;
-        const float value = p->sparse_c * x->value[i];
-        for (int c = 0; c < classes; c++)
-            row[c] += value * a[c];
-    }
     const float *dense = x->dense + (size_t)text * (size_t)x->dense_cols;
-    for (int c = 0; p->dense_c > 0.0f && c < classes; c++)
+    for (int c = 0; p->dense_c > 0.0f && c < p->classes; c++)
         p->kernels->axpy(w->dense + (size_t)c * (size_t)x->dense_cols, p->dense_c * a[c], dense,
                          x->dense_cols);
-    for (int c = 0; c < classes; c++)
+    for (int c = 0; c < p->classes; c++)
         w->bias[c] += bias_c(p) * a[c];
 }
 
-/* The weights that coefficients stand for. */
-static void weights_of(const struct sl_logistic_problem *p, const float *a,
-                       struct sl_logistic_weights *w)
+/* The dense weights and the bias that coefficients stand for. */
+static void dense_weights_of(const struct sl_logistic_problem *p, const float *a,
+                             struct sl_logistic_weights *w)
 {
-    clear(p, w);
+    const size_t classes = (size_t)p->classes;
+    memset(w->dense, 0, (size_t)p->x->dense_cols * classes * sizeof *w->dense);
+    memset(w->bias, 0, classes * sizeof *w->bias);
     for (int i = 0; i < p->count; i++)
-        add_text(p, w, p->rows[i], a + (size_t)i * (size_t)p->classes);
+        add_dense(p, w, p->rows[i], a + (size_t)i * classes);
+}
+
+static void sparse_weights_of(const struct sl_logistic_problem *p, const float *a,
+                              struct sl_logistic_weights *w)
+{
+    const struct sl_text_matrix *x = p->x;
+    const size_t classes = (size_t)p->classes, size = (size_t)x->sparse_cols * classes;
+    memset(w->sparse, 0, size * sizeof *w->sparse);
+    for (int r = 0; p->sparse_c > 0.0f && r < p->count; r++)
+        for (int64_t i = x->first[p->rows[r]]; i < x->first[p->rows[r] + 1]; i++) {
+            float *row = w->sparse + (size_t)x->index[i] * classes;
+            const float value = p->sparse_c * x->value[i];
+            for (size_t c = 0; c < classes; c++)
+                row[c] += value * a[(size_t)r * classes + c];
+        }
+    for (size_t i = 0; p->sparse_factors && i < size; i++)
+        w->sparse[i] *= p->sparse_factors[i];
+}
+
+static void add_dense_logits(const struct sl_logistic_problem *p,
+                             const struct sl_logistic_weights *w, int text, float *logits)
+{
+    const struct sl_text_matrix *x = p->x;
+    const float *dense = x->dense + (size_t)text * (size_t)x->dense_cols;
+    for (int c = 0; c < p->classes; c++)
+        logits[c] += w->bias[c];
+    for (int c = 0; p->dense_c > 0.0f && c < p->classes; c++)
+        logits[c] +=
+            p->kernels->dot(w->dense + (size_t)c * (size_t)x->dense_cols, dense, x->dense_cols);
 }
 
 void sl_logistic_logits(const struct sl_logistic_problem *p, const struct sl_logistic_weights *w,
@@ -101,16 +120,13 @@ void sl_logistic_logits(const struct sl_logistic_problem *p, const struct sl_log
 {
     const struct sl_text_matrix *x = p->x;
     const int classes = p->classes;
-    memcpy(logits, w->bias, (size_t)classes * sizeof *logits);
+    memset(logits, 0, (size_t)classes * sizeof *logits);
     for (int64_t i = x->first[text]; p->sparse_c > 0.0f && i < x->first[text + 1]; i++) {
         const float *row = w->sparse + (size_t)x->index[i] * (size_t)classes;
         for (int c = 0; c < classes; c++)
             logits[c] += x->value[i] * row[c];
     }
-    const float *dense = x->dense + (size_t)text * (size_t)x->dense_cols;
-    for (int c = 0; p->dense_c > 0.0f && c < classes; c++)
-        logits[c] +=
-            p->kernels->dot(w->dense + (size_t)c * (size_t)x->dense_cols, dense, x->dense_cols);
+    add_dense_logits(p, w, text, logits);
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
@@ -132,12 +148,13 @@ static void add_scaled(struct vector *y, double by, const struct vector *x, int 
     }
 }
 
-static void multiply(const struct solver *s, struct vector *v)
+static void multiply(struct solver *s, struct vector *v)
 {
     const struct sl_logistic_problem *p = s->p;
-    weights_of(p, v->a, s->w);
+    dense_weights_of(p, v->a, s->w);
+    sl_sparse_columns_multiply(&s->columns, p, v->a, v->z);
     for (int i = 0; i < p->count; i++)
-        sl_logistic_logits(p, s->w, p->rows[i], v->z + (size_t)i * (size_t)p->classes);
+        add_dense_logits(p, s->w, p->rows[i], v->z + (size_t)i * (size_t)p->classes);
 }
 
 static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
@@ -158,7 +175,10 @@ static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
     for (int i = 0; i < count; i++)
         *all[i] = (struct vector){s->memory + 2 * (size_t)i * size,
                                   s->memory + (2 * (size_t)i + 1) * size};
-    return true;
+    if (sl_sparse_columns_open(&s->columns, p, err))
+        return true;
+    free(s->memory);
+    return false;
 }
 
 /* ---- the objective --------------------------------------------------------------------------- */
@@ -351,7 +371,9 @@ bool sl_logistic_fit(const struct sl_logistic_problem *p, struct sl_logistic_wei
     if (!solver_open(&s, p, w, err))
         return false;
     minimize(&s);
-    weights_of(p, s.x.a, w);
+    dense_weights_of(p, s.x.a, w);
+    sparse_weights_of(p, s.x.a, w);
+    sl_sparse_columns_close(&s.columns);
     free(s.memory);
     return true;
 }

@@ -6,6 +6,7 @@
  *     loss = sum over the texts of -log softmax(z_i)_label         logistic
  *     loss = sum over the texts of |z_i - (1 or -1)|^2 / 2         squared
  *     minimize loss + |U|^2 / (2 C_s) + |W|^2 / (2 C_d) + |b|^2 / (2 max(C_s, C_d))
+ * C_s may be multiplied by a factor of its own for each weight of U.
  *
  * By L-BFGS (Nocedal 1980) on coefficients of the texts: the optimum is U = C_s sum_i a_i s_i^T,
  * and so on (the representer theorem), so vectors of the solver have texts x classes numbers, not
@@ -37,6 +38,7 @@ struct sl_logistic_problem {
     int count, classes;
     enum sl_linear_loss loss;
     float sparse_c, dense_c; /* C: larger means less regularization; 0: these features are unused */
+    const float *sparse_factors; /* of C_s, sparse_cols x classes; NULL: all 1 */
     double tolerance; /* stop when three iterations improve the objective by less, relatively */
 };
 

@@ -8,6 +8,7 @@
 #include "support/workspace.h"
 #include "train/evaluate.h"
 #include "train/linear_training.h"
+#include "train/log_count_ratios.h"
 
 #include <math.h>
 
@@ -108,7 +109,7 @@ Test(linear, ngrams_have_rows_of_their_own_until_none_is_left)
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-enum { TEXTS = 40, CLASSES = 3, SPARSE = 7, DENSE = 5 };
+enum { TEXTS = 40, CLASSES = 3, SPARSE = 40, DENSE = 5 }; /* some n-grams are of one text */
 
 struct problem {
     int64_t first[TEXTS + 1];
@@ -171,7 +172,9 @@ static double objective(const struct problem *q, const struct sl_logistic_weight
                                             : log(total) - z[q->labels[i]];
     }
     for (int i = 0; i < SPARSE * CLASSES; i++)
-        sum += pow((double)w->sparse[i], 2.0) / (2.0 * (double)q->p.sparse_c);
+        sum += pow((double)w->sparse[i], 2.0) /
+               (2.0 * (double)q->p.sparse_c *
+                (q->p.sparse_factors ? (double)q->p.sparse_factors[i] : 1.0));
     for (int i = 0; i < DENSE * CLASSES; i++)
         sum += pow((double)w->dense[i], 2.0) / (2.0 * (double)q->p.dense_c);
     for (int c = 0; c < CLASSES; c++)
@@ -193,7 +196,7 @@ static void expect_flat(const struct problem *q, const struct sl_logistic_weight
     cr_expect_gt(above + below, 2.0 * objective(q, w));
 }
 
-static void expect_optimum(enum sl_linear_loss loss)
+static void expect_optimum(enum sl_linear_loss loss, const float *factors)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -201,6 +204,7 @@ static void expect_optimum(enum sl_linear_loss loss)
     struct sl_logistic_weights w;
     problem_init(&q, engine->kernels);
     q.p.loss = loss;
+    q.p.sparse_factors = factors;
     EXPECT_OK(sl_logistic_weights_open(&w, &q.p, &err), err);
     EXPECT_OK(sl_logistic_fit(&q.p, &w, &err), err);
     for (int i = 0; i < SPARSE * CLASSES; i++)
@@ -215,8 +219,43 @@ static void expect_optimum(enum sl_linear_loss loss)
 
 Test(linear, the_fit_is_the_optimum)
 {
-    expect_optimum(SL_LOSS_LOGISTIC);
-    expect_optimum(SL_LOSS_SQUARED);
+    float factors[SPARSE * CLASSES];
+    for (int i = 0; i < SPARSE * CLASSES; i++)
+        factors[i] = 0.2f + 0.1f * (float)(i % 11);
+    expect_optimum(SL_LOSS_LOGISTIC, NULL);
+    expect_optimum(SL_LOSS_SQUARED, NULL);
+    expect_optimum(SL_LOSS_LOGISTIC, factors);
+    expect_optimum(SL_LOSS_SQUARED, factors);
+}
+
+/* Two labels, three texts of n-grams 0 to 2: n-gram 0 is the first label's, 1 is of both, and no
+ * text that is fitted to has n-gram 3. */
+Test(linear, log_count_ratios_follow_their_definition)
+{
+    static const int64_t first[] = {0, 2, 4, 5, 6};
+    static const int32_t index[] = {0, 1, 0, 2, 1, 3}, labels[] = {0, 0, 1, 1}, rows[] = {0, 1, 2};
+    static const float value[] = {0.6f, 0.8f, 0.6f, 0.8f, 1.0f, 1.0f};
+    const struct sl_text_matrix x = {
+        .texts = 4, .first = first, .index = index, .value = value, .sparse_cols = 4};
+    const struct sl_logistic_problem p = {.kernels = sl_kernels_best(),
+                                          .x = &x,
+                                          .labels = labels,
+                                          .rows = rows,
+                                          .count = 3,
+                                          .classes = 2,
+                                          .sparse_c = 1.0f};
+    /* (n + 1) / sum: the first label has 3 / 7, 2 / 7, 2 / 7, the second 1 / 4, 2 / 4, 1 / 4 */
+    const double ratios[] = {log(12.0 / 7.0), log(7.0 / 4.0), log(8.0 / 7.0)};
+    const double mean =
+        (0.72 * ratios[0] + 1.64 * ratios[1] + 0.64 * ratios[2]) / (0.72 + 1.64 + 0.64);
+    float factors[4 * 2];
+    struct sl_err err;
+    EXPECT_OK(sl_log_count_ratios(&p, factors, &err), err);
+    for (int f = 0; f < 3; f++) {
+        cr_expect_float_eq((double)factors[2 * f], ratios[f] / mean, 1e-5, "n-gram %d", f);
+        cr_expect_float_eq(factors[2 * f + 1], factors[2 * f], 1e-5f, "of two labels");
+    }
+    cr_expect_eq(factors[2 * 3], 0.0f);
 }
 
 /* ---- from texts to a model ------------------------------------------------------------------- */
