@@ -44,7 +44,7 @@ static void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum s
     }
 }
 
-static int32_t dot(const struct sl_int8_gemm *g, const int8_t *x, int col)
+static int32_t dot(const struct sl_gemm *g, const int8_t *x, int col)
 {
     const char *column = sl_int8_column(g->packed, g->k, col);
     int32_t sum = 0;
@@ -53,13 +53,14 @@ static int32_t dot(const struct sl_int8_gemm *g, const int8_t *x, int col)
     return sum;
 }
 
-static void gemm(const struct sl_int8_gemm *g)
+static void gemm(const struct sl_gemm *g)
 {
     for (int row = 0; row < g->m; row++)
         for (int j = 0; j < g->n; j++) {
-            const int32_t sum = dot(g, g->x + (size_t)row * g->x_stride, j);
+            const int32_t sum = dot(g, (const int8_t *)g->x + (size_t)row * g->x_stride, j);
             const float scale = *sl_int8_scales(g->packed, g->k, j);
-            g->y[(size_t)row * g->y_stride + (size_t)j] = (float)sum * scale * g->rows[row].scale;
+            g->y[(size_t)row * g->y_stride + (size_t)j] =
+                (float)sum * scale * g->int8_rows[row].scale;
         }
 }
 

@@ -59,12 +59,14 @@ struct sl_gemm {
     bool accumulate; /* add to y instead of replacing it */
     bool compact;    /* B is compact, see below */
     bool is_far;     /* a hint: B is probably not in the cache */
-    /* Or NULL, as it must be unless the table `fuses_epilogue` */
+    /* Or NULL, as it must be unless the table `fuses_epilogue`, or int8_fuses_epilogue */
     const struct sl_gemm_epilogue *epilogue;
+    const struct sl_int8_row *int8_rows; /* of products of int8, see below: of x */
 };
 
 /* Products of int8, for serving: y (m x n) = x (m x k) W^T, with W (n x k) packed by sl_int8_pack
- * of the same table.
+ * of the same table, and x from quantize, rows x_stride bytes apart. Only with the epilogue may
+ * they accumulate.
  *
  * Each row of x and each row of W is divided by its scale, highest magnitude / 127, and rounded to
  * whole numbers, nearest even, from -127 to 127. With these,
@@ -75,15 +77,6 @@ struct sl_gemm {
 struct sl_int8_row {
     float scale;
     int32_t sum; /* of the row's int8 */
-};
-
-struct sl_int8_gemm {
-    const int8_t *x; /* rows x_stride bytes apart, from quantize */
-    const struct sl_int8_row *rows;
-    const void *packed;
-    float *y; /* rows y_stride floats apart */
-    size_t x_stride, y_stride;
-    int m, n, k;
 };
 
 /* Rows of int8 end in zeros up to a multiple of this. More than SL_INT8_DEPTH_MAX products might
@@ -197,8 +190,8 @@ struct sl_kernels {
     const char *name;
     enum sl_isa isa;
     enum sl_type operand;
-    bool fuses_epilogue; /* whether products may have an `epilogue` */
-    unsigned int8_bias;  /* what packed int8 are higher by: 128 where they must be unsigned */
+    bool fuses_epilogue, int8_fuses_epilogue; /* whether products may have an `epilogue` */
+    unsigned int8_bias; /* what packed int8 are higher by: 128 where they must be unsigned */
 
     /* -- matrix products ------------------------------------------------------------------ */
 
@@ -220,7 +213,7 @@ struct sl_kernels {
     void (*small_gemm)(const struct sl_small_gemm *p);
     /* n floats, or operands of bf16, to a row of int8, padded to a multiple of SL_INT8_STEP. */
     void (*quantize)(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type, int n);
-    void (*int8_gemm)(const struct sl_int8_gemm *g);
+    void (*int8_gemm)(const struct sl_gemm *g);
 
     /* -- conversions ---------------------------------------------------------------------- */
 

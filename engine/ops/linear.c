@@ -89,13 +89,10 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
     return scratch;
 }
 
-/* The rows of a block as int8, and their scales behind them. */
-static struct sl_int8_gemm int8_block(const struct sl_node *n, int rows, char *memory)
+/* Behind the rows of a block as int8. */
+static struct sl_int8_row *scales_of(const struct sl_node *n, char *memory)
 {
-    struct sl_int8_gemm g = {.m = rows, .k = n->in[X]->cols, .x_stride = int8_stride(n)};
-    g.x = (const int8_t *)memory;
-    g.rows = (const struct sl_int8_row *)(const void *)(memory + BLOCK * g.x_stride);
-    return g;
+    return (struct sl_int8_row *)(void *)(memory + BLOCK * int8_stride(n));
 }
 
 /* Rows first..last, of one block, which memory holds. */
@@ -104,7 +101,7 @@ static void quantize(const struct sl_node *n, int first, int last, char *memory)
     const struct sl_tensor *x = n->in[X];
     const size_t stride = int8_stride(n);
     int8_t *to = (int8_t *)memory;
-    struct sl_int8_row *rows = (struct sl_int8_row *)(void *)(memory + BLOCK * stride);
+    struct sl_int8_row *rows = scales_of(n, memory);
     for (int r = first; r < last; r++)
         n->tape->kernels->quantize(to + (size_t)(r % BLOCK) * stride, &rows[r % BLOCK],
                                    sl_row_any(x, r), x->type, x->cols);
@@ -155,30 +152,21 @@ static const char *panels_from(const struct sl_node *n, const struct sl_paramete
     return (const char *)weight->packed + (weight->compact ? before / 2 : before);
 }
 
-/* The products of a block of rows: one of these. */
-struct block {
-    struct sl_gemm gemm;
-    struct sl_int8_gemm int8;
-};
-
-static void multiply(const struct sl_node *n, struct block *b, int c0, int c1, float *y,
+/* The products of a block of rows. */
+static void multiply(const struct sl_node *n, struct sl_gemm *g, int c0, int c1, float *y,
                      size_t y_stride)
 {
     const struct sl_parameter *weight = n->parameter[WEIGHT];
-    if (weight->int8) {
-        b->int8.packed = panels_from(n, weight, c0);
-        b->int8.n = c1 - c0;
-        b->int8.y = y;
-        b->int8.y_stride = y_stride;
-        n->tape->kernels->int8_gemm(&b->int8);
-        return;
-    }
-    b->gemm.packed = panels_from(n, weight, c0);
-    b->gemm.compact = weight->compact;
-    b->gemm.n = c1 - c0;
-    b->gemm.y = y;
-    b->gemm.y_stride = y_stride;
-    n->tape->kernels->gemm(&b->gemm);
+    const struct sl_kernels *k = n->tape->kernels;
+    g->packed = panels_from(n, weight, c0);
+    g->compact = weight->compact;
+    g->n = c1 - c0;
+    g->y = y;
+    g->y_stride = y_stride;
+    if (weight->int8)
+        k->int8_gemm(g);
+    else
+        k->gemm(g);
 }
 
 /* Adds a row of results to the residual stream. */
@@ -190,7 +178,7 @@ static void add_row(const struct sl_node *n, int row, const float *y, int c0, in
 }
 
 /* Columns c0..c1 of one block of rows. spare: a block of a chunk. */
-static void forward_chunk(const struct sl_node *n, struct block *b, int row, int c0, int c1,
+static void forward_chunk(const struct sl_node *n, struct sl_gemm *g, int row, int c0, int c1,
                           float *spare)
 {
     const struct sl_linear *a = n->args;
@@ -198,7 +186,7 @@ static void forward_chunk(const struct sl_node *n, struct block *b, int row, int
     const int rows = sl_min(BLOCK, n->in[X]->rows - row);
     const size_t stride = direct ? n->out->stride : CHUNK;
     float *y = direct ? sl_row(n->out, row) + c0 : spare;
-    multiply(n, b, c0, c1, y, stride);
+    multiply(n, g, c0, c1, y, stride);
     for (int r = 0; r < rows; r++, y += stride) {
         epilogue_row(n, row + r, y, c0, c1);
         if (a->adds)
@@ -210,33 +198,34 @@ static void forward_chunk(const struct sl_node *n, struct block *b, int row, int
 static bool is_fused(const struct sl_node *n)
 {
     const struct sl_linear *a = n->args;
-    return n->tape->kernels->fuses_epilogue && !n->parameter[WEIGHT]->int8 && !a->slope &&
-           !a->dropout.threshold;
+    const struct sl_kernels *k = n->tape->kernels;
+    const bool can = n->parameter[WEIGHT]->int8 ? k->int8_fuses_epilogue : k->fuses_epilogue;
+    return can && !a->slope && !a->dropout.threshold;
 }
 
 /* The same, all by the matrix product. */
-static void forward_fused(const struct sl_node *n, struct block *b, int row, int c0, int c1)
+static void forward_fused(const struct sl_node *n, struct sl_gemm *g, int row, int c0, int c1)
 {
     const struct sl_linear *a = n->args;
     const struct sl_parameter *bias = n->parameter[BIAS];
     const struct sl_tensor *out = n->out;
     struct sl_gemm_epilogue e = {.bias = bias ? bias->data + c0 : NULL,
                                  .activation = a->activation};
-    b->gemm.epilogue = &e;
+    g->epilogue = &e;
     if (out->type != SL_F32) {
         e.out = sl_columns(out, row, c0);
         e.out_stride = out->stride;
-        multiply(n, b, c0, c1, NULL, 0);
+        multiply(n, g, c0, c1, NULL, 0);
         return;
     }
-    b->gemm.accumulate = a->adds;
+    g->accumulate = a->adds;
     if (a->adds) {
         e.scale = a->adds->scale;
         e.rows = a->adds->rows ? a->adds->rows + row : NULL;
         e.gates = a->adds->gates ? a->adds->gates + row : NULL;
     }
     const int first = a->adds && a->adds->rows ? 0 : row;
-    multiply(n, b, c0, c1, sl_row(out, first) + c0, out->stride);
+    multiply(n, g, c0, c1, sl_row(out, first) + c0, out->stride);
 }
 
 static void forward_piece(const struct forward_pass *pass, int piece, int worker)
@@ -247,20 +236,22 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
     int c0 = piece % a->column_pieces * a->columns, c1 = sl_min(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
-    struct block b = {.gemm = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1}};
+    struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1};
     if (n->parameter[WEIGHT]->int8) {
         const bool shared = a->column_pieces > 1;
         char *memory = shared ? shared_block(pass, first) : scratch;
         if (!shared)
             quantize(n, first, last, memory);
-        b.int8 = int8_block(n, last - first, memory);
+        g.x = memory;
+        g.x_stride = int8_stride(n);
+        g.int8_rows = scales_of(n, memory);
     } else {
-        b.gemm.x = block_operands(n, first, last, scratch, &b.gemm.x_stride);
+        g.x = block_operands(n, first, last, scratch, &g.x_stride);
     }
     if (is_fused(n))
-        forward_fused(n, &b, first, c0, c1);
+        forward_fused(n, &g, first, c0, c1);
     for (int c = c0; !is_fused(n) && c < c1; c += CHUNK)
-        forward_chunk(n, &b, first, c, sl_min(c + CHUNK, c1), spare);
+        forward_chunk(n, &g, first, c, sl_min(c + CHUNK, c1), spare);
 }
 
 static void forward_pieces(void *ctx, int first, int last, int worker)

@@ -27,7 +27,7 @@ static const double run_ns_min = 2e6; /* shorter runs say little */
 struct job {
     const struct sl_kernels *k;
     struct sl_gemm gemm;
-    struct sl_int8_gemm int8;
+    struct sl_gemm int8;
     struct sl_attention_backward attention;
     const float *b; /* for OpenBLAS: k x n */
     float *x, *y;
@@ -163,7 +163,7 @@ static void run_quantized(const struct job *j)
     const size_t row = j->gemm.x_stride * sl_type_bytes(j->k->operand);
     for (int r = 0; r < j->gemm.m; r++)
         j->k->quantize((int8_t *)(uintptr_t)j->int8.x + (size_t)r * j->int8.x_stride,
-                       (struct sl_int8_row *)(uintptr_t)&j->int8.rows[r],
+                       (struct sl_int8_row *)(uintptr_t)&j->int8.int8_rows[r],
                        (const char *)j->gemm.x + (size_t)r * row, j->k->operand, j->gemm.k);
     j->k->int8_gemm(&j->int8);
 }
@@ -176,15 +176,15 @@ static void bench_int8(bool json, const char *what, struct job *j, double flops)
     void *packed = memory(sl_int8_bytes(g->k, g->n)), *x = memory((size_t)g->m * stride);
     struct sl_int8_row *rows = memory((size_t)g->m * sizeof *rows);
     sl_int8_pack(j->k, packed, j->b, (size_t)g->k, g->k, g->n, 0, g->n);
-    j->int8 = (struct sl_int8_gemm){.x = x,
-                                    .rows = rows,
-                                    .packed = packed,
-                                    .y = g->y,
-                                    .x_stride = stride,
-                                    .y_stride = g->y_stride,
-                                    .m = g->m,
-                                    .n = g->n,
-                                    .k = g->k};
+    j->int8 = (struct sl_gemm){.x = x,
+                               .int8_rows = rows,
+                               .packed = packed,
+                               .y = g->y,
+                               .x_stride = stride,
+                               .y_stride = g->y_stride,
+                               .m = g->m,
+                               .n = g->n,
+                               .k = g->k};
     char name[96];
     (void)snprintf(name, sizeof name, "int8 %s, quantizing", what);
     report(json, name, j->k->name, "GFLOP/s", flops / best_ns(run_quantized, j));

@@ -17,7 +17,7 @@ enum { TILE_VECTORS = 2, FEW_SUMS = 8, SUMS_MAX = DOT4_ROWS * TILE_VECTORS };
 
 /* Some rows of x times some columns. */
 struct tile {
-    const struct sl_int8_gemm *g;
+    const struct sl_gemm *g;
     int row, col;
 };
 
@@ -39,7 +39,7 @@ static inline sums4 set4(const int8_t *x)
 static inline __attribute__((always_inline)) void finish(const struct tile *t, const sums4 *sums,
                                                          const int rows, const int vectors)
 {
-    const struct sl_int8_gemm *g = t->g;
+    const struct sl_gemm *g = t->g;
 #pragma GCC unroll 24
     for (int s = 0; s < rows * vectors; s++) {
         const int col = t->col + s % vectors * LANES, row = t->row + s / vectors;
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void finish(const struct tile *t, c
         const vec y = __builtin_convertvector(sums[s], vec) * scales;
         if (col < g->n)
             vec_store(g->y + (size_t)row * g->y_stride + col, g->n - col,
-                      y * vec_set(g->rows[row].scale));
+                      y * vec_set(g->int8_rows[row].scale));
     }
 }
 
@@ -55,8 +55,8 @@ static inline __attribute__((always_inline)) void finish(const struct tile *t, c
 static inline __attribute__((always_inline)) int multiply(const struct tile *t, const int rows,
                                                           const int vectors)
 {
-    const struct sl_int8_gemm *g = t->g;
-    const int8_t *x = g->x + (size_t)t->row * g->x_stride;
+    const struct sl_gemm *g = t->g;
+    const int8_t *x = (const int8_t *)g->x + (size_t)t->row * g->x_stride;
     const char *columns[FEW_SUMS];
     sums4 sums[SUMS_MAX], w[FEW_SUMS];
 #pragma GCC unroll 8
@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) int multiply(const struct tile *t, 
         columns[v] = sl_int8_column(g->packed, g->k, t->col + v * LANES);
 #pragma GCC unroll 24
     for (int s = 0; s < rows * vectors; s++)
-        sums[s] = (sums4){0} - DOT4_BIAS * g->rows[t->row + s / vectors].sum;
+        sums[s] = (sums4){0} - DOT4_BIAS * g->int8_rows[t->row + s / vectors].sum;
     for (int steps = sl_ceil_div(g->k, SL_INT8_STEP), at = 0; steps > 0; steps--) {
         for (int quad = 0; quad < SL_INT8_STEP / 4; quad++, x += 4, at += SL_INT8_STEP) {
 #pragma GCC unroll 8
@@ -102,7 +102,7 @@ static int multiply_few(struct tile t, int rows)
     return rows;
 }
 
-static void int8_gemm(const struct sl_int8_gemm *g)
+static void int8_gemm(const struct sl_gemm *g)
 {
     const int whole = g->m / 4 * 4;
     struct tile t = {.g = g};

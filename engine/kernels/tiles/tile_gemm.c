@@ -1,4 +1,4 @@
-/* tile_gemm.c - bf16 matrix products in tiles.
+/* tile_gemm.c - matrix products of bf16 in tiles, and with AMX of int8.
  *
  * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
  * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
@@ -8,6 +8,7 @@
  * A block of 2 x 2 tiles is stored and finished (bias, activation, rounding) while the next one is
  * computed, a few rows after each step of products: the vector units are idle then. Its two lower
  * tiles are stored after the first products of the next two upper ones, which need not wait. */
+#include "kernels/int8.h"
 #include "kernels/simd/level.h"
 #include "kernels/simd/operands.h"
 #include "kernels/tiles/tiles.h"
@@ -20,16 +21,18 @@ enum { ROWS_NEAR = BLOCK, ROWS_FAR = 256, NEAR_BYTES = 1 << 20 };
 
 /* Sums on their way to memory: up to 32 rows of one panel. */
 struct block {
-    float *sums; /* SL_PANEL for each row */
+    float *sums; /* SL_PANEL for each row; of int8, the bits of int32 */
     int row, rows, col, finished;
 };
 
-/* A strip of rows of x that is multiplied by all of B. */
+/* A strip of rows of x that is multiplied by all of B. Elements are of two bytes, as those of bf16;
+ * two of int8 are one. */
 struct strip {
     const uint16_t *x;
     int row, rows;
-    size_t row_bytes; /* of x, from one row to the next */
-    int steps;        /* TILE_K products each */
+    size_t row_bytes;     /* of x, from one row to the next */
+    int steps;            /* TILE_K elements each */
+    size_t scales, panel; /* elements: before the tiles of a panel, and of all of it */
     struct block block;
 };
 
@@ -48,6 +51,15 @@ static inline void write_row(const struct sl_gemm *g, const struct sl_gemm_epilo
     vec_store_pair(y, n, v);
 }
 
+/* Products of int8, from sums of whole numbers: in the reference's order, for the same bits. */
+static inline struct vec_pair scaled(const struct sl_gemm *g, struct vec_pair sums, int row,
+                                     struct vec_pair scales)
+{
+    const vec scale = vec_set(g->int8_rows[row].scale);
+    return (struct vec_pair){_mm512_cvtepi32_ps((__m512i)sums.low) * scales.low * scale,
+                             _mm512_cvtepi32_ps((__m512i)sums.high) * scales.high * scale};
+}
+
 /* What follows `last` is constant wherever this is inlined. */
 static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm *g,
                                                             const struct block *b, int last,
@@ -59,8 +71,12 @@ static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm
     uint16_t *out = (uint16_t *)to->out + (size_t)(b->row + b->finished) * to->out_stride + b->col;
     const float *sums = b->sums + b->finished * SL_PANEL, *bias = to->bias;
     const struct vec_pair by = vec_load_pair(bias ? bias + b->col : sums, n);
+    const float *scales = g->int8_rows ? sl_int8_scales(g->packed, g->k, b->col) : sums;
+    const struct vec_pair columns = {vec_loadu(scales), vec_loadu(scales + LANES)};
     for (int r = b->finished; r < last; r++, sums += SL_PANEL, out += to->out_stride) {
         struct vec_pair v = {vec_loadu(sums), vec_loadu(sums + LANES)}, unused;
+        if (g->int8_rows)
+            v = scaled(g, v, b->row + r, columns);
         if (bias)
             v = (struct vec_pair){v.low + by.low, v.high + by.high};
         if (as_operand) {
@@ -108,40 +124,71 @@ static struct sl_tile_pair panel_step(const uint16_t *tiles)
     return (struct sl_tile_pair){tiles, tiles + TILE_ELEMENTS, TILE_BYTES};
 }
 
+/* int8 is constant wherever these are inlined. */
+static inline __attribute__((always_inline)) void upper(struct sl_tile_pair x,
+                                                        struct sl_tile_pair b, const bool int8)
+{
+    if (int8)
+        sl_int8_multiply_upper(x, b);
+    else
+        sl_tiles_multiply_upper(x, b);
+}
+
+static inline __attribute__((always_inline)) void lower(struct sl_tile_pair x,
+                                                        struct sl_tile_pair b, const bool int8)
+{
+    if (int8)
+        sl_int8_multiply_lower(x, b);
+    else
+        sl_tiles_multiply_lower(x, b);
+}
+
+static inline __attribute__((always_inline)) void across(struct sl_tile_pair x,
+                                                         struct sl_tile_pair b,
+                                                         struct sl_tile_pair next, const bool int8)
+{
+    if (int8)
+        sl_int8_multiply_flat(x, b, next);
+    else
+        sl_tiles_multiply_flat(x, b, next);
+}
+
 /* The first products of a block, and on their way the sums of the one before to memory. */
 static inline __attribute__((always_inline)) void first_step(const struct block *before,
                                                              struct sl_tile_pair x,
-                                                             struct sl_tile_pair b)
+                                                             struct sl_tile_pair b, const bool int8)
 {
     const size_t bytes = SL_PANEL * sizeof(float);
     if (before->rows)
         sl_tiles_store_upper(before->sums, LANES, bytes);
     sl_tiles_zero_upper();
-    sl_tiles_multiply_upper(x, b);
+    upper(x, b, int8);
     if (before->rows)
         sl_tiles_store_lower(before->sums + TILE_ROWS * SL_PANEL, LANES, bytes);
     sl_tiles_zero_lower();
-    sl_tiles_multiply_lower(x, b);
+    lower(x, b, int8);
     sl_tiles_fence();
 }
 
 /* Rows `row` to `row` + 32 of a strip times one panel. The sums stay in tiles 0 to 3. */
-static void square(const struct sl_gemm *g, struct strip *s, int row, const uint16_t *panel,
-                   int col)
+static inline __attribute__((always_inline)) void square(const struct sl_gemm *g, struct strip *s,
+                                                         int row, const uint16_t *panel, int col,
+                                                         const bool int8)
 {
     struct sl_tile_pair x = {.first = s->x + (size_t)row * s->row_bytes / sizeof *s->x,
                              .bytes = s->row_bytes};
     x.second = x.first + TILE_ROWS * s->row_bytes / sizeof *s->x;
     const bool fetches = g->is_far && row == 0;
     const int each = s->steps > 1 ? sl_ceil_div(BLOCK, s->steps - 1) : BLOCK;
-    first_step(&s->block, x, panel_step(panel));
+    first_step(&s->block, x, panel_step(panel), int8);
     for (int i = 1; i < s->steps; i++) {
         panel += 2 * TILE_ELEMENTS;
         x.first += TILE_K;
         x.second += TILE_K;
         if (fetches)
             fetch_ahead(panel);
-        sl_tiles_multiply(x, panel_step(panel));
+        upper(x, panel_step(panel), int8);
+        lower(x, panel_step(panel), int8);
         finish(g, &s->block, i * each);
     }
     finish(g, &s->block, BLOCK);
@@ -161,15 +208,16 @@ static void last_block(const struct sl_gemm *g, struct block *b)
 }
 
 /* Up to 16 rows of x times two panels. A single last panel is computed twice and written once. */
-static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col,
-                 size_t panel_elements)
+static inline __attribute__((always_inline)) void flat(const struct sl_gemm *g,
+                                                       const struct strip *s, const uint16_t *panel,
+                                                       int col, const bool int8)
 {
-    const uint16_t *next = g->n - col > SL_PANEL ? panel + panel_elements : panel;
+    const uint16_t *next = g->n - col > SL_PANEL ? panel + s->panel : panel;
     struct sl_tile_pair x = {.first = s->x, .bytes = s->row_bytes};
     sl_tiles_zero();
     for (int i = 0; i < s->steps; i++, x.first += TILE_K) {
         const size_t at = (size_t)(2 * i) * TILE_ELEMENTS;
-        sl_tiles_multiply_flat(x, panel_step(panel + at), panel_step(next + at));
+        across(x, panel_step(panel + at), panel_step(next + at), int8);
     }
     struct block b = {.sums = s->block.sums, .row = s->row, .rows = s->rows, .col = col};
     sl_tiles_store(b.sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
@@ -183,34 +231,41 @@ static void flat(const struct sl_gemm *g, const struct strip *s, const uint16_t 
 }
 
 /* All columns of the rows that the tiles are configured for. */
-static void run_strip(const struct sl_gemm *g, struct strip *s)
+static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm *g,
+                                                            struct strip *s, const bool int8)
 {
-    const size_t panel_elements = (size_t)s->steps * TILE_K * SL_PANEL;
-    const uint16_t *panel = g->packed;
+    const uint16_t *panel = (const uint16_t *)g->packed + s->scales;
     const bool is_flat = s->rows <= TILE_ROWS;
     const int width = is_flat ? 2 * SL_PANEL : SL_PANEL;
-    for (int col = 0; col < g->n;
-         col += width, panel += panel_elements * (size_t)(width / SL_PANEL)) {
+    for (int col = 0; col < g->n; col += width, panel += s->panel * (size_t)(width / SL_PANEL)) {
         if (is_flat)
-            flat(g, s, panel, col, panel_elements);
+            flat(g, s, panel, col, int8);
         for (int row = 0; !is_flat && row < s->rows; row += BLOCK)
-            square(g, s, row, panel, col);
+            square(g, s, row, panel, col, int8);
     }
 }
 
-static void gemm(const struct sl_gemm *g)
+static struct strip strip_of(const struct sl_gemm *g, float *sums, const bool int8)
+{
+    struct strip s = {.row_bytes = int8 ? g->x_stride : g->x_stride * sizeof(uint16_t),
+                      .steps = sl_ceil_div(g->k, int8 ? SL_INT8_STEP : TILE_K),
+                      .scales = int8 ? SL_PANEL * sizeof(float) / sizeof(uint16_t) : 0,
+                      .block.sums = sums};
+    s.panel = s.scales + (size_t)s.steps * 2 * TILE_ELEMENTS;
+    return s;
+}
+
+static inline __attribute__((always_inline)) void gemm_of(const struct sl_gemm *g, const bool int8)
 {
     const int whole = g->m / BLOCK * BLOCK, rest = g->m - whole;
-    const size_t bytes = sl_round_up((size_t)g->k, TILE_K) * (size_t)g->n * sizeof(uint16_t);
-    const int most = g->is_far || bytes > NEAR_BYTES ? ROWS_FAR : ROWS_NEAR;
     float sums[BLOCK * SL_PANEL] __attribute__((aligned(64)));
-    struct strip s = {.row_bytes = g->x_stride * sizeof(uint16_t),
-                      .steps = sl_ceil_div(g->k, TILE_K),
-                      .block.sums = sums};
+    struct strip s = strip_of(g, sums, int8);
+    const size_t bytes = (size_t)s.steps * TILE_BYTES * (size_t)g->n;
+    const int most = g->is_far || bytes > NEAR_BYTES ? ROWS_FAR : ROWS_NEAR;
     if (whole)
         sl_tiles_configure(TILE_ROWS, TILE_ROWS);
     for (; s.row < g->m; s.row += s.rows) {
-        s.x = (const uint16_t *)g->x + (size_t)s.row * g->x_stride;
+        s.x = (const uint16_t *)g->x + (size_t)s.row * s.row_bytes / sizeof *s.x;
         s.rows = s.row < whole ? sl_min(whole - s.row, most) : rest;
         if (s.row == whole && s.block.rows)
             last_block(g, &s.block);
@@ -218,15 +273,32 @@ static void gemm(const struct sl_gemm *g)
             sl_tiles_configure(TILE_ROWS, rest - TILE_ROWS);
         else if (s.row == whole)
             sl_tiles_configure_flat(rest);
-        run_strip(g, &s);
+        run_strip(g, &s, int8);
     }
     if (s.block.rows)
         last_block(g, &s.block);
     sl_tiles_release();
 }
 
+static void gemm(const struct sl_gemm *g)
+{
+    gemm_of(g, false);
+}
+
+#ifdef __AMX_INT8__
+static void int8_gemm(const struct sl_gemm *g)
+{
+    gemm_of(g, true);
+}
+#endif
+
+/* Without AMX, products of int8 remain those of AVX-512. */
 void SL_LEVEL(gemm)(struct sl_kernels *t)
 {
     t->fuses_epilogue = true;
     t->gemm = gemm;
+#ifdef __AMX_INT8__
+    t->int8_fuses_epilogue = true;
+    t->int8_gemm = int8_gemm;
+#endif
 }

@@ -15,7 +15,6 @@ void SL_LEVEL(kernels)(struct sl_kernels *t)
     SL_LEVEL(gather)(t);
     SL_LEVEL(pack)(t);
     SL_LEVEL(gemm)(t);
-    SL_LEVEL(int8)(t);
     t->attention_scratch = attention_scratch;
     t->attention = SL_LEVEL(attention);
     t->attention_backward = SL_LEVEL(attention_backward);

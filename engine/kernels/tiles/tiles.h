@@ -88,41 +88,45 @@ static inline void sl_tiles_zero_lower(void)
     _tile_zero(3);
 }
 
-/* The upper half += the first 16 rows of the left operand times 32 columns of the right one, which
- * stay loaded for the lower half. */
-static inline __attribute__((always_inline)) void sl_tiles_multiply_upper(struct sl_tile_pair left,
-                                                                          struct sl_tile_pair right)
-{
-    _tile_loadd(4, left.first, left.bytes);
-    _tile_loadd(6, right.first, right.bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, right.second, right.bytes);
-    _tile_dpbf16ps(1, 4, 7);
-}
+/* upper: the upper half += the first 16 rows of the left operand times 32 columns of the right one,
+ * which stay loaded for the lower half. flat: tiles 0 .. 3 += the first tile of the left operand
+ * times 64 columns. Tiles of int8 have 64 in a row instead of 32, of the same bytes. */
+#define SL_TILE_PRODUCTS(upper, lower, flat, multiply)                                             \
+    static inline __attribute__((always_inline)) void upper(struct sl_tile_pair left,              \
+                                                            struct sl_tile_pair right)             \
+    {                                                                                              \
+        _tile_loadd(4, left.first, left.bytes);                                                    \
+        _tile_loadd(6, right.first, right.bytes);                                                  \
+        multiply(0, 4, 6);                                                                         \
+        _tile_loadd(7, right.second, right.bytes);                                                 \
+        multiply(1, 4, 7);                                                                         \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) void lower(struct sl_tile_pair left,              \
+                                                            struct sl_tile_pair right)             \
+    {                                                                                              \
+        (void)right;                                                                               \
+        _tile_loadd(5, left.second, left.bytes);                                                   \
+        multiply(2, 5, 6);                                                                         \
+        multiply(3, 5, 7);                                                                         \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) void flat(                                        \
+        struct sl_tile_pair left, struct sl_tile_pair right, struct sl_tile_pair rightmost)        \
+    {                                                                                              \
+        _tile_loadd(4, left.first, left.bytes);                                                    \
+        _tile_loadd(5, right.first, right.bytes);                                                  \
+        multiply(0, 4, 5);                                                                         \
+        _tile_loadd(6, right.second, right.bytes);                                                 \
+        multiply(1, 4, 6);                                                                         \
+        _tile_loadd(7, rightmost.first, rightmost.bytes);                                          \
+        multiply(2, 4, 7);                                                                         \
+        _tile_loadd(5, rightmost.second, rightmost.bytes);                                         \
+        multiply(3, 4, 5);                                                                         \
+    }
 
-static inline __attribute__((always_inline)) void sl_tiles_multiply_lower(struct sl_tile_pair left,
-                                                                          struct sl_tile_pair right)
-{
-    (void)right;
-    _tile_loadd(5, left.second, left.bytes);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-}
-
-/* Tiles 0 .. 3 += the first tile of the left operand times 64 columns. */
-static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_tile_pair right,
-                                          struct sl_tile_pair rightmost)
-{
-    _tile_loadd(4, left.first, left.bytes);
-    _tile_loadd(5, right.first, right.bytes);
-    _tile_dpbf16ps(0, 4, 5);
-    _tile_loadd(6, right.second, right.bytes);
-    _tile_dpbf16ps(1, 4, 6);
-    _tile_loadd(7, rightmost.first, rightmost.bytes);
-    _tile_dpbf16ps(2, 4, 7);
-    _tile_loadd(5, rightmost.second, rightmost.bytes);
-    _tile_dpbf16ps(3, 4, 5);
-}
+SL_TILE_PRODUCTS(sl_tiles_multiply_upper, sl_tiles_multiply_lower, sl_tiles_multiply_flat,
+                 _tile_dpbf16ps)
+SL_TILE_PRODUCTS(sl_int8_multiply_upper, sl_int8_multiply_lower, sl_int8_multiply_flat,
+                 _tile_dpbssd)
 
 /* Two tiles to rows `bytes` apart; `right` is the distance, in floats, of the second. */
 static inline __attribute__((always_inline)) void sl_tiles_store_upper(float *to, size_t right,
@@ -255,6 +259,11 @@ static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_ti
     sl_multiply_half(0, left.first, left.bytes, right);
     sl_multiply_half(2, left.first, left.bytes, rightmost);
 }
+
+/* Only AMX multiplies tiles of int8. */
+#define sl_int8_multiply_upper sl_tiles_multiply_upper
+#define sl_int8_multiply_lower sl_tiles_multiply_lower
+#define sl_int8_multiply_flat  sl_tiles_multiply_flat
 
 static inline void sl_store_half(int tile, float *to, size_t right, size_t bytes)
 {

@@ -137,15 +137,15 @@ static void product_free(struct product *p)
 /* Rows first .. first + count - 1. */
 static void multiply(const struct sl_kernels *k, const struct product *p, int first, int count)
 {
-    const struct sl_int8_gemm g = {.x = p->x + (size_t)first * p->x_stride,
-                                   .rows = p->rows + first,
-                                   .packed = p->packed,
-                                   .y = p->y + (size_t)first * (size_t)p->n,
-                                   .x_stride = p->x_stride,
-                                   .y_stride = (size_t)p->n,
-                                   .m = count,
-                                   .n = p->n,
-                                   .k = p->k};
+    const struct sl_gemm g = {.x = p->x + (size_t)first * p->x_stride,
+                              .int8_rows = p->rows + first,
+                              .packed = p->packed,
+                              .y = p->y + (size_t)first * (size_t)p->n,
+                              .x_stride = p->x_stride,
+                              .y_stride = (size_t)p->n,
+                              .m = count,
+                              .n = p->n,
+                              .k = p->k};
     k->int8_gemm(&g);
 }
 
@@ -256,4 +256,91 @@ static void what_is_not_finite_shows(const struct sl_kernels *k)
 Test(int8_gemm, what_is_not_finite_shows)
 {
     for_each_isa(what_is_not_finite_shows);
+}
+
+/* The product, then `epilogue`, then `axpy`, row by row: what a fused epilogue has to give. */
+static void finish_in_steps(const struct sl_kernels *k, const struct product *p,
+                            const struct sl_gemm_epilogue *e, float *y)
+{
+    multiply(k, p, 0, p->m);
+    for (int r = 0; r < p->m; r++) {
+        float *row = p->y + (size_t)r * (size_t)p->n;
+        k->epilogue(&(struct sl_epilogue){
+            .products = row,
+            .bias = e->bias,
+            .activation = e->activation,
+            .out = e->out ? (uint16_t *)e->out + (size_t)r * e->out_stride : NULL,
+            .n = p->n});
+        if (!e->out)
+            k->axpy(y + (size_t)e->rows[r] * (size_t)p->n, e->scale * e->gates[r], row, p->n);
+    }
+}
+
+static void finish_at_once(const struct sl_kernels *k, const struct product *p,
+                           const struct sl_gemm_epilogue *e, float *y)
+{
+    k->int8_gemm(&(struct sl_gemm){.x = p->x,
+                                   .int8_rows = p->rows,
+                                   .packed = p->packed,
+                                   .y = y,
+                                   .x_stride = p->x_stride,
+                                   .y_stride = (size_t)p->n,
+                                   .m = p->m,
+                                   .n = p->n,
+                                   .k = p->k,
+                                   .accumulate = !e->out,
+                                   .epilogue = e});
+}
+
+/* To operands after a GELU, or added to rows in another order. */
+static void fuses(const struct sl_kernels *k, int m, int n, int depth, bool to_operands)
+{
+    enum { ROWS_MAX = 70 };
+
+    struct product p = product_make(k, m, n, depth);
+    const size_t stride = sl_operand_stride(k, n), bytes = (size_t)m * (size_t)n * sizeof(float);
+    const size_t out_bytes = (size_t)m * stride * sizeof(uint16_t);
+    float *bias = input_make((size_t)n, 23, 1.0f), gates[ROWS_MAX], *y[2];
+    int32_t rows[ROWS_MAX];
+    void *out[2];
+    for (int i = 0; i < m; i++) {
+        rows[i] = m - 1 - i;
+        gates[i] = 0.5f + (float)i / 7.0f;
+    }
+    for (int i = 0; i < 2; i++) {
+        y[i] = memset(output_make(bytes), 0, bytes);
+        out[i] = output_make(out_bytes);
+        const struct sl_gemm_epilogue e = {.bias = bias,
+                                           .activation = to_operands ? SL_GELU : SL_RELU,
+                                           .out = to_operands ? out[i] : NULL,
+                                           .out_stride = stride,
+                                           .rows = rows,
+                                           .gates = gates,
+                                           .scale = 0.75f};
+        (i == 0 ? finish_in_steps : finish_at_once)(k, &p, &e, y[i]);
+        cr_assert(output_guarded(y[i], bytes) && output_guarded(out[i], out_bytes));
+    }
+    cr_assert_arr_eq(y[0], y[1], bytes, "%s %dx%dx%d", k->name, m, n, depth);
+    cr_assert_arr_eq(out[0], out[1], out_bytes, "%s %dx%dx%d", k->name, m, n, depth);
+    for (int i = 0; i < 2; i++) {
+        output_free(y[i]);
+        output_free(out[i]);
+    }
+    free(bias);
+    product_free(&p);
+}
+
+static void fuses_all(const struct sl_kernels *k)
+{
+    static const int ms[] = {1, 16, 17, 32, 33, 70}, ns[] = {1, 31, 33, 130}, ks[] = {1, 65, 300};
+    for (size_t i = 0; k->int8_fuses_epilogue && i < sizeof ms / sizeof *ms; i++)
+        for (size_t j = 0; j < sizeof ns / sizeof *ns; j++)
+            for (size_t l = 0; l < sizeof ks / sizeof *ks; l++)
+                for (int to_operands = 0; to_operands < 2; to_operands++)
+                    fuses(k, ms[i], ns[j], ks[l], to_operands);
+}
+
+Test(int8_gemm, a_fused_epilogue_gives_the_bits_of_its_steps)
+{
+    for_each_isa(fuses_all);
 }
