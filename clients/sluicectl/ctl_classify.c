@@ -5,10 +5,14 @@
 
 #include <jansson.h>
 
+enum { LABELS_MAX = 4096 };
+
 static const struct sl_option rows[] = {
     CTL_TEXT_ROWS("model to use [the daemon's default classifier]"),
-    {"top", "N", "number of most likely labels to print for each text [1]", SL_OPTION_GIVEN_INT,
-     CTL_TEXT_AT(top), 1, 4096},
+    {"top", "N",
+     "number of most likely labels to print for each text [1; of a model that gives texts several "
+     "labels, those with a score of 0.5 or more]",
+     SL_OPTION_GIVEN_INT, CTL_TEXT_AT(top), 1, LABELS_MAX},
     {"explain", "N", "also print the N words that moved the score of the first label most",
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(explain), 1, 64},
     CTL_BUDGET_ROW(CTL_TEXT_AT(budget)),
@@ -20,7 +24,8 @@ static const char notes[] =
     "prints an object for each text.\n"
     "With --explain, a terminal shows words that raised the score in green and others in red;\n"
     "rows have one more cell, with what each word added to the label's logit less the mean of\n"
-    "the others.\n"
+    "the others. Where a text may have several labels, a text that has none is printed with\n"
+    "the highest score and without a label.\n"
     "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
     "classifies the others; the exit code is then 2, as that of `sluice classify`.\n";
 
@@ -29,9 +34,10 @@ static const char notes[] =
 static json_t *outputs(const struct ctl_texts *job)
 {
     const struct sl_given_int *top = &job->arguments->top;
-    json_t *list =
-        json_pack("[{s:s, s:{s:I}}, {s:s}, {s:s}]", "name", "probs", "parameters", "classification",
-                  (json_int_t)(top->given ? top->value : 1), "name", "depth", "name", "truncated");
+    const int usual = job->multi_label ? LABELS_MAX : 1;
+    json_t *list = json_pack("[{s:s, s:{s:I}}, {s:s}, {s:s}]", "name", "probs", "parameters",
+                             "classification", (json_int_t)(top->given ? top->value : usual),
+                             "name", "depth", "name", "truncated");
     if (job->arguments->explain.given)
         (void)json_array_append_new(list, json_pack("{s:s}", "name", "words"));
     return list;
@@ -45,7 +51,10 @@ static bool classify(struct ctl_texts *job, struct client_error *failure)
     bool good = (!info.embeds ||
                  client_error_set(failure, EXIT_BAD_INPUT,
                                   "'%s' gives embeddings: use `sluicectl embed`", info.model)) &&
-                ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
+                ctl_texts_begin(job, &info, failure);
+    if (job->multi_label && !job->arguments->top.given)
+        job->printer.score_min = 0.5;
+    good = good && ctl_texts_run(job, failure);
     print_info_release(&info);
     return good;
 }

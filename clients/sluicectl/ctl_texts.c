@@ -20,6 +20,7 @@ bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
                      struct client_error *failure)
 {
     const char *side = job->arguments->truncate;
+    job->multi_label = info->multi_label;
     (void)snprintf(job->path, sizeof job->path, "/v2/models/%s/infer", info->model);
     job->texts_max = info->texts_max < CTL_TEXTS_MAX ? (int)info->texts_max : CTL_TEXTS_MAX;
     job->bytes_max =

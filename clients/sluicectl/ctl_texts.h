@@ -48,6 +48,7 @@ struct ctl_texts {
     bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
                   const char *const *texts, int count, struct client_error *failure);
     struct class_printer printer;
+    bool multi_label; /* of the model: a text may have several labels */
 
     char path[CTL_PATH_BYTES];        /* of the inference endpoint */
     int texts_max;                    /* per request; halved when the daemon cannot hold so many */

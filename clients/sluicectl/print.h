@@ -32,6 +32,7 @@ bool print_event(const char *json, size_t count, struct client_error *failure) S
 struct print_info {
     char *model; /* name@version */
     bool classifies, embeds;
+    bool multi_label; /* a classifier that gives a text several labels, or none */
     int64_t texts_max, bytes_max;
 };
 
@@ -48,10 +49,12 @@ enum print_format {
 /* The output of classifications or embeddings, one response after another. */
 struct class_printer {
     enum print_format format;
+    double score_min;         /* only labels with this score or more; 0: all */
     int64_t texts, truncated; /* so far */
 };
 
-/* Prints the most likely classes of the texts of one request; with PRINT_TABLE and PRINT_OBJECTS
+/* Prints the most likely classes of the texts of one request (without a label, where the score of
+ * all is too low, the highest score); with PRINT_TABLE and PRINT_OBJECTS
  * also their depth and whether they were truncated. */
 bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
                    const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;

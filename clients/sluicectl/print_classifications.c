@@ -14,6 +14,7 @@ struct classification {
     const char *text;
     const json_t *top; /* value:class:label, of all texts */
     size_t first, count;
+    bool has_none; /* no label: the first item has the highest score */
     double depth;
     int64_t tokens_cut;
     json_t *explanation; /* an array; NULL: not requested */
@@ -47,7 +48,7 @@ static const char *label_of(const json_t *item, double *value)
 static void print_object(const struct classification *v)
 {
     json_t *labels = json_array();
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->count && !v->has_none; i++) {
         double value;
         const char *label = label_of(json_array_get(v->top, v->first + i), &value);
         (void)json_array_append_new(labels,
@@ -68,7 +69,7 @@ static const char *read_label(const struct classification *v, size_t index, doub
     static const double score_max = 0.999999;
     const char *label = label_of(json_array_get(v->top, v->first + index), score);
     *score = *score < score_max ? *score : score_max;
-    return label;
+    return v->has_none ? "" : label;
 }
 
 static void print_text(const struct classification *v)
@@ -130,6 +131,20 @@ static void print_classification(struct class_printer *printer,
     printer->truncated += classification->tokens_cut > 0;
 }
 
+/* Leaves out the labels whose score is too low. */
+static void choose_labels(struct classification *v, double score_min)
+{
+    double value;
+    while (v->count > 0) {
+        (void)label_of(json_array_get(v->top, v->first + v->count - 1), &value);
+        if (value >= score_min)
+            return;
+        v->count--;
+    }
+    v->has_none = true;
+    v->count = 1;
+}
+
 /* The output "words" has an array in a string for each text. */
 static void read_words(const json_t *output, size_t index, struct classification *v)
 {
@@ -168,6 +183,7 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
             .count = classes,
             .depth = json_number_value(json_array_get(depths, i)),
             .tokens_cut = json_integer_value(json_array_get(cut, i))};
+        choose_labels(&classification, printer->score_min);
         read_words(words, i, &classification);
         print_classification(printer, &classification);
         json_decref(classification.explanation);
@@ -185,6 +201,9 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     const json_t *type = json_object_get(response, "model_type");
     bool classifies = json_object_get(type, "classifier"),
          embeds = json_object_get(type, "embedding");
+    const char *problem =
+        json_string_value(json_object_get(json_object_get(type, "classifier"), "problem_type"));
+    bool multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     const char *model = json_string_value(json_object_get(response, "model_id"));
     int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
     int64_t bytes = json_integer_value(json_object_get(limits, "max_body_bytes"));
@@ -192,6 +211,7 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     json_decref(response);
     *info = (struct print_info){.model = copy,
                                 .classifies = classifies,
+                                .multi_label = multi_label,
                                 .embeds = embeds,
                                 .texts_max = texts,
                                 .bytes_max = bytes};

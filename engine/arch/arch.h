@@ -12,11 +12,13 @@
 enum { SL_CONFIG_OWN_BYTES = 64 };
 
 /* The configuration of a model: shared hyper-parameters, and in `own` a struct from the paper's
- * folder with its own. Task, vocab, padding and classes are not hyper-parameters: they come from
- * the training data. */
+ * folder with its own. Task, vocab, padding, classes and multi_label are not hyper-parameters:
+ * they come from the training data. */
 struct sl_config {
     enum sl_task task;
     int vocab, classes; /* classes: 0 unless the task is classification */
+    bool multi_label;   /* of a classifier: the logit of each class is that it is a label of the
+                           text, whatever the others are; false: exactly one is */
     int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
     int context_length, width, depth, heads, ffn_width;
     float dropout, embedding_dropout;
@@ -50,6 +52,7 @@ struct sl_explained_text {
     int count;
     const float *logits;
     int classes, label;
+    bool multi_label; /* the margin is the logit */
 };
 
 struct sl_arch {
@@ -145,6 +148,9 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
 
 /* "completion", "classification": as in files. */
 const char *sl_task_name(enum sl_task task);
+/* Whether texts have one label or several, as Hugging Face's configurations say it; ends with NULL.
+ * By sl_config.multi_label. */
+extern const char *const sl_problem_types[];
 
 const struct sl_arch *sl_arch_find(const char *name); /* NULL when there is none */
 const struct sl_arch *sl_arch_at(int index);          /* NULL past the last */

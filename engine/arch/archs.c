@@ -18,6 +18,9 @@ static const struct sl_arch *const archs[] = {
 
 enum { ARCHS = sizeof archs / sizeof archs[0] };
 
+const char *const sl_problem_types[] = {"single_label_classification", "multi_label_classification",
+                                        NULL};
+
 const char *sl_task_name(enum sl_task task)
 {
     static const char *const names[] = {

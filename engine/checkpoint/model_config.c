@@ -15,6 +15,7 @@
 
 enum { NUMBERS_MAX = 64 };
 
+static const char problem_type[] = "problem_type";
 static const char truncation_side[] = "truncation_side";
 static const char *const truncation_sides[] = {"right", "left", NULL};
 
@@ -102,6 +103,21 @@ static bool read_labels(struct sl_model_config *model_config, const json_t *root
     for (size_t i = 0; i < count && ok; i++)
         ok = read_label(model_config, json_array_get(list, i), (int)i, err);
     return ok;
+}
+
+/* Hugging Face's name and values. Missing: a text has one label. */
+static bool read_problem_type(struct sl_model_config *model_config, const json_t *root,
+                              struct sl_err *err)
+{
+    int type = 0;
+    if (!json_object_get(root, problem_type))
+        return true;
+    if (model_config->hyper.task != SL_TASK_CLASSIFICATION)
+        return sl_fail(err, SL_CORRUPT, "'%s' is for classification only", problem_type);
+    if (!read_choice(root, problem_type, sl_problem_types, &type, err))
+        return false;
+    model_config->hyper.multi_label = type == 1;
+    return true;
 }
 
 static bool read_number(const struct sl_param *row, void *object, const json_t *value,
@@ -256,18 +272,18 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
                           struct sl_err *err)
 {
-    static const char *const keys[] = {"format",           "architecture", "task",      "labels",
-                                       "hyperparameters",  "vocab_size",   "tokenizer", "inference",
-                                       "operating_points", "training",     NULL};
+    static const char *const keys[] = {"format",     "architecture",     "task",       "labels",
+                                       problem_type, "hyperparameters",  "vocab_size", "tokenizer",
+                                       "inference",  "operating_points", "training",   NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
     bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
               read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
-              read_labels(&fresh, root, err) && read_hypers(&fresh, root, err) &&
-              read_vocab(&fresh, root, err) && read_tokenizer(&fresh, root, err) &&
-              read_policy(&fresh, root, err) && sl_operating_points_read(&fresh, root, err) &&
-              read_training(&fresh, root, err);
+              read_labels(&fresh, root, err) && read_problem_type(&fresh, root, err) &&
+              read_hypers(&fresh, root, err) && read_vocab(&fresh, root, err) &&
+              read_tokenizer(&fresh, root, err) && read_policy(&fresh, root, err) &&
+              sl_operating_points_read(&fresh, root, err) && read_training(&fresh, root, err);
     if (ok)
         *model_config = fresh;
     else
@@ -317,6 +333,12 @@ static bool print_labels(json_t *root, const struct sl_model_config *model_confi
     return ok;
 }
 
+static bool print_problem_type(json_t *root, const struct sl_model_config *model_config)
+{
+    return !model_config->hyper.multi_label ||
+           json_object_set_new(root, problem_type, json_string(sl_problem_types[true])) == 0;
+}
+
 static json_t *print_tokenizer(const struct sl_model_config *model_config)
 {
     const char *kind = model_config->tokenizer, *file = sl_vocabulary_file(kind);
@@ -346,7 +368,7 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
                                   "vocab_size", model_config->hyper.vocab, "tokenizer",
                                   print_tokenizer(model_config), "training", training);
     if (root && print_policy(root, model_config) && sl_operating_points_print(root, model_config) &&
-        print_labels(root, model_config))
+        print_labels(root, model_config) && print_problem_type(root, model_config))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

@@ -2,6 +2,7 @@
  *
  *     {"format": "sluice-1", "architecture": "tsa", "task": "completion",
  *      "labels": ["negative", "positive"],     for classification only, in the order of classes
+ *      "problem_type": "multi_label_classification",    if a text may have several labels, or none
  *      "hyperparameters": {the rows of the architecture's table that are for the task},
  *      "vocab_size": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},

@@ -31,7 +31,7 @@ void automatic_report_texts(const struct sl_linear_training *l, const struct dat
 
 static const char *loss_name(enum sl_linear_loss loss)
 {
-    return loss == SL_LOSS_LOGISTIC ? "logistic" : "squared";
+    return loss == SL_LOSS_SQUARED ? "squared" : "logistic";
 }
 
 const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
@@ -70,14 +70,18 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
                        "; it did not suffice for more folds.");
 }
 
-static json_t *trial_json(const struct sl_linear_trial *trial)
+static json_t *trial_json(const struct sl_linear_trial *trial, bool multi_label)
 {
-    return json_pack("{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
-                     loss_name(trial->recipe.loss), "ngram_order", trial->recipe.ngrams.order,
-                     "character_ngrams", (int)trial->recipe.ngrams.characters, "log_count_ratios",
-                     (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c,
-                     "vector_c", (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy",
-                     trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
+    json_t *o =
+        json_pack("{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
+                  loss_name(trial->recipe.loss), "ngram_order", trial->recipe.ngrams.order,
+                  "character_ngrams", (int)trial->recipe.ngrams.characters, "log_count_ratios",
+                  (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c, "vector_c",
+                  (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy", trial->accuracy,
+                  "loss", trial->loss, "seconds", trial->seconds);
+    if (multi_label)
+        (void)json_object_set_new(o, "micro_f1", json_real(trial->micro_f1));
+    return o;
 }
 
 static void print_json(json_t *object)
@@ -88,20 +92,22 @@ static void print_json(json_t *object)
     json_decref(object);
 }
 
-void automatic_report_trial(const struct sl_linear_search *search, bool json)
+void automatic_report_trial(const struct sl_linear_search *search, bool multi_label, bool json)
 {
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
     char text[RECIPE_TEXT];
     if (json) {
-        print_json(trial_json(trial));
+        print_json(trial_json(trial, multi_label));
     } else {
         if (search->count == 1)
-            printf("\n%-66s accuracy    loss\n",
-                   search->folds_predicted > 1 ? "tried, by cross-validation" : "tried, held out");
+            printf("\n%-66s %s    loss\n",
+                   search->folds_predicted > 1 ? "tried, by cross-validation" : "tried, held out",
+                   multi_label ? "micro F1" : "accuracy");
         else if (trial->folds != trial[-1].folds)
             printf("the best again, with %d folds:\n", trial->folds);
-        printf("%-66s %6.2f %%  %6.4f\n", automatic_report_recipe(&trial->recipe, text),
-               100.0 * trial->accuracy, trial->loss);
+        printf(multi_label ? "%-66s %8.4f  %6.4f\n" : "%-66s %6.2f %%  %6.4f\n",
+               automatic_report_recipe(&trial->recipe, text),
+               multi_label ? trial->micro_f1 : 100.0 * trial->accuracy, trial->loss);
     }
     (void)fflush(stdout);
 }
@@ -140,13 +146,16 @@ static void print_curve(const struct sl_learning_curve *curve)
     printf("%s\n", text);
 }
 
-static json_t *curve_json(const struct sl_learning_curve *curve)
+static void add_curve(json_t *o, const struct sl_learning_curve *curve)
 {
+    char text[CONCLUSION_TEXT];
     json_t *list = json_array();
     for (int i = 0; i < curve->count; i++)
         (void)json_array_append_new(list, json_pack("{s:i, s:f}", "texts", curve->points[i].texts,
                                                     "accuracy", curve->points[i].accuracy));
-    return list;
+    automatic_report_conclude(curve, text);
+    (void)json_object_set_new(o, "learning_curve", list);
+    (void)json_object_set_new(o, "more_texts", json_string(text));
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -197,38 +206,47 @@ static json_t *facts_json(const struct dataset_facts *f)
                      f->conflicts.count, "skipped", (json_int_t)f->set->skipped.records);
 }
 
+static bool is_multi_label(const struct automatic_report *r)
+{
+    return r->l->set.multi_label;
+}
+
 static json_t *validation_json(const struct automatic_report *r)
 {
-    return json_pack("{s:i, s:f, s:f, s:i}", "texts", r->facts->validation->count, "accuracy",
-                     r->validation->accuracy, "loss", r->validation->loss, "duplicates",
-                     r->facts->leaks.count);
+    json_t *o = json_pack("{s:i, s:f, s:f, s:i}", "texts", r->facts->validation->count, "accuracy",
+                          r->validation->accuracy, "loss", r->validation->loss, "duplicates",
+                          r->facts->leaks.count);
+    if (is_multi_label(r))
+        (void)json_object_set_new(o, "micro_f1", json_real(r->validation->micro_f1));
+    return o;
 }
 
 static json_t *result_json(const struct automatic_report *r)
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
-    char text[CONCLUSION_TEXT];
     json_t *o = json_pack("{s:s, s:i, s:i, s:f, s:[ff], s:f, s:f, s:f}", "method",
                           search->folds_predicted > 1 ? "cross-validation" : "held out", "texts",
                           q->texts, "folds", search->folds, "accuracy", accuracy_of(r),
                           "accuracy_interval", q->low, q->high, "macro_f1", q->macro_f1, "loss",
                           search->loss, "calibration_error", q->calibration);
     if (r->least.precision > 0.0)
-        (void)json_object_set_new(o, "confident",
-                                  json_pack("{s:f, s:f, s:i}", "least_precision",
-                                            r->least.precision, "least_score", r->least.score,
-                                            "texts", r->least.texts));
-    automatic_report_conclude(&search->curve, text);
+        (void)json_object_set_new(
+            o, "confident",
+            json_pack("{s:f, s:f, s:i}", "least_precision", r->least.precision, "least_score",
+                      r->least.score, is_multi_label(r) ? "labels" : "texts", r->least.reached));
+    if (is_multi_label(r))
+        (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
     (void)json_object_set_new(o, "recipes_tried", json_integer(search->count));
     if (r->l->seconds > 0.0)
         (void)json_object_set_new(o, "seconds_given", json_real(r->l->seconds));
     if (r->validation)
         (void)json_object_set_new(o, "validation_file", validation_json(r));
     (void)json_object_set_new(o, "data", facts_json(r->facts));
-    (void)json_object_set_new(o, "learning_curve", curve_json(&search->curve));
-    (void)json_object_set_new(o, "more_texts", json_string(text));
-    (void)json_object_set_new(o, "recipe", trial_json(&search->trials[search->best]));
+    if (!is_multi_label(r))
+        add_curve(o, &search->curve);
+    (void)json_object_set_new(o, "recipe",
+                              trial_json(&search->trials[search->best], is_multi_label(r)));
     (void)json_object_set_new(o, "labels", label_metrics_json(r->l->model, r->labels));
     return o;
 }
@@ -250,12 +268,21 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
 static void print_least_score(const struct automatic_report *r)
 {
     const struct least_score *least = &r->least;
-    if (least->precision > 0.0 && least->texts > 0)
+    if (least->precision > 0.0 && least->reached > 0)
         printf("of the labels with a score of %.4f or more, at least %.1f %% are right; %.1f %% of "
-               "the texts reach that score\n",
-               least->score, 100.0 * least->precision, 100.0 * least->texts / r->quality.texts);
+               "the %s reach that score\n",
+               least->score, 100.0 * least->precision, 100.0 * least->reached / least->predicted,
+               is_multi_label(r) ? "predicted labels" : "texts");
     else if (least->precision > 0.0)
         printf("no score is high enough for %.1f %% to be right\n", 100.0 * least->precision);
+}
+
+static void print_validation(const struct automatic_report *r)
+{
+    printf("on the %d texts of '%s': ", r->facts->validation->count, r->facts->validation->path);
+    if (is_multi_label(r))
+        printf("micro F1 %.4f, subset ", r->validation->micro_f1);
+    printf("accuracy %.2f %%, loss %.4f\n", 100.0 * r->validation->accuracy, r->validation->loss);
 }
 
 void automatic_report_print(const struct automatic_report *r, const char *model, const char *page,
@@ -274,6 +301,8 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
     if (time_text[0])
         printf("%s\n", time_text);
     printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, text));
+    if (is_multi_label(r))
+        printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     printf("accuracy %.2f %% (95 %% interval %.2f to %.2f), loss %.4f, calibration error %.4f\n",
            100.0 * accuracy_of(r), 100.0 * q->low, 100.0 * q->high, search->loss, q->calibration);
     if (search->folds_predicted > 1)
@@ -282,10 +311,9 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
     else
         printf("on %d texts that were held out; then all were trained on\n", q->texts);
     if (r->validation)
-        printf("on the %d texts of '%s': accuracy %.2f %%, loss %.4f\n",
-               r->facts->validation->count, r->facts->validation->path,
-               100.0 * r->validation->accuracy, r->validation->loss);
-    print_curve(&search->curve);
+        print_validation(r);
+    if (!is_multi_label(r))
+        print_curve(&search->curve);
     print_least_score(r);
     label_metrics_print(r->l->model, r->labels);
     printf("\npublished to %s\n", model);

@@ -11,7 +11,7 @@ void automatic_report_texts(const struct sl_linear_training *l, const struct dat
                             const char *why_no_base);
 
 /* A line for the last trial. */
-void automatic_report_trial(const struct sl_linear_search *search, bool json);
+void automatic_report_trial(const struct sl_linear_search *search, bool multi_label, bool json);
 
 struct automatic_report {
     const struct sl_linear_training *l;

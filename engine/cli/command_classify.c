@@ -3,6 +3,7 @@
 #include "base/option_parser.h"
 #include "cli/command.h"
 #include "cli/explain_text.h"
+#include "cli/label_names.h"
 #include "cli/text_lines.h"
 #include "model/model.h"
 #include "sluice/session.h"
@@ -19,11 +20,15 @@ struct arguments {
     struct text_arguments common;
     double min_score;
     int explain;
+    const char *separator;
 };
 
 static const struct sl_option rows[] = {
     {"min-score", "P", "print only texts whose label has at least this probability [0]",
      SL_OPTION_REAL, offsetof(struct arguments, min_score), 0, 1},
+    {"label-separator", "TEXT",
+     "what to print between the labels of a text, if the model gives texts several [|]",
+     SL_OPTION_STRING, offsetof(struct arguments, separator), 0, 0},
     TRUNCATE_OPTION(struct text_arguments),
     {"explain", "N", "also print the N words that moved the score of each label most [0]",
      SL_OPTION_INT, offsetof(struct arguments, explain), 0, SL_OCCLUSIONS_MAX},
@@ -42,13 +47,59 @@ static void options(const char *operand)
         "\"text\". With --explain, a terminal shows words that raised the score in green and\n"
         "others in red; else a fourth column, or \"words\" of the object, has what each added to\n"
         "the label's logit less the mean of the others. Empty lines are skipped. For a line that\n"
-        "cannot be classified an error is printed, and the exit code is 2.\n");
+        "cannot be classified an error is printed, and the exit code is 2.\n"
+        "\n"
+        "A model that was trained with --label-separator gives a text each label whose\n"
+        "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
+        "with --json \"label\" is a list and \"scores\" has their probabilities. The line's\n"
+        "probability is that of the least certain label, given or not. With --explain each\n"
+        "label has a line of its own, with its probability, and \"words\" a list for each.\n");
 }
 
 struct classification {
     const struct arguments *a;
     struct explainer explainer;
+    /* Of the present text: */
+    struct text_line *line;
+    const struct sl_classifier_item *item;
+    float scores[SL_CLASSES_MAX];
+    int labels[SL_CLASSES_MAX], count; /* that are predicted */
+    double score;                      /* the probability of the least certain one */
 };
+
+static const char *label_of(const struct classification *c, int index)
+{
+    return c->explainer.model->labels[c->labels[index]];
+}
+
+static double score_of(const struct classification *c, int index)
+{
+    return (double)c->scores[c->labels[index]];
+}
+
+/* Where labels are independent, one that is not predicted is as certain as it is improbable. */
+static void predict(struct classification *c)
+{
+    const struct sl_model *m = c->explainer.model;
+    sl_model_scores(m, c->item->logits, c->scores);
+    c->count = sl_model_predicted(m, c->scores, c->labels);
+    if (!m->config.multi_label) {
+        c->score = score_of(c, 0);
+        return;
+    }
+    c->score = 1.0;
+    for (int i = 0; i < m->config.classes; i++)
+        c->score = fmin(c->score, fmax((double)c->scores[i], 1.0 - (double)c->scores[i]));
+}
+
+static bool explain(struct classification *c, int index, struct sl_err *err)
+{
+    const struct sl_tokenized_text text = {.text = c->line->text,
+                                           .bytes = c->line->bytes,
+                                           .offsets = c->line->offsets,
+                                           .count = c->line->count};
+    return explain_text(&c->explainer, &text, c->item, c->labels[index], err);
+}
 
 /* -- output ------------------------------------------------------------------------------------ */
 
@@ -65,65 +116,117 @@ static json_t *words_json(const struct text_line *w, const struct explainer *e)
     return list;
 }
 
-static bool print_json(const struct text_line *w, const char *label, double score,
-                       const struct explainer *e)
+/* What each label has in a list; the one of a model that gives one alone. */
+static void add_each(json_t *o, const char *key, const struct classification *c, json_t *list)
 {
-    json_t *o =
-        json_pack("{s:s, s:f, s:s%}", "label", label, "score", score, "text", w->text, w->bytes);
-    if (e->words_max > 0)
-        (void)json_object_set_new(o, "words", words_json(w, e));
-    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7)) : NULL;
+    if (!c->explainer.model->config.multi_label)
+        (void)json_object_set(o, key, json_array_get(list, 0));
+    else
+        (void)json_object_set(o, key, list);
+    json_decref(list);
+}
+
+static json_t *result_json(struct classification *c, struct sl_err *err)
+{
+    json_t *o = json_object(), *labels = json_array(), *scores = json_array(),
+           *words = json_array();
+    bool ok = true;
+    for (int i = 0; ok && i < c->count; i++) {
+        (void)json_array_append_new(labels, json_string(label_of(c, i)));
+        (void)json_array_append_new(scores, json_real(score_of(c, i)));
+        ok = c->explainer.words_max == 0 || explain(c, i, err);
+        (void)json_array_append_new(words, words_json(c->line, &c->explainer));
+    }
+    add_each(o, "label", c, labels);
+    if (c->explainer.model->config.multi_label)
+        (void)json_object_set(o, "scores", scores);
+    json_decref(scores);
+    (void)json_object_set_new(o, "score", json_real(c->score));
+    (void)json_object_set_new(o, "text", json_stringn(c->line->text, c->line->bytes));
+    if (c->explainer.words_max > 0)
+        add_each(o, "words", c, words);
+    else
+        json_decref(words);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static bool fail_output(struct sl_err *err)
+{
+    return sl_fail(err, SL_IO, "cannot write to standard output");
+}
+
+static bool print_json(struct classification *c, struct sl_err *err)
+{
+    json_t *o = result_json(c, err);
+    if (!o)
+        return false;
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7));
     bool ok = text && puts(text) >= 0;
     free(text);
     json_decref(o);
-    return ok;
+    return ok || fail_output(err);
 }
 
 /* A fourth column has the words, unless the text shows them by colors. */
-static bool print_explained(const struct text_line *w, const char *label, double score,
-                            const struct explainer *e)
+static bool print_explained(const struct classification *c, const char *label, double score)
 {
+    const struct explainer *e = &c->explainer;
     bool colors = sl_output_has_colors();
     if (printf("%s\t%.6g\t", label, fmin(score, max_score)) <= 0)
         return false;
-    sl_print_colored(w->text, w->bytes, e->words, colors ? e->word_count : 0);
+    sl_print_colored(c->line->text, c->line->bytes, e->words, colors ? e->word_count : 0);
     if (!colors) {
         (void)putchar('\t');
-        sl_print_words(w->text, e->words, e->word_count);
+        sl_print_words(c->line->text, e->words, e->word_count);
     }
     return putchar('\n') != EOF;
 }
 
-static bool print_line(struct text_line *w, const char *label, double score)
+/* A line for each label. */
+static bool print_explanations(struct classification *c, struct sl_err *err)
 {
+    c->explainer.word_count = 0;
+    if (c->count == 0)
+        return print_explained(c, "", c->score) || fail_output(err);
+    for (int i = 0; i < c->count; i++) {
+        if (!explain(c, i, err))
+            return false;
+        if (!print_explained(c, label_of(c, i), score_of(c, i)))
+            return fail_output(err);
+    }
+    return true;
+}
+
+static bool print_line(const struct classification *c, struct sl_err *err)
+{
+    struct text_line *w = c->line;
     for (size_t i = 0; i < w->bytes; i++)
         if (w->text[i] == '\t')
             w->text[i] = ' ';
-    return printf("%s\t%.6g\t", label, fmin(score, max_score)) > 0 &&
-           fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF;
+    for (int i = 0; i < c->count; i++)
+        if (printf("%s%s", i > 0 ? c->a->separator : "", label_of(c, i)) < 0)
+            return fail_output(err);
+    return (printf("\t%.6g\t", fmin(c->score, max_score)) > 0 &&
+            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF) ||
+           fail_output(err);
 }
 
 static bool print_text(struct text_lines *lines, struct text_line *line,
                        const struct sl_classifier_item *item, struct sl_err *err)
 {
     struct classification *c = lines->context;
-    float scores[SL_CLASSES_MAX];
-    int classes = lines->m->config.classes;
-    sl_softmax(item->logits, classes, scores);
-    int best = sl_argmax(scores, classes);
-    double score = (double)scores[best];
-    if (score < c->a->min_score)
-        return true;
-    const struct sl_tokenized_text text = {
-        .text = line->text, .bytes = line->bytes, .offsets = line->offsets, .count = line->count};
+    c->line = line;
+    c->item = item;
     c->explainer.classifier = lines->classifier;
-    if (lines->explains && !explain_text(&c->explainer, &text, item, best, err))
-        return false;
-    const char *label = lines->m->labels[best];
-    bool ok = c->a->common.json ? print_json(line, label, score, &c->explainer)
-              : lines->explains ? print_explained(line, label, score, &c->explainer)
-                                : print_line(line, label, score);
-    return ok || sl_fail(err, SL_IO, "cannot write to standard output");
+    predict(c);
+    if (c->score < c->a->min_score)
+        return true;
+    return c->a->common.json ? print_json(c, err)
+           : lines->explains ? print_explanations(c, err)
+                             : print_line(c, err);
 }
 
 static bool classify(struct text_lines *lines, void *arguments, const char *const *files, int count,
@@ -143,7 +246,7 @@ static bool classify(struct text_lines *lines, void *arguments, const char *cons
 
 static bool run(int count, char **words, struct sl_err *err)
 {
-    struct arguments a = {0};
+    struct arguments a = {.separator = LABEL_SEPARATOR};
     return text_lines_command(&command_classify, rows, &a, classify, count, words, err);
 }
 

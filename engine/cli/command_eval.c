@@ -122,6 +122,8 @@ static void print_text(const struct sl_model *m, const struct label_evaluation *
     const struct sl_evaluation *e = &v->e;
     const struct prediction_quality *q = &v->quality;
     bool classifier = m->config.task == SL_TASK_CLASSIFICATION;
+    if (m->config.multi_label)
+        printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     if (classifier)
         printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
                100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
@@ -129,7 +131,10 @@ static void print_text(const struct sl_model *m, const struct label_evaluation *
     else
         printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
                bits_of(e), (long long)e->tokens, e->seconds);
-    if (classifier)
+    if (m->config.multi_label)
+        printf("95 %% interval %.2f to %.2f %%, calibration error %.4f\n", 100.0 * q->low,
+               100.0 * q->high, q->calibration);
+    else if (classifier)
         printf("95 %% interval %.2f to %.2f %%, macro F1 %.4f, calibration error %.4f\n",
                100.0 * q->low, 100.0 * q->high, q->macro_f1, q->calibration);
     print_depth(m, e, dense || !classifier);
@@ -141,6 +146,8 @@ static void add_quality(json_t *o, const struct sl_model *m, const struct label_
 {
     const struct prediction_quality *q = &v->quality;
     (void)json_object_set_new(o, "accuracy_interval", json_pack("[ff]", q->low, q->high));
+    if (m->config.multi_label)
+        (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
     (void)json_object_set_new(o, "macro_f1", json_real(q->macro_f1));
     (void)json_object_set_new(o, "calibration_error", json_real(q->calibration));
     (void)json_object_set_new(o, "labels", label_metrics_json(m, v->labels));

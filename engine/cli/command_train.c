@@ -145,15 +145,16 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
 {
     const struct sl_data_sources *s = &a->training.sources;
     enum sl_task task = sl_dataloader_task(s, &a->training.hyperparameters);
-    const char *labelled =
-        first_option_given((const struct option_given[]){{"validation", s->validation},
-                                                         {"labels", s->labels},
-                                                         {"label", s->columns.label},
-                                                         {"text", s->columns.text},
-                                                         {"format", s->columns.format},
-                                                         {"truncate", a->truncate},
-                                                         {"report", a->report},
-                                                         {0}});
+    const char *labelled = first_option_given(
+        (const struct option_given[]){{"validation", s->validation},
+                                      {"labels", s->labels},
+                                      {"label", s->columns.label},
+                                      {"label-separator", s->columns.label_separator},
+                                      {"text", s->columns.text},
+                                      {"format", s->columns.format},
+                                      {"truncate", a->truncate},
+                                      {"report", a->report},
+                                      {0}});
     const char *vocabulary =
         first_option_given((const struct option_given[]){{"tokenizer", s->tokenizer},
                                                          {"vocab-file", s->vocabulary},

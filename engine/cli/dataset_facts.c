@@ -2,7 +2,7 @@
 #include "cli/dataset_facts.h"
 
 #include "base/random.h"
-#include "data/name_list.h"
+#include "cli/label_names.h"
 #include "tokenizer/tokenizer.h"
 
 #include <jansson.h>
@@ -46,21 +46,22 @@ static void sort_texts(const struct sl_dataset *set, struct said *said)
     qsort(said, (size_t)set->count, sizeof *said, compare_said);
 }
 
-static void add_pair(struct text_pairs *pairs, const struct sl_example *text,
-                     const struct sl_example *earlier)
+/* earlier: a text of the facts' set. */
+static void add_pair(const struct dataset_facts *f, struct text_pairs *pairs,
+                     const struct sl_dataset *set, int text, int earlier)
 {
     if (pairs->count < TEXT_PAIRS_SHOWN)
-        pairs->first[pairs->count] = (struct text_pair){.line = text->line,
-                                                        .earlier_line = earlier->line,
-                                                        .label = text->label,
-                                                        .earlier_label = earlier->label};
+        pairs->first[pairs->count] =
+            (struct text_pair){.line = set->examples[text].line,
+                               .earlier_line = f->set->examples[earlier].line,
+                               .labels = sl_label_list(&set->label_lists, text),
+                               .earlier_labels = sl_label_list(&f->set->label_lists, earlier)};
     pairs->count++;
 }
 
 /* first: receives the first text that each equals. */
 static void find_repeats(struct dataset_facts *f, const struct said *said, int32_t *first)
 {
-    const struct sl_example *all = f->set->examples;
     for (int i = 0; i < f->set->count; i++) {
         bool repeats = i > 0 && said[i].hash == said[i - 1].hash;
         first[said[i].text] = repeats ? first[said[i - 1].text] : said[i].text;
@@ -68,9 +69,10 @@ static void find_repeats(struct dataset_facts *f, const struct said *said, int32
     for (int i = 0; i < f->set->count; i++) {
         if (first[i] == i)
             continue;
-        add_pair(&f->duplicates, &all[i], &all[first[i]]);
-        if (all[i].label != all[first[i]].label)
-            add_pair(&f->conflicts, &all[i], &all[first[i]]);
+        add_pair(f, &f->duplicates, f->set, i, first[i]);
+        if (!sl_label_list_equals(sl_label_list(&f->set->label_lists, i),
+                                  sl_label_list(&f->set->label_lists, first[i])))
+            add_pair(f, &f->conflicts, f->set, i, first[i]);
     }
 }
 
@@ -93,7 +95,7 @@ static void find_leaks(struct dataset_facts *f, const struct said *said)
     for (int i = 0; f->validation && i < f->validation->count; i++) {
         const struct said *same = find_hash(said, f->set->count, hash_text(f->validation, i));
         if (same)
-            add_pair(&f->leaks, &f->validation->examples[i], &f->set->examples[same->text]);
+            add_pair(f, &f->leaks, f->validation, i, same->text);
     }
 }
 
@@ -123,6 +125,22 @@ static void count_tokens(struct dataset_facts *f, const struct sl_tokenizer *tok
     f->unknown = unknown >= 0 ? (double)count / (double)set->ids_count : (double)NAN;
 }
 
+static void count_labels(struct dataset_facts *f)
+{
+    for (int i = 0; i < f->set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&f->set->label_lists, i);
+        for (int k = 0; k < list.count; k++)
+            f->label_texts[list.ids[k]]++;
+        f->unlabelled += list.count == 0;
+        f->most_labels = list.count > f->most_labels ? list.count : f->most_labels;
+    }
+}
+
+double dataset_facts_labels_per_text(const struct dataset_facts *f)
+{
+    return (double)f->set->label_lists.first[f->set->count] / f->set->count;
+}
+
 bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
                         const struct sl_dataset *validation, const struct sl_tokenizer *tokens,
                         struct sl_err *err)
@@ -137,8 +155,7 @@ bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
     ok = ok && label_twins_find(&f->twins, &set->labels, err);
     if (ok) {
         count_tokens(f, tokens, first);
-        for (int i = 0; i < set->count; i++)
-            f->label_texts[set->examples[i].label]++;
+        count_labels(f);
         sort_texts(set, said);
         find_repeats(f, said, first);
         find_leaks(f, said);
@@ -173,6 +190,11 @@ void dataset_facts_add(const struct dataset_facts *f, json_t *object)
     put_int(object, "duplicates", f->duplicates.count);
     put_int(object, "conflicting_labels", f->conflicts.count);
     put_int(object, "validation_duplicates", f->leaks.count);
+    if (set->multi_label) {
+        (void)json_object_set_new(object, "labels_per_text",
+                                  json_real(dataset_facts_labels_per_text(f)));
+        put_int(object, "texts_without_label", f->unlabelled);
+    }
     for (int i = 0; i < set->labels.count; i++)
         put_int(labels, set->labels.list[i].name, f->label_texts[i]);
     (void)json_object_set_new(object, "labels", labels);
@@ -208,6 +230,10 @@ void dataset_facts_print_labels(const struct dataset_facts *f)
     if (labels > LABELS_SHOWN)
         printf(" and %d more", labels - LABELS_SHOWN);
     printf("\n");
+    if (f->set->multi_label)
+        printf("%.2f labels per text, at most %d; %d text%s no label\n",
+               dataset_facts_labels_per_text(f), f->most_labels, f->unlabelled,
+               f->unlabelled == 1 ? " has" : "s have");
 }
 
 static int shown_of(const struct text_pairs *pairs)
@@ -228,13 +254,14 @@ void dataset_facts_print_repeats(const struct dataset_facts *f)
     if (duplicates > 0)
         printf("%d text%s an earlier one\n", duplicates, duplicates == 1 ? " repeats" : "s repeat");
     if (conflicts > 0)
-        printf("%d of them %s another label than before; correct the wrong one:\n", conflicts,
-               conflicts == 1 ? "has" : "have");
+        printf("%d of them %s %s than before; correct the wrong one:\n", conflicts,
+               conflicts == 1 ? "has" : "have",
+               f->set->multi_label ? "other labels" : "another label");
     for (int i = 0; i < shown_of(&f->conflicts); i++) {
         const struct text_pair *pair = &f->conflicts.first[i];
         printf("  line %lld '%s', line %lld '%s'\n", (long long)pair->earlier_line,
-               shown(f->set, pair->earlier_label, one), (long long)pair->line,
-               shown(f->set, pair->label, other));
+               label_names_short(&f->set->labels, pair->earlier_labels, one), (long long)pair->line,
+               label_names_short(&f->set->labels, pair->labels, other));
     }
     print_rest(&f->conflicts);
 }
@@ -254,9 +281,12 @@ void dataset_facts_warn_leaks(const struct dataset_facts *f)
 /* Where a label is for the first time. */
 static int64_t first_line(const struct sl_dataset *set, int32_t label)
 {
-    for (int i = 0; i < set->count; i++)
-        if (set->examples[i].label == label)
-            return set->examples[i].line;
+    for (int i = 0; i < set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&set->label_lists, i);
+        for (int k = 0; k < list.count; k++)
+            if (list.ids[k] == label)
+                return set->examples[i].line;
+    }
     return 0;
 }
 

@@ -14,7 +14,7 @@ enum { TEXT_PAIRS_SHOWN = 5 };
 /* A text, and an earlier one that equals it. */
 struct text_pair {
     int64_t line, earlier_line;
-    int32_t label, earlier_label;
+    struct sl_label_list labels, earlier_labels;
 };
 
 struct text_pairs {
@@ -28,6 +28,7 @@ struct dataset_facts {
     double unknown;                          /* fraction of tokens not in the vocabulary; NAN: all
                                                 are, because there is no token for others */
     int *label_texts;                        /* per label */
+    int unlabelled, most_labels;             /* texts without a label; the most labels of a text */
     struct text_pairs duplicates, conflicts; /* texts that repeat the first one of their kind; those
                                                 of them that have another label */
     struct label_twins twins;
@@ -41,6 +42,7 @@ bool dataset_facts_open(struct dataset_facts *facts, const struct sl_dataset *se
                         struct sl_err *err) SL_MUST_CHECK;
 void dataset_facts_close(struct dataset_facts *facts); /* a zeroed one is fine */
 
+double dataset_facts_labels_per_text(const struct dataset_facts *facts);
 /* Adds them to a JSON object. */
 void dataset_facts_add(const struct dataset_facts *facts, struct json_t *object);
 /* On standard output. */

@@ -17,8 +17,9 @@ struct counts {
 static struct counts count_labels(const struct sl_dataset *set)
 {
     struct counts c = {{0}};
-    for (int i = 0; i < set->count; i++)
-        c.texts[set->examples[i].label]++;
+    const int64_t labels = set->count > 0 ? set->label_lists.first[set->count] : 0;
+    for (int64_t i = 0; i < labels; i++)
+        c.texts[set->label_lists.ids[i]]++;
     return c;
 }
 
@@ -93,20 +94,24 @@ void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_d
     static const struct sl_dataset none;
     struct counts train_counts = count_labels(train),
                   validation_counts = count_labels(validation ? validation : &none);
-    int rare = 0;
+    int rare = 0, first_label = 0;
     char name[SL_NAME_SHORT];
     const struct sl_example *first = NULL;
     for (int i = 0; i < train->count; i++) {
-        const struct sl_example *e = &train->examples[i];
-        if (train_counts.texts[e->label] > 1 || validation_counts.texts[e->label] > 0)
-            continue;
-        first = first ? first : e;
-        rare++;
+        const struct sl_label_list list = sl_label_list(&train->label_lists, i);
+        for (int k = 0; k < list.count; k++) {
+            const int32_t label = list.ids[k];
+            if (train_counts.texts[label] > 1 || validation_counts.texts[label] > 0)
+                continue;
+            first_label = first ? first_label : label;
+            first = first ? first : &train->examples[i];
+            rare++;
+        }
     }
     if (!first)
         return;
     (void)fprintf(stderr, "sluice train: warning: the label '%s' occurs only once, in line %lld",
-                  shown(&train->labels, first->label, name), (long long)first->line);
+                  shown(&train->labels, first_label, name), (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and so do %d others", rare - 1);
     (void)fprintf(stderr, ". %s To refuse other labels, list the valid ones with --labels FILE.\n",

@@ -2,6 +2,7 @@
 #include "cli/eval_source.h"
 #include "cli/command.h"
 #include "cli/dataset_summary.h"
+#include "cli/label_names.h"
 
 #include <string.h>
 
@@ -19,6 +20,9 @@ const struct sl_option eval_source_rows[] = {
      SL_OPTION_STRING, offsetof(struct eval_source_options, labels), 0, 0},
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.label), 0, 0},
+    {"label-separator", "TEXT",
+     "what stands between the labels of a text, if the model gives texts several [|]",
+     SL_OPTION_STRING, offsetof(struct eval_source_options, columns.label_separator), 0, 0},
     {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.text), 0, 0},
     {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
@@ -52,13 +56,14 @@ static bool check_part(const struct eval_source_options *o, struct sl_err *err)
 
 static bool check_labelled(const struct eval_source_options *o, struct sl_err *err)
 {
-    const char *option =
-        first_option_given((const struct option_given[]){{"labels", o->labels},
-                                                         {"label", o->columns.label},
-                                                         {"text", o->columns.text},
-                                                         {"format", o->columns.format},
-                                                         {"truncate", o->truncate},
-                                                         {0}});
+    const char *option = first_option_given(
+        (const struct option_given[]){{"labels", o->labels},
+                                      {"label", o->columns.label},
+                                      {"label-separator", o->columns.label_separator},
+                                      {"text", o->columns.text},
+                                      {"format", o->columns.format},
+                                      {"truncate", o->truncate},
+                                      {0}});
     return o->data || !option || fail_needs_data(option, err);
 }
 
@@ -105,8 +110,12 @@ static bool open_labelled(struct eval_source *source, const struct eval_source_o
                                            .truncation = o->truncation,
                                            .unknown = SL_UNKNOWN_REPLACE,
                                            .keep_text = o->keep_text};
+    struct sl_record_options columns = o->columns;
+    if (m->config.multi_label && !columns.label_separator)
+        columns.label_separator = LABEL_SEPARATOR;
     if (!list_labels(m, o->labels, &source->labels, err) ||
-        !sl_dataset_open(&source->set, o->data, &o->columns, &source->labels, err) ||
+        !sl_dataset_open(&source->set, o->data, &columns, &source->labels, err) ||
+        !sl_dataset_fit_to(&source->set, m->config.multi_label, err) ||
         !sl_dataset_encode(&source->set, m->tokenizer, &encoding, err))
         return false;
     dataset_summary_warn_skipped(command, source->set.path, source->set.skipped);

@@ -27,8 +27,7 @@ static bool add_exact(const struct explainer *e, const struct sl_classifier_item
 static bool add_occlusions(const struct explainer *e, const struct sl_classifier_item *item,
                            int label, const struct work *w, struct sl_err *err)
 {
-    const int classes = sl_model_info(e->model)->classes;
-    const double margin = sl_margin(item->logits, classes, label);
+    const double margin = sl_margin(e->model, item->logits, label);
     for (int word = 0; word < w->count; word++) {
         struct sl_classifier_item without = {
             .tokens = w->ids,
@@ -37,7 +36,7 @@ static bool add_occlusions(const struct explainer *e, const struct sl_classifier
         if (without.count > 0) {
             if (!sl_classifier_run(e->classifier, &without, 1, err))
                 return false;
-            other = sl_margin(without.logits, classes, label);
+            other = sl_margin(e->model, without.logits, label);
         }
         w->words[word].contribution = (float)(margin - other);
     }

@@ -7,13 +7,9 @@ bool label_evaluation_open(struct label_evaluation *evaluation, const struct sl_
                            const struct sl_dataset *set, const struct sl_policy *policy,
                            struct sl_err *err)
 {
-    struct sl_predicted_label *predicted = calloc((size_t)set->count, sizeof *predicted);
     *evaluation = (struct label_evaluation){0};
-    bool ok = (predicted || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", set->count)) &&
-              sl_evaluate_labelled(model, set, policy, &evaluation->e, predicted, err) &&
-              label_predictions_of_evaluation(&evaluation->predictions, set, predicted,
-                                              model->config.classes, err);
-    free(predicted);
+    bool ok = label_predictions_of_model(&evaluation->predictions, model, set, policy,
+                                         &evaluation->e, err);
     evaluation->labels = ok ? label_metrics_count(&evaluation->predictions, err) : NULL;
     if (evaluation->labels)
         prediction_quality_measure(&evaluation->quality, &evaluation->predictions,

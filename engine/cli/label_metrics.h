@@ -10,14 +10,16 @@ struct label_metrics {
     int texts;         /* texts with this label */
     int correct;       /* of them, those predicted as this label */
     int predicted;     /* all texts predicted as this label */
-    int confused_with; /* the wrong label predicted most often for texts of this one; -1: none */
+    int confused_with; /* the wrong label predicted most often for texts of this one; -1: none, as
+                          where texts may have several labels */
     int confused;      /* how often */
 };
 
 /* One element per class; free() the array. */
 struct label_metrics *label_metrics_count(const struct label_predictions *predictions,
                                           struct sl_err *err) SL_MUST_CHECK;
-/* How often each class (column) was predicted for the texts of each label (row); free() it. */
+/* How often each class (column) was predicted for the texts of each label (row), where each has one
+ * label; free() it. */
 int *label_confusion_count(const struct label_predictions *predictions, struct sl_err *err)
     SL_MUST_CHECK;
 /* NAN where there is nothing to divide by. */

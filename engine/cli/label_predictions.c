@@ -1,52 +1,94 @@
 /* label_predictions.c - see label_predictions.h. */
 #include "cli/label_predictions.h"
 
+#include "base/dynarray.h"
 #include "cli/label_metrics.h"
-#include "sluice/logits.h"
+#include "sluice/classifier.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-static bool begin(struct label_predictions *p, const struct sl_dataset *set, int classes,
-                  struct sl_err *err)
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void add(struct label_predictions *p, struct label_prediction one)
 {
-    *p = (struct label_predictions){.set = set, .classes = classes};
-    p->list = calloc((size_t)set->count, sizeof *p->list);
-    return p->list ||
-           sl_fail(err, SL_NO_MEMORY, "no memory for the predictions of %d texts", set->count);
+    p->failed =
+        p->failed || p->count == INT_MAX ||
+        !sl_dynarray_reserve(&p->list, &p->room, (size_t)p->count + 1, sizeof *p->list, NULL);
+    if (!p->failed)
+        p->list[p->count++] = one;
+}
+
+static void add_to_bin(struct label_predictions *p, float score, bool right)
+{
+    int at = (int)fmin(CALIBRATION_BINS - 1, floor((double)score * CALIBRATION_BINS));
+    p->bins[at].count++;
+    p->bins[at].right += right;
+    p->bins[at].score += (double)score;
+}
+
+static bool add_single(struct label_predictions *p, int example, const float *scores)
+{
+    const int predicted = sl_argmax(scores, p->classes);
+    const int32_t label = sl_label_only(&p->set->label_lists, example);
+    add(p, (struct label_prediction){.example = example,
+                                     .label = label,
+                                     .predicted = predicted,
+                                     .score = scores[predicted]});
+    add_to_bin(p, scores[predicted], predicted == label);
+    return predicted == label;
+}
+
+static bool add_several(struct label_predictions *p, int example, const float *scores)
+{
+    const struct sl_label_list labels = sl_label_list(&p->set->label_lists, example);
+    bool right = true;
+    for (int c = 0, at = 0; c < p->classes; c++) {
+        const bool has = sl_label_list_next(labels, &at, c),
+                   predicted = scores[c] >= SL_LABEL_SCORE_MIN;
+        if (has || predicted)
+            add(p, (struct label_prediction){.example = example,
+                                             .label = has ? c : -1,
+                                             .predicted = predicted ? c : -1,
+                                             .score = scores[c]});
+        add_to_bin(p, scores[c], has);
+        right = right && has == predicted;
+    }
+    return right;
+}
+
+static void add_text(void *context, int example, const float *scores)
+{
+    struct label_predictions *p = context;
+    p->texts++;
+    p->texts_right +=
+        p->set->multi_label ? add_several(p, example, scores) : add_single(p, example, scores);
+}
+
+static bool check(const struct label_predictions *p, struct sl_err *err)
+{
+    return !p->failed ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for the predictions of %d texts", p->set->count);
 }
 
 bool label_predictions_of_search(struct label_predictions *p, const struct sl_linear_training *l,
                                  struct sl_err *err)
 {
-    const int classes = l->set.labels.count;
-    if (!begin(p, &l->set, classes, err))
-        return false;
-    for (int i = 0; i < l->set.count; i++) {
-        const float *row = l->search.probabilities + (size_t)i * (size_t)classes;
-        if (!sl_linear_search_has(&l->search, i))
-            continue;
-        int predicted = sl_argmax(row, classes);
-        p->list[p->count++] = (struct label_prediction){.example = i,
-                                                        .label = l->set.examples[i].label,
-                                                        .predicted = predicted,
-                                                        .score = row[predicted]};
-    }
-    return true;
+    *p = (struct label_predictions){.set = &l->set, .classes = l->set.labels.count};
+    for (int i = 0; i < l->set.count; i++)
+        if (sl_linear_search_has(&l->search, i))
+            add_text(p, i, l->search.probabilities + (size_t)i * (size_t)p->classes);
+    return check(p, err);
 }
 
-bool label_predictions_of_evaluation(struct label_predictions *p, const struct sl_dataset *set,
-                                     const struct sl_predicted_label *labels, int classes,
-                                     struct sl_err *err)
+bool label_predictions_of_model(struct label_predictions *p, const struct sl_model *model,
+                                const struct sl_dataset *set, const struct sl_policy *policy,
+                                struct sl_evaluation *evaluation, struct sl_err *err)
 {
-    if (!begin(p, set, classes, err))
-        return false;
-    for (int i = 0; i < set->count; i++)
-        p->list[p->count++] = (struct label_prediction){.example = i,
-                                                        .label = set->examples[i].label,
-                                                        .predicted = labels[i].label,
-                                                        .score = labels[i].score};
-    return true;
+    const struct sl_score_visitor visitor = {.visit = add_text, .context = p};
+    *p = (struct label_predictions){.set = set, .classes = model->config.classes};
+    return sl_evaluate_labelled(model, set, policy, evaluation, &visitor, err) && check(p, err);
 }
 
 void label_predictions_close(struct label_predictions *p)
@@ -57,28 +99,16 @@ void label_predictions_close(struct label_predictions *p)
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-static bool is_right(const struct label_prediction *prediction)
-{
-    return prediction->label == prediction->predicted;
-}
-
 /* Guo et al. 2017, section 2: the mean over bins of |accuracy - score|. */
-static void fill_bins(struct prediction_quality *q, const struct label_predictions *p)
+static double calibration_error(const struct label_predictions *p)
 {
-    double sum[CALIBRATION_BINS] = {0}, error = 0.0;
-    for (int i = 0; i < p->count; i++) {
-        double score = (double)p->list[i].score;
-        int at = (int)fmin(CALIBRATION_BINS - 1, floor(score * CALIBRATION_BINS));
-        q->bins[at].texts++;
-        q->bins[at].correct += is_right(&p->list[i]);
-        sum[at] += score;
-    }
+    double error = 0.0;
+    int64_t count = 0;
     for (int i = 0; i < CALIBRATION_BINS; i++) {
-        struct calibration_bin *bin = &q->bins[i];
-        error += fabs(bin->correct - sum[i]);
-        bin->score = bin->texts > 0 ? sum[i] / bin->texts : 0.0;
+        error += fabs((double)p->bins[i].right - p->bins[i].score);
+        count += p->bins[i].count;
     }
-    q->calibration = error / p->count;
+    return error / (double)count;
 }
 
 /* Wilson 1927. */
@@ -102,18 +132,27 @@ static double macro_f1(const struct label_metrics *labels, int classes)
         sum += 2.0 * label->correct / (label->texts + label->predicted);
         occur++;
     }
-    return sum / occur;
+    return occur > 0 ? sum / occur : 0.0;
+}
+
+static double micro_f1(const struct label_metrics *labels, int classes)
+{
+    double both = 0.0, right = 0.0;
+    for (int c = 0; c < classes; c++) {
+        both += (double)labels[c].texts + (double)labels[c].predicted;
+        right += labels[c].correct;
+    }
+    return both > 0.0 ? 2.0 * right / both : 0.0;
 }
 
 void prediction_quality_measure(struct prediction_quality *q, const struct label_predictions *p,
                                 const struct label_metrics *labels)
 {
-    *q = (struct prediction_quality){.texts = p->count};
-    for (int i = 0; i < p->count; i++)
-        q->correct += is_right(&p->list[i]);
+    *q = (struct prediction_quality){.texts = p->texts, .correct = p->texts_right};
+    q->micro_f1 = micro_f1(labels, p->classes);
     q->macro_f1 = macro_f1(labels, p->classes);
+    q->calibration = calibration_error(p);
     set_interval(q);
-    fill_bins(q, p);
 }
 
 /* ---- the least score ------------------------------------------------------------------------- */
@@ -132,14 +171,15 @@ bool least_score_find(struct least_score *least, const struct label_predictions 
     if (!all)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d scores", p->count);
     for (int i = 0; i < p->count; i++)
-        all[i] = p->list[i];
-    qsort(all, (size_t)p->count, sizeof *all, compare_scores);
-    for (int i = 0, right = 0; i < p->count; i++) {
-        right += is_right(&all[i]);
-        bool ties = i + 1 < p->count && all[i + 1].score >= all[i].score;
+        if (p->list[i].predicted >= 0)
+            all[least->predicted++] = p->list[i];
+    qsort(all, (size_t)least->predicted, sizeof *all, compare_scores);
+    for (int i = 0, right = 0; i < least->predicted; i++) {
+        right += all[i].label == all[i].predicted;
+        bool ties = i + 1 < least->predicted && all[i + 1].score >= all[i].score;
         if (ties || right < precision * (i + 1))
             continue;
-        least->texts = i + 1;
+        least->reached = i + 1;
         least->score = (double)all[i].score;
     }
     free(all);

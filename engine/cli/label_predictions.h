@@ -6,43 +6,50 @@
 #include "train/evaluate.h"
 #include "train/linear_training.h"
 
+/* A text's label, and what was predicted; of several labels each. */
 struct label_prediction {
     int32_t example; /* its number in the set */
-    int32_t label, predicted;
-    float score; /* of the predicted label: its probability */
+    int32_t label,
+        predicted; /* -1: where texts may have several labels, the one is not the other */
+    float score;   /* the probability of the predicted label, else of the label */
+};
+
+enum { CALIBRATION_BINS = 15 };
+
+/* Predictions with similar scores. */
+struct calibration_bin {
+    int64_t count, right;
+    double score; /* their sum */
 };
 
 struct label_predictions {
     const struct sl_dataset *set;
-    struct label_prediction *list;
+    struct label_prediction *list; /* in the order of texts */
     int count, classes;
+    size_t room;
+    bool failed;            /* memory was lacking */
+    int texts, texts_right; /* all labels of which are */
+    /* By score, of equal width: of each text the predicted label; where it may have several, every
+     * label that there is, and whether it has it. */
+    struct calibration_bin bins[CALIBRATION_BINS];
 };
 
 /* From the cross-validation. */
 bool label_predictions_of_search(struct label_predictions *predictions,
                                  const struct sl_linear_training *l, struct sl_err *err)
     SL_MUST_CHECK;
-/* From an evaluation of the set. */
-bool label_predictions_of_evaluation(struct label_predictions *predictions,
-                                     const struct sl_dataset *set,
-                                     const struct sl_predicted_label *labels, int classes,
-                                     struct sl_err *err) SL_MUST_CHECK;
+/* Of an evaluation of the set, by the model. */
+bool label_predictions_of_model(struct label_predictions *predictions, const struct sl_model *model,
+                                const struct sl_dataset *set, const struct sl_policy *policy,
+                                struct sl_evaluation *evaluation, struct sl_err *err) SL_MUST_CHECK;
 void label_predictions_close(struct label_predictions *predictions); /* a zeroed one is fine */
 
-enum { CALIBRATION_BINS = 15 };
-
-/* Predictions with similar scores. */
-struct calibration_bin {
-    int texts, correct;
-    double score; /* their mean */
-};
-
 struct prediction_quality {
-    int texts, correct;
+    int texts, correct; /* correct: all labels are right */
     double low, high;   /* 95 % interval of the accuracy (Wilson 1927) */
-    double calibration; /* expected calibration error of the predicted label */
+    double calibration; /* expected calibration error of what the bins hold */
+    double micro_f1;    /* over all labels of all texts */
     double macro_f1;    /* mean over the labels that occur */
-    struct calibration_bin bins[CALIBRATION_BINS]; /* by score, of equal width */
 };
 
 struct label_metrics;
@@ -52,11 +59,11 @@ void prediction_quality_measure(struct prediction_quality *quality,
                                 const struct label_predictions *predictions,
                                 const struct label_metrics *labels);
 
-/* The lowest score from which on this fraction of the predictions is right, and how many reach it;
- * 0: there is none. */
+/* The lowest score from which on this fraction of the predicted labels is right, and how many reach
+ * it, of how many; 0: there is none. */
 struct least_score {
     double precision, score;
-    int texts;
+    int reached, predicted;
 };
 
 bool least_score_find(struct least_score *least, const struct label_predictions *predictions,

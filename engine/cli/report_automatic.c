@@ -13,7 +13,9 @@ enum { LINE = 512 };
 static void write_trials(struct sl_buffer *out, const struct sl_linear_training *l)
 {
     const struct sl_linear_search *search = &l->search;
-    static const char *const columns[] = {"recipe", "folds", "accuracy", "loss", "seconds", NULL};
+    const bool several = l->set.multi_label;
+    const char *const columns[] = {"recipe", "folds",   several ? "micro F1" : "accuracy",
+                                   "loss",   "seconds", NULL};
     char text[RECIPE_TEXT], more[CONCLUSION_TEXT];
     html_section(out, "What was tried");
     html_table(out, columns, "01111");
@@ -22,15 +24,21 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
         sl_buffer_append_string(out, i == search->best ? "\n<tr class=\"best\">" : "\n<tr>");
         html_cell(out, automatic_report_recipe(&trial->recipe, text));
         html_number(out, "%d", trial->folds);
-        html_number(out, "%.2f %%", 100.0 * trial->accuracy);
+        if (several)
+            html_number(out, "%.4f", trial->micro_f1);
+        else
+            html_number(out, "%.2f %%", 100.0 * trial->accuracy);
         html_number(out, "%.4f", trial->loss);
         html_number(out, "%.1f", trial->seconds);
     }
     html_table_end(out);
-    sl_buffer_append_string(
-        out, "<p>The recipe in bold was chosen: it has the highest accuracy minus 0.3 times the "
-             "loss. The loss counts because it is less noisy than the accuracy where texts are "
-             "few. C is the inverse strength of regularization.</p>\n");
+    sl_buffer_printf(
+        out,
+        "<p>The recipe in bold was chosen: it has the highest %s minus 0.3 times the loss%s. The "
+        "loss counts because it is less noisy than the %s where texts are few. C is the inverse "
+        "strength of regularization.</p>\n",
+        several ? "micro F1" : "accuracy", several ? " per label" : "",
+        several ? "F1" : "accuracy");
     automatic_report_time(l, more);
     if (more[0])
         sl_buffer_printf(out, "<p>%s</p>\n", more);
@@ -64,24 +72,26 @@ static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *c
 
 static void write_validation(struct sl_buffer *out, const struct automatic_report *r)
 {
-    char text[LINE];
     if (!r->validation)
         return;
-    (void)snprintf(
-        text, sizeof text, "On the %d texts of the validation file: accuracy %.2f %%, loss %.4f.",
-        r->facts->validation->count, 100.0 * r->validation->accuracy, r->validation->loss);
-    sl_buffer_printf(out, "<p>%s</p>\n", text);
+    sl_buffer_printf(out,
+                     "<p>On the %d texts of the validation file: ", r->facts->validation->count);
+    if (r->l->set.multi_label)
+        sl_buffer_printf(out, "micro F1 %.4f, subset ", r->validation->micro_f1);
+    sl_buffer_printf(out, "accuracy %.2f %%, loss %.4f.</p>\n", 100.0 * r->validation->accuracy,
+                     r->validation->loss);
 }
 
 static void write_least_score(struct sl_buffer *out, const struct automatic_report *r)
 {
     const struct least_score *least = &r->least;
-    if (least->precision > 0.0 && least->texts > 0)
+    if (least->precision > 0.0 && least->reached > 0)
         sl_buffer_printf(out,
                          "<p>Of the labels with a score of %.4f or more, at least %.1f %% are "
-                         "right; %.1f %% of the texts reach that score.</p>\n",
+                         "right; %.1f %% of the %s reach that score.</p>\n",
                          least->score, 100.0 * least->precision,
-                         100.0 * least->texts / r->quality.texts);
+                         100.0 * least->reached / least->predicted,
+                         r->l->set.multi_label ? "predicted labels" : "texts");
     else if (least->precision > 0.0)
         sl_buffer_printf(out, "<p>No score is high enough for %.1f %% to be right.</p>\n",
                          100.0 * least->precision);
@@ -120,7 +130,8 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
     write_least_score(out, r);
     report_dataset(out, r->facts, r->l->base->config.context_length);
     write_trials(out, r->l);
-    write_curve(out, &r->l->search.curve);
+    if (!r->l->set.multi_label)
+        write_curve(out, &r->l->search.curve);
     if (!report_predictions(out, &p, err))
         return false;
     html_end(out);

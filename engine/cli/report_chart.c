@@ -177,45 +177,52 @@ void chart_write(struct sl_buffer *out, const struct chart *c)
 
 enum { COUNTS_HEIGHT = 40 };
 
-/* The most texts of a bin. */
-static int fullest(const struct prediction_quality *q)
+/* The most predictions of a bin. */
+static double fullest(const struct label_predictions *p)
 {
-    int most = 1;
+    int64_t most = 1;
     for (int i = 0; i < CALIBRATION_BINS; i++)
-        most = q->bins[i].texts > most ? q->bins[i].texts : most;
-    return most;
+        most = p->bins[i].count > most ? p->bins[i].count : most;
+    return (double)most;
 }
 
-/* Bars rise to the accuracy of a bin; those above the plot say how many texts it has. */
+/* Bars rise to the accuracy of a bin; those above the plot say how many predictions it has. */
 static void draw_bin(struct sl_buffer *out, const struct axes *axes,
-                     const struct prediction_quality *q, int number)
+                     const struct label_predictions *p, int number)
 {
-    const struct calibration_bin *bin = &q->bins[number];
+    const struct calibration_bin *bin = &p->bins[number];
     const double width = (double)PLOT_WIDTH / CALIBRATION_BINS, x = LEFT + number * width;
-    if (bin->texts == 0)
+    if (bin->count == 0)
         return;
-    double accuracy = (double)bin->correct / bin->texts, y = at_y(axes, accuracy);
+    const double count = (double)bin->count, accuracy = (double)bin->right / count,
+                 y = at_y(axes, accuracy);
     sl_buffer_printf(out,
                      "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">"
-                     "<title>%d texts, mean score %.3f, %.1f %% right</title></rect>\n",
-                     x + 1.0, y, width - 2.0, HEIGHT - BOTTOM - y, bin->texts, bin->score,
+                     "<title>%lld %s, mean score %.3f, %.1f %% right</title></rect>\n",
+                     x + 1.0, y, width - 2.0, HEIGHT - BOTTOM - y, (long long)bin->count,
+                     p->set->multi_label ? "scores" : "texts", bin->score / count,
                      100.0 * accuracy);
-    double tall = fmax(1.0, (double)COUNTS_HEIGHT * bin->texts / fullest(q));
+    double tall = fmax(1.0, COUNTS_HEIGHT * count / fullest(p));
     sl_buffer_printf(
         out, "<rect class=\"count\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
         x + 1.0, TOP - 6 - tall, width - 2.0, tall);
 }
 
-void chart_reliability(struct sl_buffer *out, const struct prediction_quality *q)
+void chart_reliability(struct sl_buffer *out, const struct label_predictions *p)
 {
     const struct axes axes = {{0.0, 1.0}, {0.0, 1.0}, false};
-    const struct chart frame = {.x_name = "score of the predicted label", .percent = true};
+    const struct chart frame = {.x_name = p->set->multi_label ? "score of a label"
+                                                              : "score of the predicted label",
+                                .percent = true};
     begin(out, "reliability diagram: accuracy by score", COUNTS_HEIGHT);
     draw_axes(out, &frame, &axes);
     for (int i = 0; i < CALIBRATION_BINS; i++)
-        draw_bin(out, &axes, q, i);
+        draw_bin(out, &axes, p, i);
     line(out, "ideal", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, TOP);
-    end(out, "Accuracy of predictions by their score. On the dashed line a score is as often right "
-             "as it says. Grey: how many texts have such a score.");
+    end(out, p->set->multi_label
+                 ? "How many of the labels with such a score the texts have. On the dashed line it "
+                   "is as many as the score says. Grey: how many scores there are."
+                 : "Accuracy of predictions by their score. On the dashed line a score is as often "
+                   "right as it says. Grey: how many texts have such a score.");
     sl_buffer_append_string(out, "</figcaption>\n</figure>\n");
 }

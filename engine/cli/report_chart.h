@@ -25,4 +25,4 @@ struct chart {
 void chart_write(struct sl_buffer *out, const struct chart *chart);
 
 /* The reliability diagram: how often predictions of a score are right. */
-void chart_reliability(struct sl_buffer *out, const struct prediction_quality *quality);
+void chart_reliability(struct sl_buffer *out, const struct label_predictions *predictions);

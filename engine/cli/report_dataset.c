@@ -1,6 +1,7 @@
 /* report_dataset.c - the parts of a report about the data. */
 #include "cli/report_sections.h"
 
+#include "cli/label_names.h"
 #include "cli/report_html.h"
 
 #include <stdio.h>
@@ -48,6 +49,16 @@ static void write_labels(struct sl_buffer *out, const struct dataset_facts *f)
     html_table_end(out);
 }
 
+/* The names of a text's labels. */
+static void labels_cell(struct sl_buffer *out, const struct dataset_facts *f,
+                        struct sl_label_list list)
+{
+    struct sl_buffer names = {0};
+    label_names_append(&names, &f->set->labels, list);
+    html_cell(out, names.data ? names.data : "");
+    sl_buffer_release(&names);
+}
+
 static void item(struct sl_buffer *out, const char *text)
 {
     sl_buffer_append_string(out, "<li>");
@@ -68,6 +79,9 @@ static void write_lengths(struct sl_buffer *out, const struct dataset_facts *f, 
     sl_buffer_append_string(out, "<ul>\n");
     ITEM(out, "%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
          f->median);
+    if (f->set->multi_label)
+        ITEM(out, "%.2f labels per text, at most %d; texts without a label: %d",
+             dataset_facts_labels_per_text(f), f->most_labels, f->unlabelled);
     if (f->unknown >= 0.0)
         ITEM(out, "%.2f %% of the tokens are not in the vocabulary", 100.0 * f->unknown);
     if (f->set->truncated > 0)
@@ -109,9 +123,9 @@ static void write_pairs(struct sl_buffer *out, const struct dataset_facts *f,
         const struct text_pair *pair = &pairs->first[i];
         html_row(out);
         html_number(out, "%lld", (long long)pair->earlier_line);
-        html_cell(out, label_of(f, pair->earlier_label));
+        labels_cell(out, f, pair->earlier_labels);
         html_number(out, "%lld", (long long)pair->line);
-        html_cell(out, label_of(f, pair->label));
+        labels_cell(out, f, pair->labels);
     }
     html_table_end(out);
 }

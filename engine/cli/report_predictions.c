@@ -26,10 +26,14 @@ void report_figures(struct sl_buffer *out, const struct report_predictions *p, d
 {
     const struct prediction_quality *q = p->quality;
     char detail[DETAIL];
+    const bool several = p->model->config.multi_label;
     sl_buffer_append_string(out, "<div class=\"tiles\">\n");
+    if (several)
+        html_tile(out, "Micro F1", "over all labels of all texts", "%.3f", q->micro_f1);
     (void)snprintf(detail, sizeof detail, "95 %% interval %.1f to %.1f %%", 100.0 * q->low,
                    100.0 * q->high);
-    html_tile(out, "Accuracy", detail, "%.1f %%", 100.0 * q->correct / q->texts);
+    html_tile(out, several ? "Subset accuracy" : "Accuracy", detail, "%.1f %%",
+              100.0 * q->correct / q->texts);
     (void)snprintf(detail, sizeof detail, "%d of %d texts", q->texts - q->correct, q->texts);
     html_tile(out, "Mistakes", detail, "%.1f %%", 100.0 * (q->texts - q->correct) / q->texts);
     html_tile(out, "Macro F1", "mean over the labels", "%.3f", q->macro_f1);
@@ -54,8 +58,9 @@ static void write_fraction(struct sl_buffer *out, double fraction)
 
 static void write_labels(struct sl_buffer *out, const struct report_predictions *p)
 {
-    static const char *const columns[] = {
-        "label", "texts", "recall", "precision", "most confused with", NULL};
+    const bool several = p->model->config.multi_label;
+    const char *const columns[] = {
+        "label", "texts", "recall", "precision", several ? NULL : "most confused with", NULL};
     html_section(out, "Labels");
     html_table(out, columns, "01110");
     for (int c = 0; c < p->predictions->classes; c++) {
@@ -65,7 +70,8 @@ static void write_labels(struct sl_buffer *out, const struct report_predictions 
         html_number(out, "%d", label->texts);
         write_fraction(out, label_recall(label));
         write_fraction(out, label_precision(label));
-        html_cell(out, label->confused_with >= 0 ? p->model->labels[label->confused_with] : "");
+        if (!several)
+            html_cell(out, label->confused_with >= 0 ? p->model->labels[label->confused_with] : "");
     }
     html_table_end(out);
     html_section_end(out);
@@ -162,24 +168,34 @@ static bool write_confusion(struct sl_buffer *out, const struct report_predictio
 
 /* ---- calibration ----------------------------------------------------------------------------- */
 
-static void write_calibration(struct sl_buffer *out, const struct prediction_quality *q)
+static void write_calibration(struct sl_buffer *out, const struct report_predictions *p)
 {
+    const struct prediction_quality *q = p->quality;
     html_section(out, "Calibration");
     sl_buffer_printf(out,
                      "<p>The expected calibration error is %.4f: on average a score is off by %.1f "
-                     "points from how often predictions with it are right.</p>\n",
-                     q->calibration, 100.0 * q->calibration);
-    chart_reliability(out, q);
+                     "points from how often %s.</p>\n",
+                     q->calibration, 100.0 * q->calibration,
+                     p->model->config.multi_label ? "texts have a label with it"
+                                                  : "predictions with it are right");
+    chart_reliability(out, p->predictions);
     html_section_end(out);
 }
 
 /* ---- mistakes -------------------------------------------------------------------------------- */
 
+/* How probable it was that what is wrong is right. */
+static float confidence(const struct label_prediction *mistake)
+{
+    return mistake->predicted >= 0 ? mistake->score : 1.0f - mistake->score;
+}
+
 static int compare_mistakes(const void *a, const void *b)
 {
     const struct label_prediction *const *x = a, *const *y = b;
-    if ((*x)->score > (*y)->score || (*x)->score < (*y)->score)
-        return (*x)->score > (*y)->score ? -1 : 1;
+    const float of_x = confidence(*x), of_y = confidence(*y);
+    if (of_x > of_y || of_x < of_y)
+        return of_x > of_y ? -1 : 1;
     return ((*x)->example > (*y)->example) - ((*x)->example < (*y)->example);
 }
 
@@ -191,7 +207,8 @@ static bool write_text(struct sl_buffer *out, const struct report_predictions *p
     if (!words)
         return true;
     const char *text = sl_dataset_text(p->predictions->set, mistake->example, &bytes);
-    return report_words_write(words, text, bytes, mistake->predicted, MISTAKE_BYTES, out, err);
+    const int label = mistake->predicted >= 0 ? mistake->predicted : mistake->label;
+    return report_words_write(words, text, bytes, label, MISTAKE_BYTES, out, err);
 }
 
 static bool write_mistake(struct sl_buffer *out, const struct report_predictions *p,
@@ -200,8 +217,8 @@ static bool write_mistake(struct sl_buffer *out, const struct report_predictions
 {
     html_row(out);
     html_number(out, "%lld", (long long)p->predictions->set->examples[mistake->example].line);
-    html_cell(out, p->model->labels[mistake->label]);
-    html_cell(out, p->model->labels[mistake->predicted]);
+    html_cell(out, mistake->label >= 0 ? p->model->labels[mistake->label] : "");
+    html_cell(out, mistake->predicted >= 0 ? p->model->labels[mistake->predicted] : "");
     html_number(out, "%.3f", (double)mistake->score);
     sl_buffer_append_string(out, "<td class=\"said\" dir=\"auto\">");
     bool ok = write_text(out, p, words, mistake, err);
@@ -217,11 +234,15 @@ static bool write_table(struct sl_buffer *out, const struct report_predictions *
     const bool has_text = p->predictions->set->text;
     struct report_words *words = has_text ? report_words_open(p->model, p->tokens, err) : NULL;
     bool ok = words || !has_text;
+    if (p->model->config.multi_label)
+        sl_buffer_append_string(out, "<p class=\"soft\">A label alone was not predicted; a "
+                                     "predicted one alone is not among the text's labels.</p>\n");
     if (has_text)
-        sl_buffer_append_string(
-            out, "<p class=\"soft\">Of the words, those are marked that move the score of the "
-                 "predicted label most: <mark class=\"up\">raise it</mark>, "
-                 "<mark class=\"down\">lower it</mark>, in the published model.</p>\n");
+        sl_buffer_printf(out,
+                         "<p class=\"soft\">Of the words, those are marked that move the score of "
+                         "the %s most: <mark class=\"up\">raise it</mark>, "
+                         "<mark class=\"down\">lower it</mark>, in the published model.</p>\n",
+                         p->model->config.multi_label ? "label" : "predicted label");
     html_table(out, columns, "10010");
     for (int i = 0; ok && i < count && i < MISTAKES; i++)
         ok = write_mistake(out, p, words, wrong[i], err);
@@ -255,8 +276,8 @@ bool report_predictions(struct sl_buffer *out, const struct report_predictions *
                         struct sl_err *err)
 {
     write_labels(out, p);
-    if (!write_confusion(out, p, err))
+    if (!p->model->config.multi_label && !write_confusion(out, p, err))
         return false;
-    write_calibration(out, p->quality);
+    write_calibration(out, p);
     return write_mistakes(out, p, err);
 }

@@ -99,6 +99,7 @@ static bool open_validation(struct run *run, struct sl_err *err)
     };
     return !s->validation || (sl_dataset_open(&run->validation, s->validation, &s->columns,
                                               &run->l.set.labels, err) &&
+                              sl_dataset_fit_to(&run->validation, run->l.set.multi_label, err) &&
                               sl_dataset_encode(&run->validation, run->l.tokens, &encoding, err));
 }
 
@@ -130,7 +131,7 @@ static void on_trial(void *context, const struct sl_linear_search *search)
 {
     struct run *run = context;
     if (search->count > 0)
-        automatic_report_trial(search, run->a->json);
+        automatic_report_trial(search, run->l.set.multi_label, run->a->json);
     automatic_log_search(&run->log, search, &run->facts);
 }
 

@@ -22,7 +22,7 @@ static bool write(const struct parts *p, const char *model, const char *log, con
     char how[160], what[64];
     (void)snprintf(how, sizeof how,
                    "On %d validation texts, which were not trained on, as the model is served.",
-                   p->evaluation.predictions.count);
+                   p->evaluation.predictions.texts);
     (void)snprintf(what, sizeof what, "%s model, trained on", p->model->arch->name);
     const struct report_evaluation report = {.model = model,
                                              .what = what,

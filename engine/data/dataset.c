@@ -18,36 +18,56 @@ static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_e
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool fail_label(const struct sl_dataset *set, const struct sl_record *record,
+static bool fail_label(const struct sl_dataset *set, const struct sl_field *label,
                        struct sl_err *err)
 {
     struct sl_name_list known = {0};
     for (int i = 0; i < set->labels.count; i++)
         sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
-    sl_fail(
+    return sl_fail(
         err, SL_BAD_INPUT,
         "unknown label '%.*s': expected one of: %s; to accept or translate others, list all labels "
         "in a file and give --labels FILE",
-        (int)record->label_bytes, record->label, sl_name_list_text(&known));
-    return example_wrap(set, record->line, err);
+        (int)label->bytes, label->data, sl_name_list_text(&known));
 }
 
-/* The id of the record's label; a new label is added unless the labels were given. */
-static bool label_take(struct sl_dataset *set, bool given, const struct sl_record *record,
-                       int32_t *label, struct sl_err *err)
+/* The id of a label; a new label is added unless the labels were given. */
+static bool label_find(struct sl_dataset *set, bool given, const struct sl_field *label,
+                       int32_t *id, struct sl_err *err)
 {
-    *label = sl_labels_find(&set->labels, record->label, record->label_bytes);
-    if (*label >= 0)
+    *id = sl_labels_find(&set->labels, label->data, label->bytes);
+    if (*id >= 0)
         return true;
     if (given)
-        return fail_label(set, record, err);
-    *label = set->labels.count;
-    return sl_labels_add(&set->labels, record->label, record->label_bytes, err) ||
-           example_wrap(set, record->line, err);
+        return fail_label(set, label, err);
+    *id = set->labels.count;
+    return sl_labels_add(&set->labels, label->data, label->bytes, err);
 }
 
-static bool example_add(struct sl_dataset *set, int32_t label, const struct sl_record *record,
+/* Of a text's sorted labels. */
+static bool check_repeated(const struct sl_dataset *set, struct sl_err *err)
+{
+    const struct sl_label_list list = sl_label_list(&set->label_lists, set->label_lists.count - 1);
+    for (int i = 1; i < list.count; i++)
+        if (list.ids[i] == list.ids[i - 1])
+            return sl_fail(err, SL_BAD_INPUT, "the label '%s' is given twice",
+                           set->labels.list[list.ids[i]].key);
+    return true;
+}
+
+static bool labels_take(struct sl_dataset *set, bool given, const struct sl_record *record,
                         struct sl_err *err)
+{
+    int32_t ids[SL_LABELS_MAX];
+    set->multi_label = set->multi_label || record->is_multi_label;
+    for (int i = 0; i < record->label_count; i++)
+        if (!label_find(set, given, &record->labels[i], &ids[i], err))
+            return false;
+    return sl_label_lists_add(&set->label_lists, ids, record->label_count, err) &&
+           check_repeated(set, err);
+}
+
+static bool example_add(struct sl_dataset *set, const struct sl_record *record, struct sl_err *err)
 {
     if (set->count == INT_MAX)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has more than %d examples", set->path, INT_MAX);
@@ -56,8 +76,7 @@ static bool example_add(struct sl_dataset *set, int32_t label, const struct sl_r
         !sl_dynarray_reserve(&set->text, &set->text_room, set->text_bytes + record->text_bytes + 1,
                              1, err))
         return sl_wrap(err, "'%s'", set->path);
-    set->examples[set->count++] = (struct sl_example){.label = label,
-                                                      .text = (int64_t)set->text_bytes,
+    set->examples[set->count++] = (struct sl_example){.text = (int64_t)set->text_bytes,
                                                       .bytes = (int64_t)record->text_bytes,
                                                       .line = record->line};
     memcpy(set->text + set->text_bytes, record->text, record->text_bytes);
@@ -71,12 +90,13 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_record_re
 {
     for (;;) {
         struct sl_record record;
-        int32_t label;
         if (!sl_record_reader_next(records, &record, err))
             return false;
         if (!record.text)
             return true;
-        if (!label_take(set, given, &record, &label, err) || !example_add(set, label, &record, err))
+        if (!labels_take(set, given, &record, err))
+            return example_wrap(set, record.line, err);
+        if (!example_add(set, &record, err))
             return false;
     }
 }
@@ -85,14 +105,15 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_record_re
 static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 {
     int32_t fresh[SL_LABELS_MAX];
+    if (set->labels.count == 0)
+        return sl_fail(err, SL_BAD_INPUT, "'%s': no text has a label", set->path);
     if (set->labels.count < SL_LABELS_MIN)
         return sl_fail(err, SL_BAD_INPUT,
                        "'%s' has only the label '%s'; a classifier needs at least %d labels",
                        set->path, set->labels.list[0].key, SL_LABELS_MIN);
     if (!sl_labels_arrange(&set->labels, fresh, err))
         return false;
-    for (int i = 0; i < set->count; i++)
-        set->examples[i].label = fresh[set->examples[i].label];
+    sl_label_lists_renumber(&set->label_lists, fresh);
     return true;
 }
 
@@ -136,10 +157,22 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
     return false;
 }
 
+bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *err)
+{
+    if (set->multi_label && !multi_label)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s': its texts may have several labels, and those that the model is "
+                       "trained on have one each",
+                       set->path);
+    set->multi_label = multi_label;
+    return true;
+}
+
 void sl_dataset_close(struct sl_dataset *set)
 {
     assert(set);
     sl_labels_release(&set->labels);
+    sl_label_lists_release(&set->label_lists);
     free(set->path);
     free(set->examples);
     free(set->text);

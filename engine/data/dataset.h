@@ -7,13 +7,13 @@
  * immutable. */
 #pragma once
 
+#include "data/label_lists.h"
 #include "data/labels.h"
 #include "data/record_reader.h"
 #include "sluice/dataset.h"
 #include "sluice/tokenizer.h"
 
 struct sl_example {
-    int32_t label;  /* its id */
     int32_t tokens; /* how many, once encoded */
     int64_t ids;    /* where they begin in the set's ids */
     int64_t text;   /* where the text begins in the set's text */
@@ -24,6 +24,8 @@ struct sl_example {
 struct sl_dataset {
     char *path; /* where it came from, for errors */
     struct sl_labels labels;
+    bool multi_label;                  /* an example may have several labels, or none; else */
+    struct sl_label_lists label_lists; /* each has one */
     struct sl_example *examples;
     int count;
     struct sl_skipped skipped; /* records without a label or a text */
@@ -45,10 +47,18 @@ struct sl_dataset {
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
                      const struct sl_record_options *options, const struct sl_labels *labels,
                      struct sl_err *err) SL_MUST_CHECK;
+/* Makes a set one for a model: where its texts may have several labels, so may those of the set.
+ * Fails if they may not, but do. */
+bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *err) SL_MUST_CHECK;
 void sl_dataset_close(struct sl_dataset *set); /* a zeroed one is fine */
 
+/* Sets of each example the label that divides the set evenly: the rarest one of its labels; of one
+ * without labels, their number. */
+bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* Moves a fraction (between 0 and 1) of the examples to a second set: that fraction of each
- * label's, rounded, but never all of them. The choice depends on the seed and the examples'
+ * stratum's, rounded, but never all of them. The choice depends on the seed and the examples'
  * numbers. Only before encoding. On failure both sets are unchanged. */
 bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struct sl_dataset *cut,
                       struct sl_err *err) SL_MUST_CHECK;

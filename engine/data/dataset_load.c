@@ -7,8 +7,10 @@
 static bool load(struct sl_dataset *set, const char *path, const struct sl_dataset_options *o,
                  struct sl_err *err)
 {
-    const struct sl_record_options columns = {
-        .format = o->format, .label = o->label, .text = o->text};
+    const struct sl_record_options columns = {.format = o->format,
+                                              .label = o->label,
+                                              .text = o->text,
+                                              .label_separator = o->label_separator};
     struct sl_labels listed = {0};
     bool ok = (!o->labels || sl_labels_read(&listed, o->labels, err)) &&
               sl_dataset_open(set, path, &columns, o->labels ? &listed : NULL, err);
@@ -60,8 +62,11 @@ struct sl_dataset_example sl_dataset_example(const struct sl_dataset *set, int i
 {
     assert(index >= 0);
     assert(index < set->count);
-    struct sl_dataset_example e = {.label = set->examples[index].label,
-                                   .line = set->examples[index].line};
+    struct sl_dataset_example e = {.line = set->examples[index].line};
+    const struct sl_label_list list = sl_label_list(&set->label_lists, index);
+    e.labels = list.ids;
+    e.labels_count = list.count;
+    e.label = list.count > 0 ? list.ids[0] : -1;
     e.text = sl_dataset_text(set, index, &e.bytes);
     return e;
 }

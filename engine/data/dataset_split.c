@@ -11,23 +11,23 @@
 
 /* ---- which examples ------------------------------------------------------------------------- */
 
-/* An example with its random number: of each label, those with the smallest numbers are taken. */
+/* An example with its random number: of each stratum, those with the smallest numbers are taken. */
 struct draw {
     uint64_t number;
-    int32_t label, example;
+    int32_t stratum, example;
 };
 
 static int draws_compare(const void *a, const void *b)
 {
     const struct draw *x = a, *y = b;
-    if (x->label != y->label)
-        return x->label < y->label ? -1 : 1;
+    if (x->stratum != y->stratum)
+        return x->stratum < y->stratum ? -1 : 1;
     if (x->number != y->number)
         return x->number < y->number ? -1 : 1;
     return (x->example > y->example) - (x->example < y->example);
 }
 
-/* The number to take of one label's examples: rounded, but at least one stays for training. */
+/* The number to take of one stratum's examples: rounded, but at least one stays for training. */
 static int share_of(double share, int examples)
 {
     int part = (int)floor(share * examples + 0.5);
@@ -39,7 +39,7 @@ static int draws_take(const struct draw *draws, int count, double share, bool *t
 {
     int total = 0;
     for (int first = 0, end = 0; first < count; first = end) {
-        while (end < count && draws[end].label == draws[first].label)
+        while (end < count && draws[end].stratum == draws[first].stratum)
             end++;
         int part = share_of(share, end - first);
         for (int i = first; i < first + part; i++)
@@ -49,19 +49,43 @@ static int draws_take(const struct draw *draws, int count, double share, bool *t
     return total;
 }
 
+bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
+{
+    int *texts = calloc((size_t)set->labels.count, sizeof *texts);
+    if (!texts)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", set->labels.count);
+    for (int64_t at = 0; at < set->label_lists.first[set->count]; at++)
+        texts[set->label_lists.ids[at]]++;
+    for (int i = 0; i < set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&set->label_lists, i);
+        strata[i] = list.count > 0 ? list.ids[0] : set->labels.count;
+        for (int k = 1; k < list.count; k++)
+            if (texts[list.ids[k]] < texts[strata[i]])
+                strata[i] = list.ids[k];
+    }
+    free(texts);
+    return true;
+}
+
 static bool examples_choose(const struct sl_dataset *set, double share, uint64_t seed, bool *taken,
                             struct sl_err *err)
 {
     uint64_t key = sl_random_key(seed, "validation examples");
     struct draw *draws = malloc((size_t)set->count * sizeof *draws);
-    if (!draws)
-        return sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
-    for (int32_t i = 0; i < set->count; i++)
-        draws[i] = (struct draw){sl_random_bits(key, (uint64_t)i), set->examples[i].label, i};
-    qsort(draws, (size_t)set->count, sizeof *draws, draws_compare);
-    int total = draws_take(draws, set->count, share, taken);
+    int32_t *strata = malloc((size_t)set->count * sizeof *strata);
+    int total = 0;
+    bool ok = (draws && strata) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
+    ok = ok && sl_dataset_strata(set, strata, err);
+    if (ok) {
+        for (int32_t i = 0; i < set->count; i++)
+            draws[i] = (struct draw){sl_random_bits(key, (uint64_t)i), strata[i], i};
+        qsort(draws, (size_t)set->count, sizeof *draws, draws_compare);
+        total = draws_take(draws, set->count, share, taken);
+    }
     free(draws);
-    return total > 0 ||
+    free(strata);
+    return !ok || total > 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "'%s': holding out %g %% for validation needs a label with at least %.0f texts; "
                    "add texts, or give --validation FILE",
@@ -80,11 +104,25 @@ static bool cut_make(const struct sl_dataset *set, const bool *taken, struct sl_
         bytes += taken[i] ? (size_t)set->examples[i].bytes + 1 : 0;
     }
     cut->path = strdup(set->path);
+    cut->multi_label = set->multi_label;
     return (cut->path || sl_fail(err, SL_NO_MEMORY, "no memory to divide '%s'", set->path)) &&
            sl_dynarray_reserve(&cut->examples, &cut->examples_room, examples, sizeof *cut->examples,
                                err) &&
            sl_dynarray_reserve(&cut->text, &cut->text_room, bytes, 1, err) &&
            sl_labels_copy(&cut->labels, &set->labels, err);
+}
+
+/* Divides the labels of the examples. */
+static bool divide_labels(const struct sl_dataset *set, const bool *taken,
+                          struct sl_label_lists *left, struct sl_label_lists *cut,
+                          struct sl_err *err)
+{
+    for (int i = 0; i < set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&set->label_lists, i);
+        if (!sl_label_lists_add(taken[i] ? cut : left, list.ids, list.count, err))
+            return false;
+    }
+    return true;
 }
 
 /* Appends an example, with its text and the line feed, to a set: to the second one, or to its own
@@ -128,13 +166,18 @@ bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struc
     if (!share_check(share, err))
         return false;
     bool *taken = calloc((size_t)set->count, sizeof *taken);
+    struct sl_label_lists left = {0};
     if (!taken)
         return sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
-    bool ok = examples_choose(set, share, seed, taken, err) && cut_make(set, taken, &fresh, err);
+    bool ok = examples_choose(set, share, seed, taken, err) && cut_make(set, taken, &fresh, err) &&
+              divide_labels(set, taken, &left, &fresh.label_lists, err);
     if (ok) {
         examples_move(set, taken, &fresh);
+        sl_label_lists_release(&set->label_lists);
+        set->label_lists = left;
         *cut = fresh;
     } else {
+        sl_label_lists_release(&left);
         sl_dataset_close(&fresh);
     }
     free(taken);

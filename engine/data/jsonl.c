@@ -1,19 +1,25 @@
 /* jsonl.c - JSON Lines: an object per line, read by jansson. */
+#include "base/dynarray.h"
+#include "data/labels.h"
 #include "data/name_list.h"
 #include "data/record_format.h"
 
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_BYTES = 32, LABEL = 0 };
 
 struct jsonl {
     struct sl_chosen chosen;
-    json_t *object;            /* of the last row, whose fields point into it */
-    char number[NUMBER_BYTES]; /* a label that is one, as text */
-    bool seen[SL_CHOSEN_MAX];  /* a column that an object had: others may leave it out */
+    json_t *object;           /* of the last row, whose fields point into it */
+    bool seen[SL_CHOSEN_MAX]; /* a column that an object had: others may leave it out */
+    struct sl_field *list;    /* the labels, if they are a list */
+    size_t list_room;
+    char (*numbers)[NUMBER_BYTES]; /* labels that are numbers, as text */
+    size_t numbers_room;
 };
 
 static bool jsonl_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
@@ -26,7 +32,10 @@ static bool jsonl_open(void *state, const struct sl_chosen *chosen, struct sl_er
 
 static void jsonl_close(void *state)
 {
-    json_decref(((struct jsonl *)state)->object);
+    struct jsonl *jsonl = state;
+    json_decref(jsonl->object);
+    free(jsonl->list);
+    free(jsonl->numbers);
 }
 
 static const char *type_name(const json_t *value)
@@ -68,15 +77,48 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
 }
 
 /* A number as it is written in JSON; whole ones match the labels of the other formats. */
-static struct sl_field number_print(struct jsonl *jsonl, const json_t *value)
+static struct sl_field number_print(char number[NUMBER_BYTES], const json_t *value)
 {
     enum { SHORT_DIGITS = 15 }; /* as many as survive: 0.1 stays 0.1 */
 
-    size_t bytes = json_dumpb(value, jsonl->number, sizeof jsonl->number,
+    size_t bytes = json_dumpb(value, number, NUMBER_BYTES,
                               (size_t)JSON_ENCODE_ANY | (size_t)JSON_REAL_PRECISION(SHORT_DIGITS));
     assert(bytes > 0);
-    assert(bytes <= sizeof jsonl->number);
-    return (struct sl_field){.data = jsonl->number, .bytes = bytes};
+    assert(bytes <= NUMBER_BYTES);
+    return (struct sl_field){.data = number, .bytes = bytes};
+}
+
+/* Room for labels. */
+static bool labels_reserve(struct jsonl *jsonl, size_t count, struct sl_err *err)
+{
+    return sl_dynarray_reserve(&jsonl->list, &jsonl->list_room, count, sizeof *jsonl->list, err) &&
+           sl_dynarray_reserve(&jsonl->numbers, &jsonl->numbers_room, count, sizeof *jsonl->numbers,
+                               err);
+}
+
+static bool list_fill(struct jsonl *jsonl, const json_t *list, const char *name, struct sl_row *row,
+                      struct sl_err *err)
+{
+    const size_t count = json_array_size(list);
+    if (count > SL_LABELS_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "column '%s' has %zu labels: expected at most %d", name,
+                       count, SL_LABELS_MAX);
+    if (!labels_reserve(jsonl, count + 1, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(list, i);
+        if (!value || (!json_is_string(value) && !json_is_number(value)))
+            return sl_fail(err, SL_BAD_INPUT,
+                           "column '%s': item %zu is %s: expected a string or a number", name, i,
+                           value ? type_name(value) : "missing");
+        jsonl->list[i] = json_is_string(value) ? (struct sl_field){json_string_value(value),
+                                                                   json_string_length(value)}
+                                               : number_print(jsonl->numbers[i], value);
+    }
+    row->is_list = true;
+    row->list = jsonl->list;
+    row->list_count = (int)count;
+    return true;
 }
 
 static bool fail_missing(const struct jsonl *jsonl, json_t *object, const char *name,
@@ -98,8 +140,10 @@ static bool fail_missing(const struct jsonl *jsonl, json_t *object, const char *
                    jsonl->chosen.unlabelled ? "" : "--label and ");
 }
 
-static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, struct sl_err *err)
+/* One that is null or missing has no data. */
+static bool field_of(struct jsonl *jsonl, int column, struct sl_row *row, struct sl_err *err)
 {
+    struct sl_field *field = &row->fields[column];
     const char *name = jsonl->chosen.names[column];
     bool label = column == LABEL && !jsonl->chosen.unlabelled;
     const json_t *value = json_object_get(jsonl->object, name);
@@ -107,18 +151,21 @@ static bool field_of(struct jsonl *jsonl, int column, struct sl_field *field, st
         *field = (struct sl_field){json_string_value(value), json_string_length(value)};
         return true;
     }
-    if (json_is_null(value) || (!value && jsonl->seen[column])) {
-        *field = (struct sl_field){.data = ""};
+    *field = (struct sl_field){0};
+    if (json_is_null(value) || (!value && jsonl->seen[column]))
         return true;
-    }
     if (label && json_is_number(value)) {
-        *field = number_print(jsonl, value);
+        if (!labels_reserve(jsonl, 1, err))
+            return false;
+        *field = number_print(jsonl->numbers[0], value);
         return true;
     }
+    if (label && json_is_array(value))
+        return list_fill(jsonl, value, name, row, err);
     if (!value)
         return fail_missing(jsonl, jsonl->object, name, err);
     return sl_fail(err, SL_BAD_INPUT, "column '%s' is %s: expected a string%s", name,
-                   type_name(value), label ? " or a number" : "");
+                   type_name(value), label ? ", a number or a list of them" : "");
 }
 
 static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_row *row,
@@ -127,7 +174,7 @@ static bool row_fill(struct jsonl *jsonl, const struct sl_line *line, struct sl_
     if (!object_parse(jsonl, line, err))
         return false;
     for (int i = 0; i < jsonl->chosen.count; i++) {
-        if (!field_of(jsonl, i, &row->fields[i], err))
+        if (!field_of(jsonl, i, row, err))
             return sl_err_set_field(err, jsonl->chosen.names[i]);
         jsonl->seen[i] = true;
     }
@@ -143,6 +190,7 @@ static bool jsonl_next(void *state, struct sl_line_reader *lines, struct sl_row 
         return false;
     row->line = line.number;
     row->count = 0;
+    row->is_list = false;
     return !line.text || row_fill(state, &line, row, err) ||
            sl_line_reader_wrap(lines, line.number, err);
 }

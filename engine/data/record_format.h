@@ -20,6 +20,9 @@ struct sl_row {
     int64_t line; /* where it begins */
     int count;    /* of fields; 0 past the last row */
     struct sl_field fields[SL_FIELDS_MAX];
+    bool is_list; /* the label's field is a list, of these: */
+    const struct sl_field *list;
+    int list_count;
 };
 
 /* The selected columns: the label first (unlabelled: the first text column once more), then the

@@ -1,10 +1,9 @@
 /* record_reader.c - the table of formats, and what they share: column selection and checks. */
 #include "data/record_reader.h"
 
-#include "base/byte_string.h"
 #include "base/dynarray.h"
 #include "data/name_list.h"
-#include "data/record_format.h"
+#include "data/record_labels.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -30,6 +29,8 @@ struct sl_record_reader {
     char *text; /* columns joined */
     size_t room;
     bool skips_incomplete;
+    char *label_separator; /* or NULL */
+    struct sl_record_labels labels;
     struct sl_skipped skipped;
 };
 
@@ -157,9 +158,10 @@ static bool columns_choose(struct sl_record_reader *r, const struct sl_record_op
     r->skips_incomplete = options->skip_incomplete;
     r->label_column = strdup(options->label ? options->label : "label");
     r->text_columns = strdup(options->text ? options->text : "text");
-    if (!r->label_column || !r->text_columns)
+    r->label_separator = options->label_separator ? strdup(options->label_separator) : NULL;
+    if (!r->label_column || !r->text_columns || (options->label_separator && !r->label_separator))
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
-    if (!chosen_split(r, err))
+    if (!sl_label_separator_check(r->label_separator, err) || !chosen_split(r, err))
         return false;
     if (r->chosen.unlabelled)
         r->chosen.names[LABEL] = r->chosen.names[LABEL + 1];
@@ -278,6 +280,8 @@ void sl_record_reader_close(struct sl_record_reader *records)
     free(records->text_columns);
     free(records->names);
     free(records->text);
+    free(records->label_separator);
+    sl_record_labels_release(&records->labels);
     free(records);
 }
 
@@ -308,26 +312,6 @@ static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
     return true;
 }
 
-static bool label_check(const struct sl_record_reader *r, const struct sl_field *label,
-                        struct sl_err *err)
-{
-    if (label->bytes == 0)
-        return sl_fail(err, SL_BAD_INPUT, "column '%s': the label is empty", r->label_column);
-    if (label->bytes > SL_LABEL_BYTES_MAX)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "column '%s': the label has %zu bytes, and at most %d are allowed; is this the column "
-            "of the labels?",
-            r->label_column, label->bytes, SL_LABEL_BYTES_MAX);
-    const char *control = sl_find_control(label->data, label->bytes);
-    if (!control)
-        return true;
-    return sl_fail(err, SL_BAD_INPUT,
-                   "column '%s': the label contains the control character 0x%02x%s",
-                   r->label_column, (unsigned)*control,
-                   *control == '\t' ? "; if tabs separate the fields, give --format tsv" : "");
-}
-
 /* The text columns that are not empty, a space between them. */
 static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct sl_err *err)
 {
@@ -353,30 +337,44 @@ static bool skip(struct sl_record_reader *r)
     return true;
 }
 
+/* Whether there is a label, or it is said that there is none. */
+static bool has_label(const struct sl_record_reader *r, const struct sl_field *label)
+{
+    return r->chosen.unlabelled || r->row.is_list || label->bytes > 0 ||
+           (r->label_separator && label->data);
+}
+
+static bool take_labels(struct sl_record_reader *r, const struct sl_field *label,
+                        struct sl_record *record, struct sl_err *err)
+{
+    if (!sl_record_labels_take(&r->labels, &r->row, *label, r->label_separator, r->label_column,
+                               err))
+        return sl_err_set_field(err, r->label_column);
+    record->labels = r->labels.list;
+    record->label_count = r->labels.count;
+    record->is_multi_label = r->label_separator || r->row.is_list;
+    return true;
+}
+
 /* The record's text is NULL if it was skipped. */
 static bool record_take(struct sl_record_reader *r, struct sl_record *record, struct sl_err *err)
 {
     if (!r->format->keyed && !fields_check(r, err))
         return false;
-    struct sl_field label = {0};
+    const struct sl_field label = r->row.fields[r->places[LABEL]];
     struct sl_field text = r->row.fields[r->places[LABEL + 1]];
-    if (!r->chosen.unlabelled)
-        label = r->row.fields[r->places[LABEL]];
     if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
         return false;
-    bool has_label = r->chosen.unlabelled || label.bytes > 0;
     *record = (struct sl_record){0};
-    if (r->skips_incomplete && (!has_label || text.bytes == 0))
+    if (r->skips_incomplete && (!has_label(r, &label) || text.bytes == 0))
         return skip(r);
-    if (!r->chosen.unlabelled && !label_check(r, &label, err))
-        return sl_err_set_field(err, r->label_column);
+    if (!r->chosen.unlabelled && !take_labels(r, &label, record, err))
+        return false;
     if (text.bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is empty", r->text_columns);
-    *record = (struct sl_record){.line = r->row.line,
-                                 .label = label.data,
-                                 .label_bytes = label.bytes,
-                                 .text = text.data,
-                                 .text_bytes = text.bytes};
+    record->line = r->row.line;
+    record->text = text.data;
+    record->text_bytes = text.bytes;
     return true;
 }
 

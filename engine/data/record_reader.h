@@ -9,7 +9,7 @@
  * Every error names the file, the line and the column, what was found and what was expected. */
 #pragma once
 
-#include "data/line_reader.h"
+#include "data/record_format.h"
 
 #include "sluice/model.h"
 
@@ -17,20 +17,26 @@
  * from 1: it is not. Several text columns, as in "title,description", are joined by a space; empty
  * ones are skipped. JSON Lines always has names. */
 struct sl_record_options {
-    const char *format;   /* "tsv", "csv", "jsonl"; NULL: from the file name */
-    const char *label;    /* NULL: "label" */
-    const char *text;     /* NULL: "text" */
+    const char *format; /* "tsv", "csv", "jsonl"; NULL: from the file name */
+    const char *label;  /* NULL: "label" */
+    const char *text;   /* NULL: "text" */
+    /* Between the labels of a text, which then may have several, or none if the field is empty.
+     * NULL: a field is one label. A list of JSON Lines is several labels either way. */
+    const char *label_separator;
     bool unlabelled;      /* do not read a label column; records have no label */
-    bool skip_incomplete; /* skip records whose label or text is empty, instead of failing */
+    bool skip_incomplete; /* skip records whose label is missing or whose text is empty, instead of
+                             failing */
     struct sl_data_limits limits;
 };
 
 /* Valid until the next record is read. */
 struct sl_record {
-    int64_t line;      /* where it begins, from 1 */
-    const char *label; /* 1 to SL_LABEL_BYTES_MAX bytes, no NUL; NULL: unlabelled */
-    size_t label_bytes;
-    const char *text; /* 1 byte or more of UTF-8; NULL past the last record */
+    int64_t line; /* where it begins, from 1 */
+    /* Each has 1 to SL_LABEL_BYTES_MAX bytes, no NUL. Unlabelled: there is none. */
+    const struct sl_field *labels;
+    int label_count;
+    bool is_multi_label; /* a separator or a list allows for another number than one */
+    const char *text;    /* 1 byte or more of UTF-8; NULL past the last record */
     size_t text_bytes;
 };
 

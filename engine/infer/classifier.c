@@ -181,6 +181,27 @@ bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int c
     return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }
 
+void sl_model_scores(const struct sl_model *model, const float *logits, float *scores)
+{
+    if (model->config.multi_label)
+        sl_sigmoids(logits, model->config.classes, scores);
+    else
+        sl_softmax(logits, model->config.classes, scores);
+}
+
+int sl_model_predicted(const struct sl_model *model, const float *scores, int *labels)
+{
+    int count = 0;
+    if (!model->config.multi_label) {
+        labels[0] = sl_argmax(scores, model->config.classes);
+        return 1;
+    }
+    for (int c = 0; c < model->config.classes; c++)
+        if (scores[c] >= SL_LABEL_SCORE_MIN)
+            labels[count++] = c;
+    return count;
+}
+
 bool sl_classifier_explain(const struct sl_classifier *c, const struct sl_classifier_item *item,
                            int label, float *out, struct sl_err *err)
 {
@@ -189,7 +210,8 @@ bool sl_classifier_explain(const struct sl_classifier *c, const struct sl_classi
                                            .count = item->count,
                                            .logits = item->logits,
                                            .classes = m->config.classes,
-                                           .label = label};
+                                           .label = label,
+                                           .multi_label = m->config.multi_label};
     assert(m->info.explains);
     assert(label >= 0);
     assert(label < m->config.classes);

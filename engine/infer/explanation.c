@@ -112,10 +112,11 @@ void sl_text_words_rank(struct sl_text_word *words, int count)
         qsort(words, (size_t)count, sizeof *words, compare);
 }
 
-double sl_margin(const float *logits, int classes, int label)
+double sl_margin(const struct sl_model *model, const float *logits, int label)
 {
+    const struct sl_model_info *info = sl_model_info(model);
     double others = 0.0;
-    for (int c = 0; c < classes; c++)
+    for (int c = 0; c < info->classes && !info->multi_label; c++)
         others += c == label ? 0.0 : (double)logits[c];
-    return (double)logits[label] - others / (classes - 1);
+    return (double)logits[label] - others / (info->classes - 1);
 }

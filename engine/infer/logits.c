@@ -37,6 +37,12 @@ void sl_softmax(const float *logits, int classes, float *out)
         out[i] = (float)(exp((double)logits[i] - max) / sum);
 }
 
+void sl_sigmoids(const float *logits, int count, float *out)
+{
+    for (int i = 0; i < count; i++)
+        out[i] = (float)sl_sigmoid((double)logits[i]);
+}
+
 void sl_log_softmax(const float *logits, int vocab, float *out)
 {
     double whole = sl_log_sum_exp(logits, vocab);

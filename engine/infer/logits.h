@@ -3,9 +3,21 @@
 
 #include "sluice/logits.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 bool sl_all_finite(const float *x, size_t count);
 /* log(sum of exp(x)); does not overflow. */
 double sl_log_sum_exp(const float *x, int count);
+
+static inline double sl_sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+/* log(1 + exp(x)); does not overflow. */
+static inline double sl_softplus(double x)
+{
+    return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}

@@ -377,6 +377,10 @@ void sl_model_describe(struct sl_model *m)
                                      .sha256 = m->sha256,
                                      .task = m->config.task,
                                      .classes = m->config.classes,
+                                     .multi_label = m->config.multi_label,
+                                     .problem_type = m->config.task == SL_TASK_CLASSIFICATION
+                                                         ? sl_problem_types[m->config.multi_label]
+                                                         : NULL,
                                      .labels = (const char *const *)m->labels,
                                      .dimensions = embeds(m) ? m->config.width : 0,
                                      .explains = m->arch->explain &&

@@ -21,6 +21,14 @@
          place(columns.text),                                                                      \
          0,                                                                                        \
          0},                                                                                       \
+        {"label-separator",                                                                        \
+         "TEXT",                                                                                   \
+         "what stands between the labels of a text that may have several, such as '|'; then an "   \
+         "empty field means that it has none [a field is one label]",                              \
+         SL_OPTION_STRING,                                                                         \
+         place(columns.label_separator),                                                           \
+         0,                                                                                        \
+         0},                                                                                       \
         {"format",                                                                                 \
          "NAME",                                                                                   \
          "file format: tsv, csv or jsonl [from the file name]",                                    \

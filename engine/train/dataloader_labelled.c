@@ -7,16 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Architectures are trained with a softmax, which has one label. */
+static bool check_labels(const struct sl_dataset *set, struct sl_err *err)
+{
+    return !set->multi_label ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s': texts with several labels are for the linear model, which `sluice train "
+                   "--data FILE` trains without an architecture",
+                   set->path);
+}
+
 static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, struct sl_err *err)
 {
     struct sl_labels listed = {0};
     bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
               sl_dataset_open(&m->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
     sl_labels_release(&listed);
-    if (!ok)
+    if (!ok || !check_labels(&m->train, err))
         return false;
     if (s->validation)
-        return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err);
+        return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err) &&
+               check_labels(&m->validation, err);
     return sl_dataset_split(&m->train, (double)m->hyperparameters->validation_fraction,
                             (uint64_t)m->hyperparameters->seed, &m->validation, err);
 }
@@ -64,7 +75,7 @@ static bool balance_labels(struct sl_dataloader *m, struct sl_err *err)
     if (!m->label_weights)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the weights of %d labels", classes);
     for (int i = 0; i < m->train.count; i++)
-        m->label_weights[m->train.examples[i].label] += 1.0f;
+        m->label_weights[sl_label_only(&m->train.label_lists, i)] += 1.0f;
     for (int i = 0; i < classes; i++)
         if (m->label_weights[i] > 0.0f)
             m->label_weights[i] = (float)m->train.count / ((float)classes * m->label_weights[i]);
@@ -199,7 +210,7 @@ static void labelled_fill(struct sl_dataloader *m, struct sl_batch *batch, int s
     for (int i = first; i < last; i++) {
         int number = m->order[base + i], count;
         const int32_t *ids = cut_crop(m, number, &count);
-        m->labels[batch->count] = m->train.examples[text_of(m, number)].label;
+        m->labels[batch->count] = sl_label_only(&m->train.label_lists, text_of(m, number));
         sl_dataloader_append(m, batch, ids, count);
     }
 }
@@ -223,7 +234,7 @@ static void mix_set(uint64_t *mark, const struct sl_dataset *set)
     mix(mark, sl_fingerprint(set->ids, set->ids_count * sizeof *set->ids));
     for (int i = 0; i < set->count; i++) {
         mix(mark, set->examples[i].tokens);
-        mix(mark, set->examples[i].label);
+        mix(mark, sl_label_only(&set->label_lists, i));
     }
 }
 

@@ -8,8 +8,9 @@
 #include "model/model.h"
 
 struct sl_evaluation {
-    double loss;           /* mean -log p, nats per token or per text */
-    double accuracy;       /* fraction of texts classified correctly; NAN for a corpus */
+    double loss;           /* mean -log p, nats per token or per text; of all its labels */
+    double accuracy;       /* fraction of texts of which all labels are right; NAN for a corpus */
+    double micro_f1;       /* over all labels of all texts; the accuracy if texts have one each */
     int64_t examples;      /* tokens predicted, or texts classified */
     int64_t tokens;        /* read */
     double gate_mean;      /* mean value of the gates (the TSA paper's alpha); NAN without gates */
@@ -33,15 +34,14 @@ bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
                         const struct sl_policy *policy, struct sl_evaluation *out,
                         struct sl_err *err) SL_MUST_CHECK;
 
-/* The most likely label of a text, and its probability. */
-struct sl_predicted_label {
-    int32_t label;
-    float score;
+/* Receives the probabilities of the labels of each text; a zeroed one does nothing. */
+struct sl_score_visitor {
+    void (*visit)(void *context, int example, const float *scores);
+    void *context;
 };
 
-/* Evaluates an encoded data set with the model's labels. predicted_labels: receives the predicted
- * label of each text; may be NULL. */
+/* Evaluates an encoded data set with the model's labels; both have one label per text, or several.
+ * visitor: NULL is fine. */
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          struct sl_predicted_label *predicted_labels, struct sl_err *err)
-    SL_MUST_CHECK;
+                          const struct sl_score_visitor *visitor, struct sl_err *err) SL_MUST_CHECK;

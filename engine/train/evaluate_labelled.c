@@ -5,8 +5,7 @@
 #include "sluice/session.h"
 #include "train/evaluate.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <assert.h>
 
 enum { ITEMS = 64, ROWS = 8192 };
 
@@ -14,11 +13,15 @@ struct evaluation {
     const struct sl_dataset *set;
     struct sl_classifier *classifier;
     struct sl_classifier_item items[ITEMS];
+    const struct sl_model *model;
     int classes, batch_rows;
     double loss;
     struct sl_forward_stats stats;
     int64_t right, layers;
-    struct sl_predicted_label *predicted_labels;
+    int64_t labels, labels_predicted, labels_right;
+    struct sl_score_visitor visitor;
+    float scores[SL_CLASSES_MAX]; /* of the present text */
+    int predicted[SL_CLASSES_MAX];
 };
 
 /* As many of the examples from `first` on as one run takes; returns how many. */
@@ -36,20 +39,45 @@ static int gather(struct evaluation *e, int first)
     return count;
 }
 
+static double loss_of(const struct evaluation *e, const float *logits, struct sl_label_list labels)
+{
+    double loss = 0.0;
+    if (!e->model->config.multi_label)
+        return sl_log_sum_exp(logits, e->classes) - (double)logits[labels.ids[0]];
+    for (int c = 0, at = 0; c < e->classes; c++) {
+        const double logit = (double)logits[c];
+        loss += sl_softplus(sl_label_list_next(labels, &at, c) ? -logit : logit);
+    }
+    return loss;
+}
+
+static void count(struct evaluation *e, struct sl_label_list labels)
+{
+    const int predicted = sl_model_predicted(e->model, e->scores, e->predicted);
+    int right = 0, at = 0;
+    for (int i = 0; i < predicted; i++) {
+        while (at < labels.count && labels.ids[at] < e->predicted[i])
+            at++;
+        right += sl_label_list_next(labels, &at, e->predicted[i]);
+    }
+    e->labels += labels.count;
+    e->labels_predicted += predicted;
+    e->labels_right += right;
+    e->right += right == labels.count && right == predicted;
+}
+
 static bool judge(struct evaluation *e, const struct sl_classifier_item *item, int example,
                   struct sl_err *err)
 {
     if (!item->finite)
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model produced NaN or infinity",
                        e->set->path, (long long)e->set->examples[example].line);
-    const int label = e->set->examples[example].label;
-    const int predicted = sl_argmax(item->logits, e->classes);
-    const double total = sl_log_sum_exp(item->logits, e->classes);
-    e->loss += total - (double)item->logits[label];
-    e->right += predicted == label;
-    if (e->predicted_labels)
-        e->predicted_labels[example] = (struct sl_predicted_label){
-            predicted, (float)exp((double)item->logits[predicted] - total)};
+    const struct sl_label_list labels = sl_label_list(&e->set->label_lists, example);
+    sl_model_scores(e->model, item->logits, e->scores);
+    e->loss += loss_of(e, item->logits, labels);
+    count(e, labels);
+    if (e->visitor.visit)
+        e->visitor.visit(e->visitor.context, example, e->scores);
     e->layers += item->layers_used;
     return true;
 }
@@ -68,30 +96,41 @@ static bool measure(struct evaluation *e, struct sl_err *err)
     return true;
 }
 
+static void set_result(const struct evaluation *e, double begun, struct sl_evaluation *out)
+{
+    const int64_t both = e->labels + e->labels_predicted;
+    *out = (struct sl_evaluation){.loss = e->loss / e->set->count,
+                                  .accuracy = (double)e->right / e->set->count,
+                                  .micro_f1 =
+                                      both > 0 ? 2.0 * (double)e->labels_right / (double)both : 0.0,
+                                  .examples = e->set->count,
+                                  .tokens = (int64_t)e->set->ids_count,
+                                  .layers_mean = (double)e->layers / (double)e->set->ids_count,
+                                  .seconds = sl_now_seconds() - begun};
+    sl_evaluation_set_means(out, &e->stats, e->set->count);
+}
+
 bool sl_evaluate_labelled(const struct sl_model *model, const struct sl_dataset *set,
                           const struct sl_policy *policy, struct sl_evaluation *out,
-                          struct sl_predicted_label *predicted_labels, struct sl_err *err)
+                          const struct sl_score_visitor *visitor, struct sl_err *err)
 {
     struct sl_model under = *model; /* the same numbers under another policy */
     if (policy)
         under.policy = *policy;
     int context = model->config.context_length;
     struct evaluation e = {.set = set,
+                           .model = model,
                            .classes = model->config.classes,
                            .batch_rows = context > ROWS ? context : ROWS};
     struct sl_classifier_options options = {.max_batch_size = ITEMS,
                                             .max_batch_tokens = e.batch_rows};
     double begun = sl_now_seconds();
-    e.predicted_labels = predicted_labels;
+    assert(set->multi_label == model->config.multi_label);
+    if (visitor)
+        e.visitor = *visitor;
     e.classifier = sl_classifier_create(&under, &options, err);
     bool ok = e.classifier && measure(&e, err);
     sl_classifier_destroy(e.classifier);
-    *out = (struct sl_evaluation){.loss = e.loss / set->count,
-                                  .accuracy = (double)e.right / set->count,
-                                  .examples = set->count,
-                                  .tokens = (int64_t)set->ids_count,
-                                  .layers_mean = (double)e.layers / (double)set->ids_count,
-                                  .seconds = sl_now_seconds() - begun};
-    sl_evaluation_set_means(out, &e.stats, set->count);
+    set_result(&e, begun, out);
     return ok || sl_wrap(err, "evaluate");
 }

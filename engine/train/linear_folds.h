@@ -1,5 +1,6 @@
 /* linear_folds.h - the folds of a cross-validation: parts of the file, because neighbours often
- * belong together, with each label's texts divided evenly and equal texts in the same fold. */
+ * belong together, with each label's texts divided evenly (of
+ * several labels the rarest one counts) and equal texts in the same fold. */
 #pragma once
 
 #include "data/dataset.h"

@@ -16,8 +16,7 @@ static bool try_all(struct sl_linear_run *s, const struct sl_linear_recipe *reci
         int trial = sl_linear_try(s, recipes[i], err);
         if (trial < 0)
             return false;
-        if (chosen < 0 ||
-            sl_linear_merit(&s->out->trials[trial]) > sl_linear_merit(&s->out->trials[chosen]))
+        if (chosen < 0 || s->out->trials[trial].merit > s->out->trials[chosen].merit)
             chosen = trial;
     }
     *best = s->out->trials[chosen].recipe;
@@ -92,8 +91,8 @@ static bool search_ratios(struct sl_linear_run *s, const struct sl_linear_recipe
     return try_all(s, grid, count, &best, err);
 }
 
-/* The best recipe with the logistic loss, which wants less regularization: its logits are not near
- * 1 but grow. */
+/* The best recipe with the logistic loss (of each label, if a text may have several), which wants
+ * less regularization: its logits are not near 1 but grow. */
 static bool search_logistic(struct sl_linear_run *s, struct sl_err *err)
 {
     static const float scales[] = {10.0f, 3.0f, 30.0f};
@@ -101,7 +100,7 @@ static bool search_logistic(struct sl_linear_run *s, struct sl_err *err)
     struct sl_linear_recipe grid[GRID_MAX], best = s->out->trials[s->out->best].recipe;
     for (int i = 0; i < count; i++) {
         grid[i] = best;
-        grid[i].loss = SL_LOSS_LOGISTIC;
+        grid[i].loss = s->options->set->multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC;
         grid[i].sparse_c *= scales[i];
         grid[i].dense_c *= scales[i];
     }

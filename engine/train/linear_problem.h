@@ -23,7 +23,7 @@ struct sl_linear_problem {
 struct sl_linear_texts {
     const struct sl_kernels *kernels;
     const struct sl_text_features *features;
-    const int32_t *labels; /* of all texts of the features */
+    const struct sl_label_lists *labels; /* of all texts of the features */
     int classes;
     const int32_t *rows; /* which texts, and how many */
     int count;

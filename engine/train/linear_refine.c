@@ -94,7 +94,7 @@ static int find_best(const struct sl_linear_search *out, struct sl_linear_trial 
     int count = 0;
     for (int i = 0; i < out->count; i++) {
         int at = count < most ? count++ : most;
-        while (at > 0 && sl_linear_merit(&out->trials[i]) > sl_linear_merit(&best[at - 1])) {
+        while (at > 0 && out->trials[i].merit > best[at - 1].merit) {
             if (at < most)
                 best[at] = best[at - 1];
             at--;

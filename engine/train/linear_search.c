@@ -87,7 +87,7 @@ static bool try_fold(const struct sl_linear_run *s, int fold, struct sl_err *err
         return sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
     const struct sl_linear_texts texts = {.kernels = s->options->engine->kernels,
                                           .features = f,
-                                          .labels = s->labels,
+                                          .labels = &s->options->set->label_lists,
                                           .classes = s->classes,
                                           .rows = rows,
                                           .count = rows_without(s, fold, rows)};
@@ -125,37 +125,82 @@ static bool predict_folds(struct sl_linear_run *s, struct sl_err *err)
 static struct sl_predictions predictions_of(const struct sl_linear_run *s, const float *logits)
 {
     return (struct sl_predictions){.logits = logits,
-                                   .labels = s->labels,
+                                   .labels = &s->options->set->label_lists,
                                    .rows = s->predicted,
                                    .count = s->predicted_count,
-                                   .classes = s->classes};
+                                   .classes = s->classes,
+                                   .independent = s->options->set->multi_label};
 }
 
-static bool is_right(const struct sl_linear_run *s, const float *logits, int text)
+/* The labels of texts, and those that were predicted. */
+struct counts {
+    int64_t labels, predicted, right;
+    int texts_right; /* all labels of which are */
+};
+
+static void count_exclusive(const struct sl_linear_run *s, const float *logits, int label,
+                            struct counts *n)
 {
-    return sl_argmax(logits + (size_t)text * (size_t)s->classes, s->classes) == s->labels[text];
+    const bool right = sl_argmax(logits, s->classes) == label;
+    n->labels++;
+    n->predicted++;
+    n->right += right;
+    n->texts_right += right;
 }
 
-static double accuracy_of(const struct sl_linear_run *s)
+/* lowest: the logit from which on a label is predicted. */
+static void count_independent(const struct sl_linear_run *s, const float *logits, double lowest,
+                              struct sl_label_list labels, struct counts *n)
 {
-    int right = 0;
-    for (int i = 0; i < s->predicted_count; i++)
-        right += is_right(s, s->logits, s->predicted[i]);
-    return (double)right / s->predicted_count;
+    int predicted = 0, right = 0;
+    for (int c = 0, at = 0; c < s->classes; c++) {
+        const bool has = sl_label_list_next(labels, &at, c),
+                   is_predicted = (double)logits[c] >= lowest;
+        predicted += is_predicted;
+        right += has && is_predicted;
+    }
+    n->labels += labels.count;
+    n->predicted += predicted;
+    n->right += right;
+    n->texts_right += right == labels.count && predicted == labels.count;
 }
 
-/* The loss counts, too: it is less noisy than the accuracy where texts are few. */
-double sl_linear_merit(const struct sl_linear_trial *trial)
+static struct counts count(const struct sl_linear_run *s, const struct sl_calibration *calibration)
 {
-    return trial->accuracy - 0.3 * trial->loss;
+    struct counts n = {0};
+    const double lowest = -calibration->shift * calibration->temperature;
+    for (int i = 0; i < s->predicted_count; i++) {
+        const int text = s->predicted[i];
+        const struct sl_label_list labels = sl_label_list(&s->options->set->label_lists, text);
+        const float *logits = s->logits + (size_t)text * (size_t)s->classes;
+        if (calibration->independent)
+            count_independent(s, logits, lowest, labels, &n);
+        else
+            count_exclusive(s, logits, labels.ids[0], &n);
+    }
+    return n;
+}
+
+/* The loss counts, too: it is less noisy than the accuracy where texts are few. Of independent
+ * labels it grows with their number in a text. */
+static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial)
+{
+    const struct sl_predictions predictions = predictions_of(s, s->logits);
+    const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
+    const struct counts n = count(s, &calibration);
+    const int64_t both = n.labels + n.predicted;
+    const double per_text = (double)n.labels / s->predicted_count;
+    trial->loss = sl_calibration_loss(&calibration, &predictions);
+    trial->accuracy = (double)n.texts_right / s->predicted_count;
+    trial->micro_f1 = both > 0 ? 2.0 * (double)n.right / (double)both : 0.0;
+    trial->merit = trial->micro_f1 - 0.3 * trial->loss / fmax(1.0, per_text);
 }
 
 static void keep(struct sl_linear_run *s, const struct sl_linear_trial *trial)
 {
     struct sl_linear_search *out = s->out;
     out->trials[out->count] = *trial;
-    if (out->count == s->first ||
-        sl_linear_merit(trial) > sl_linear_merit(&out->trials[out->best])) {
+    if (out->count == s->first || trial->merit > out->trials[out->best].merit) {
         out->best = out->count;
         memcpy(s->best_logits, s->logits,
                (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
@@ -179,11 +224,8 @@ int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struc
     }
     if (!predict_folds(s, err))
         return -1;
-    struct sl_linear_trial trial = {
-        .recipe = recipe, .folds = s->out->folds_predicted, .accuracy = accuracy_of(s)};
-    const struct sl_predictions predictions = predictions_of(s, s->logits);
-    const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
-    trial.loss = sl_calibration_loss(&calibration, &predictions);
+    struct sl_linear_trial trial = {.recipe = recipe, .folds = s->out->folds_predicted};
+    measure(s, &trial);
     trial.seconds = sl_now_seconds() - begun;
     keep(s, &trial);
     report(s);
@@ -211,7 +253,8 @@ static void calibrate(struct sl_linear_run *s)
     for (int i = 0; i < s->predicted_count; i++) {
         int text = s->predicted[i];
         float *p = s->best_logits + (size_t)text * (size_t)s->classes;
-        (void)sl_calibrate(&out->calibration, p, s->classes, s->labels[text], p);
+        (void)sl_calibrate(&out->calibration, p, s->classes,
+                           sl_label_list(&s->options->set->label_lists, text), p);
     }
 }
 
@@ -230,6 +273,20 @@ static int texts_of_parts(const struct sl_linear_run *s)
         sum += count;
     }
     return (int)(sum / s->out->folds_predicted);
+}
+
+static bool is_right(const struct sl_linear_run *s, const float *logits, int text)
+{
+    return sl_argmax(logits + (size_t)text * (size_t)s->classes, s->classes) ==
+           sl_label_only(&s->options->set->label_lists, text);
+}
+
+static double accuracy_of(const struct sl_linear_run *s)
+{
+    int right = 0;
+    for (int i = 0; i < s->predicted_count; i++)
+        right += is_right(s, s->logits, s->predicted[i]);
+    return (double)right / s->predicted_count;
 }
 
 /* Twice the standard error of the difference between the last predictions and the best recipe's. */
@@ -252,10 +309,13 @@ static void look_back(struct sl_linear_run *s)
     curve->chance = chance(s) / curve->doublings;
 }
 
-/* Together this takes less than one more trial of the best recipe. */
+/* Together this takes less than one more trial of the best recipe. How much of a change of F1 is by
+ * chance cannot be told in the same way, so texts with several labels have no curve. */
 static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
 {
     struct sl_linear_search *out = s->out;
+    if (s->options->set->multi_label)
+        return true;
     s->recipe = out->trials[out->best].recipe;
     for (s->parts = 1; s->parts < SL_LEARNING_PARTS; s->parts *= 2) {
         int texts = texts_of_parts(s);
@@ -283,20 +343,16 @@ bool sl_linear_search_run(struct sl_linear_search *search,
     s.parts = SL_LEARNING_PARTS;
     search->fold = calloc(texts, sizeof *search->fold);
     s.part = calloc(texts, sizeof *s.part);
-    s.labels = calloc(texts, sizeof *s.labels);
     s.predicted = calloc(texts, sizeof *s.predicted);
     s.logits = calloc(texts * classes, sizeof *s.logits);
     s.best_logits = search->probabilities = calloc(texts * classes, sizeof *s.best_logits);
-    bool ok = (search->fold && s.part && s.labels && s.predicted && s.logits && s.best_logits) ||
+    bool ok = (search->fold && s.part && s.predicted && s.logits && s.best_logits) ||
               sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
-    for (size_t i = 0; ok && i < texts; i++)
-        s.labels[i] = set->examples[i].label;
     ok = ok && divide(&s, err) && sl_learning_parts(set, s.part, err) && search_all(&s, err);
     if (ok)
         calibrate(&s);
     ok = ok && measure_curve(&s, err);
     free(s.part);
-    free(s.labels);
     free(s.predicted);
     free(s.logits);
     if (!ok)

@@ -11,11 +11,14 @@
 #include "train/learning_curve.h"
 #include "train/linear_problem.h"
 
-/* A recipe that was tried. The loss is that of the predictions with the best temperature. */
+/* A recipe that was tried. Its measures are those of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
     int folds; /* that were predicted */
     double accuracy, loss, seconds;
+    double micro_f1; /* 2 right labels / (labels + predicted labels); the accuracy where each text
+                        has one of both */
+    double merit;    /* what makes it better than others */
 };
 
 enum { SL_LINEAR_TRIALS_MAX = 64 };
@@ -31,7 +34,7 @@ struct sl_linear_search {
     struct sl_calibration calibration;
     double loss;
     float *probabilities;
-    struct sl_learning_curve curve; /* of the best recipe */
+    struct sl_learning_curve curve; /* of the best recipe; empty if texts have several labels */
 };
 
 struct sl_linear_search_options {

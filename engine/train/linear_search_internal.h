@@ -11,7 +11,6 @@ struct sl_linear_run {
     struct sl_linear_search *out;
     struct sl_linear_recipe recipe; /* under trial */
     int classes;
-    int32_t *labels;
     int32_t *predicted; /* texts of the folds that are predicted */
     int predicted_count;
     float *logits;      /* texts x classes, out of fold */
@@ -28,8 +27,6 @@ struct sl_linear_run {
 /* Tries a recipe on the folds; *best of the search becomes it if it is better. Returns its number
  * among the trials, -1 on failure. */
 int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err);
-/* What makes a trial better than another. */
-double sl_linear_merit(const struct sl_linear_trial *trial);
 /* Divides the texts anew. The trials that follow compete among themselves only. predicted: how many
  * of the folds are predicted. */
 bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)

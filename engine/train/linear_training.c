@@ -252,6 +252,7 @@ static bool set_config(struct sl_config *config, const struct sl_linear_training
     *config = l->base->config;
     config->task = SL_TASK_CLASSIFICATION;
     config->classes = l->set.labels.count;
+    config->multi_label = l->set.multi_label;
     config->width = recipe->dense_c > 0.0f ? config->width : 0;
     return set_hyper(config, "ngram_rows", 2.0 * ngrams, err) &&
            set_hyper(config, "ngram_order", recipe->ngrams.order, err) &&
@@ -335,19 +336,17 @@ static bool fit(struct sl_linear_training *l, struct sl_linear_problem *q, struc
     return ok;
 }
 
-static bool fit_to(struct sl_linear_training *l, int32_t *rows, int32_t *labels, struct sl_err *err)
+static bool fit_to(struct sl_linear_training *l, int32_t *rows, struct sl_err *err)
 {
     struct sl_linear_problem q;
     const struct sl_linear_texts texts = {.kernels = l->engine->kernels,
                                           .features = &l->features,
-                                          .labels = labels,
+                                          .labels = &l->set.label_lists,
                                           .classes = l->set.labels.count,
                                           .rows = rows,
                                           .count = l->features.texts};
-    for (int i = 0; i < texts.count; i++) {
+    for (int i = 0; i < texts.count; i++)
         rows[i] = i;
-        labels[i] = l->set.examples[i].label;
-    }
     bool ok = sl_linear_problem_open(&q, &texts, &l->search.trials[l->search.best].recipe, err);
     ok = ok && fit(l, &q, err);
     sl_linear_problem_close(&q);
@@ -357,11 +356,10 @@ static bool fit_to(struct sl_linear_training *l, int32_t *rows, int32_t *labels,
 static bool fit_all(struct sl_linear_training *l, struct sl_err *err)
 {
     const size_t texts = (size_t)l->features.texts;
-    int32_t *rows = malloc(texts * sizeof *rows), *labels = malloc(texts * sizeof *labels);
-    bool ok = rows && labels ? fit_to(l, rows, labels, err)
-                             : sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
+    int32_t *rows = malloc(texts * sizeof *rows);
+    bool ok = rows ? fit_to(l, rows, err)
+                   : sl_fail(err, SL_NO_MEMORY, "no memory to fit %zu texts", texts);
     free(rows);
-    free(labels);
     return ok;
 }
 

@@ -18,9 +18,11 @@ static void count_texts(const struct sl_logistic_problem *p, const struct counts
 {
     const struct sl_text_matrix *x = p->x;
     for (int r = 0; r < p->count; r++) {
-        const int label = p->labels[p->rows[r]];
+        const struct sl_label_list labels = sl_label_list(p->labels, p->rows[r]);
         for (int64_t i = x->first[p->rows[r]]; i < x->first[p->rows[r] + 1]; i++) {
-            n->by_label[(size_t)x->index[i] * (size_t)p->classes + (size_t)label] += 1.0f;
+            float *of_ngram = n->by_label + (size_t)x->index[i] * (size_t)p->classes;
+            for (int k = 0; k < labels.count; k++)
+                of_ngram[labels.ids[k]] += 1.0f;
             n->all[x->index[i]]++;
         }
     }

@@ -3,11 +3,12 @@
  * With K = C_s S S^T + C_d D D^T + C_b, the logits of the texts are Z = K A, the objective is
  *     F(A) = sum_i -log softmax(Z_i)_label + <A, Z> / 2,   its gradient in the metric of K is
  *     G = softmax(Z) - onehot(labels) + A
- * (with the squared loss, the loss of F and Z - targets in G)
+ * (with other losses, the loss of F, and Z - targets or sigmoid(Z) - targets in G)
  * and inner products are <U, V>_K = <U, K V>. Each vector is kept with its product by K, so an
  * iteration takes one product, and a line search none. */
 #include "train/logistic_regression.h"
 
+#include "infer/logits.h"
 #include "train/sparse_columns.h"
 
 #include <math.h>
@@ -185,13 +186,14 @@ static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
 
 /* The loss of a text at z + step d. Adds to curve[0] its first and to curve[1] its second
  * derivative by the step. */
-typedef double text_loss(const float *z, const float *d, double step, int label, int classes,
-                         double curve[2]);
+typedef double text_loss(const float *z, const float *d, double step, struct sl_label_list labels,
+                         int classes, double curve[2]);
 
-static double logistic_loss(const float *z, const float *d, double step, int label, int classes,
-                            double curve[2])
+static double logistic_loss(const float *z, const float *d, double step,
+                            struct sl_label_list labels, int classes, double curve[2])
 {
     double top = -HUGE_VAL, total = 0.0, mean = 0.0, square = 0.0;
+    const int label = labels.ids[0];
     for (int c = 0; c < classes; c++) {
         const double score = (double)z[c] + step * (double)d[c];
         top = score > top ? score : top; /* not fmax: gcc 12 for ARM cannot compile its loop */
@@ -208,17 +210,13 @@ static double logistic_loss(const float *z, const float *d, double step, int lab
     return top + log(total) - (double)z[label] - step * (double)d[label];
 }
 
-static float target(int class, int label)
-{
-    return class == label ? 1.0f : -1.0f;
-}
-
-static double squared_loss(const float *z, const float *d, double step, int label, int classes,
-                           double curve[2])
+static double squared_loss(const float *z, const float *d, double step, struct sl_label_list labels,
+                           int classes, double curve[2])
 {
     double squares = 0.0;
-    for (int c = 0; c < classes; c++) {
-        double difference = (double)z[c] + step * (double)d[c] - (double)target(c, label);
+    for (int c = 0, at = 0; c < classes; c++) {
+        const double target = sl_label_list_next(labels, &at, c) ? 1.0 : -1.0;
+        double difference = (double)z[c] + step * (double)d[c] - target;
         squares += difference * difference;
         curve[0] += difference * (double)d[c];
         curve[1] += (double)d[c] * (double)d[c];
@@ -226,19 +224,35 @@ static double squared_loss(const float *z, const float *d, double step, int labe
     return 0.5 * squares;
 }
 
+static double binary_loss(const float *z, const float *d, double step, struct sl_label_list labels,
+                          int classes, double curve[2])
+{
+    double loss = 0.0;
+    for (int c = 0, at = 0; c < classes; c++) {
+        const double score = (double)z[c] + step * (double)d[c], p = sl_sigmoid(score);
+        const bool has = sl_label_list_next(labels, &at, c);
+        loss += sl_softplus(has ? -score : score);
+        curve[0] += (p - (has ? 1.0 : 0.0)) * (double)d[c];
+        curve[1] += p * (1.0 - p) * (double)d[c] * (double)d[c];
+    }
+    return loss;
+}
+
 /* F at x + step direction, and its two derivatives by the step. */
 static double objective(const struct solver *s, double step, double curve[2])
 {
     const struct sl_logistic_problem *p = s->p;
-    text_loss *loss_of = p->loss == SL_LOSS_LOGISTIC ? logistic_loss : squared_loss;
+    static text_loss *const losses[] = {[SL_LOSS_LOGISTIC] = logistic_loss,
+                                        [SL_LOSS_SQUARED] = squared_loss,
+                                        [SL_LOSS_BINARY] = binary_loss};
     double loss = 0.0, xx = inner(s->x.a, s->x.z, s->size),
            xd = inner(s->x.a, s->direction.z, s->size),
            dd = inner(s->direction.a, s->direction.z, s->size);
     curve[0] = curve[1] = 0.0;
     for (int i = 0; i < p->count; i++) {
         size_t at = (size_t)i * (size_t)p->classes;
-        loss += loss_of(s->x.z + at, s->direction.z + at, step, p->labels[p->rows[i]], p->classes,
-                        curve);
+        loss += losses[p->loss](s->x.z + at, s->direction.z + at, step,
+                                sl_label_list(p->labels, p->rows[i]), p->classes, curve);
     }
     curve[0] += xd + step * dd;
     curve[1] += dd;
@@ -246,15 +260,21 @@ static double objective(const struct solver *s, double step, double curve[2])
 }
 
 /* The gradient of the loss by the logits, z before. */
-static void loss_gradient(const struct sl_logistic_problem *p, int label, float *z)
+static void loss_gradient(const struct sl_logistic_problem *p, struct sl_label_list labels,
+                          float *z)
 {
     if (p->loss == SL_LOSS_LOGISTIC) {
         p->kernels->softmax(z, p->classes, NULL);
-        z[label] -= 1.0f;
+        z[labels.ids[0]] -= 1.0f;
         return;
     }
-    for (int c = 0; c < p->classes; c++)
-        z[c] -= target(c, label);
+    for (int c = 0, at = 0; c < p->classes; c++) {
+        const bool has = sl_label_list_next(labels, &at, c);
+        if (p->loss == SL_LOSS_SQUARED)
+            z[c] -= has ? 1.0f : -1.0f;
+        else
+            z[c] = (float)(sl_sigmoid((double)z[c]) - (has ? 1.0 : 0.0));
+    }
 }
 
 static void set_gradient(struct solver *s)
@@ -265,7 +285,7 @@ static void set_gradient(struct solver *s)
         const float *z = s->x.z + (size_t)i * (size_t)classes;
         float *g = s->gradient.a + (size_t)i * (size_t)classes;
         memcpy(g, z, (size_t)classes * sizeof *g);
-        loss_gradient(p, p->labels[p->rows[i]], g);
+        loss_gradient(p, sl_label_list(p->labels, p->rows[i]), g);
         p->kernels->axpy(g, 1.0f, s->x.a + (size_t)i * (size_t)classes, classes);
     }
     multiply(s, &s->gradient);

@@ -1,10 +1,12 @@
-/* logistic_regression.h - linear models with an L2 penalty: multinomial logistic regression, and
- * ridge regression to 1 for the text's label and to -1 for the others.
+/* logistic_regression.h - linear models with an L2 penalty: multinomial logistic regression, one
+ * logistic regression for each label, and ridge regression to 1 for the text's labels and to -1 for
+ * the others.
  *
  * A text has sparse features s (n-grams) and dense ones d (pooled vectors). With weights U, W, b:
  *     z_i = U s_i + W d_i + b
  *     loss = sum over the texts of -log softmax(z_i)_label         logistic
  *     loss = sum over the texts of |z_i - (1 or -1)|^2 / 2         squared
+ *     loss = sum over texts and labels of log(1 + exp(-z or z))    binary: labels are independent
  *     minimize loss + |U|^2 / (2 C_s) + |W|^2 / (2 C_d) + |b|^2 / (2 max(C_s, C_d))
  * C_s may be multiplied by a factor of its own for each weight of U.
  *
@@ -14,6 +16,7 @@
  * kernels. */
 #pragma once
 
+#include "data/label_lists.h"
 #include "kernels/kernels.h"
 #include "sluice/err.h"
 
@@ -28,13 +31,17 @@ struct sl_text_matrix {
 };
 
 /* With few texts of many labels the squared loss is often more accurate. */
-enum sl_linear_loss { SL_LOSS_LOGISTIC, SL_LOSS_SQUARED };
+enum sl_linear_loss {
+    SL_LOSS_LOGISTIC, /* of texts that have one label each */
+    SL_LOSS_SQUARED,
+    SL_LOSS_BINARY
+};
 
 struct sl_logistic_problem {
     const struct sl_kernels *kernels;
     const struct sl_text_matrix *x;
-    const int32_t *labels; /* of all texts of x */
-    const int32_t *rows;   /* the texts to fit: which, and how many */
+    const struct sl_label_lists *labels; /* of all texts of x */
+    const int32_t *rows;                 /* the texts to fit: which, and how many */
     int count, classes;
     enum sl_linear_loss loss;
     float sparse_c, dense_c; /* C: larger means less regularization; 0: these features are unused */

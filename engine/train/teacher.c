@@ -39,6 +39,9 @@ static bool check(const struct sl_model *teacher, const struct sl_model *student
                        "train both on the same text or with the same --vocab-file",
                        sl_tokenizer_kind(teacher->tokenizer), own->vocab, sl_tokenizer_kind(tokens),
                        its->vocab);
+    if (own->multi_label != its->multi_label)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "its texts may have several labels, and those of this training have one");
     if (!same_labels(teacher, labels, its->classes))
         return sl_fail(err, SL_BAD_INPUT, "it has other labels than this training");
     return own->context_length >= its->context_length ||

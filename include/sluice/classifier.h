@@ -50,6 +50,17 @@ struct sl_classifier_item {
  * and then before anything is computed. */
 SL_PUBLIC bool sl_classifier_run(struct sl_classifier *classifier, struct sl_classifier_item *items,
                                  int count, struct sl_err *err) SL_MUST_CHECK;
+/* From logits to the probabilities of the labels, classes floats, perhaps in place: softmax, or the
+ * sigmoid of each where a text may have several labels (sl_model_info.multi_label). */
+SL_PUBLIC void sl_model_scores(const struct sl_model *model, const float *logits, float *scores);
+
+/* From this probability on a label is predicted where a text may have several. */
+#define SL_LABEL_SCORE_MIN 0.5f
+
+/* The labels that are predicted by these scores, in rising order: the most probable one, or those
+ * with SL_LABEL_SCORE_MIN or more. labels: room for classes. Returns how many there are. */
+SL_PUBLIC int sl_model_predicted(const struct sl_model *model, const float *scores, int *labels);
+
 /* A first run, of one text, so that later ones find their memory in place. It runs on the calling
  * thread alone: other classifiers and sessions of the engine do not wait for it. Fails if the
  * logits hold NaN or infinity. */

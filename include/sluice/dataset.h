@@ -29,7 +29,16 @@ struct sl_dataset_options {
     const char *text;   /* columns; NULL: "text" */
     const char *labels; /* file with one label per line, in the order of classes; NULL: those found,
                          * sorted */
+    /* Between the labels of a text, as "|" in "sport|politics": 1 to SL_LABEL_SEPARATOR_BYTES_MAX
+     * bytes. Then a text may have several labels, or none if the field is empty. NULL: a field is
+     * one label. In JSON Lines a list of labels needs no separator. */
+    const char *label_separator;
 };
+
+enum { SL_LABEL_SEPARATOR_BYTES_MAX = 8 };
+
+/* NULL is fine. */
+SL_PUBLIC bool sl_label_separator_check(const char *separator, struct sl_err *err) SL_MUST_CHECK;
 
 /* Reads a whole file. options NULL: the defaults. Errors name the file, the line and the column. */
 SL_PUBLIC struct sl_dataset *sl_dataset_load(const char *path,
@@ -45,7 +54,9 @@ SL_PUBLIC const char *sl_dataset_label(const struct sl_dataset *set, int label);
 struct sl_dataset_example {
     const char *text; /* UTF-8, `bytes` long, not terminated; belongs to the set */
     size_t bytes;
-    int label;    /* 0 .. label_count - 1 */
+    int label; /* 0 .. label_count - 1; of a text with several its first, with none -1 */
+    const int32_t *labels; /* all of them, in rising order; belongs to the set */
+    int labels_count;
     int64_t line; /* of the file, from 1 */
 };
 

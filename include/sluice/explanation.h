@@ -1,7 +1,8 @@
 /* explanation.h - which words of a text moved the score of a label.
  *
  * The score is the margin: the label's logit less the mean of the other labels' logits. With two
- * labels that is the logarithm of the odds. A word's contribution is what it adds to the margin:
+ * labels that is the logarithm of the odds. Where a text may have several labels, it is the label's
+ * logit alone, the logarithm of its odds. A word's contribution is what it adds to the margin:
  *
  *   - exactly, where the model is a sum over its words (sl_model_info.explains): then the
  *     contributions sum to the margin less that of a text without words;
@@ -41,7 +42,7 @@ SL_PUBLIC int sl_tokens_without(const int32_t *tokens, const int *word_of, int c
 /* Orders the words by the size of their contributions, the largest first. */
 SL_PUBLIC void sl_text_words_rank(struct sl_text_word *words, int count);
 
-SL_PUBLIC double sl_margin(const float *logits, int classes, int label);
+SL_PUBLIC double sl_margin(const struct sl_model *model, const float *logits, int label);
 
 /* What each token adds to the margin of the label; `item` as after a run, its logits included. For
  * models that explain exactly. out: item->count floats. Any thread. */

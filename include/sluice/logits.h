@@ -12,6 +12,8 @@ SL_PUBLIC int sl_argmax(const float *x, int count);
 /* softmax(logits) and log softmax(logits), into out: count floats. Sums are in double. */
 SL_PUBLIC void sl_softmax(const float *logits, int count, float *out);
 SL_PUBLIC void sl_log_softmax(const float *logits, int count, float *out);
+/* 1 / (1 + exp(-logit)) of each, which may be done in place. */
+SL_PUBLIC void sl_sigmoids(const float *logits, int count, float *out);
 
 #ifdef __cplusplus
 }

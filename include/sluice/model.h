@@ -52,7 +52,9 @@ struct sl_model_info {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
     enum sl_task task;
     int context, vocab, depth, width;
-    int classes;               /* of a classifier; else 0 */
+    int classes;      /* of a classifier; else 0 */
+    bool multi_label; /* a text may have several of its labels, or none; false: exactly one */
+    const char *problem_type;  /* the same as Hugging Face says it; NULL: not a classifier */
     const char *const *labels; /* their names */
     int dimensions;            /* of the embeddings of a pretrained model; else 0 */
     bool explains;             /* a classifier explains its results exactly (explanation.h) */

@@ -96,7 +96,8 @@ static void set_contributions(const struct sv_classification *c, int index)
     struct sv_explanation *e = &c->explanations[index];
     const struct sv_classification_item *whole = &c->task.items[index];
     const int label = sv_explained_label(c, index);
-    const double margin = sl_margin(whole->logits, c->classes, label);
+    const struct sl_model *model = sv_model_ref_model(c->ref);
+    const double margin = sl_margin(model, whole->logits, label);
     for (int word = 0; word < e->count; word++)
         e->words[word].contribution = 0.0f;
     if (e->contributions) {
@@ -108,7 +109,7 @@ static void set_contributions(const struct sv_classification *c, int index)
     for (int word = 0; word < e->count; word++) {
         int at = e->first_item + word;
         bool has_item = at < c->items && c->task.items[at].text == index;
-        double without = has_item ? sl_margin(c->task.items[at].logits, c->classes, label) : 0.0;
+        double without = has_item ? sl_margin(model, c->task.items[at].logits, label) : 0.0;
         e->words[word].contribution = (float)(margin - without);
     }
 }

@@ -8,9 +8,8 @@
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "json/decision_params.h"
-#include "json/scores.h"
 
-#include "sluice/session.h"
+#include "sluice/classifier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +178,8 @@ static void add_string_or_bool(struct sl_json_writer *json, const struct sv_stri
         sl_json_add_bytes(json, value->text.data, value->text.bytes);
 }
 
-/* The probabilities of the given choices sum to 1. */
+/* The probabilities of the given choices sum to 1. If the model gives several labels, that of a
+ * choice is under the condition that exactly one of them is right. */
 static void add_choice(struct sl_json_writer *json, const struct sv_question *question,
                        const float *logits)
 {
@@ -189,7 +189,7 @@ static void add_choice(struct sl_json_writer *json, const struct sv_question *qu
     for (int i = 0; i < count; i++)
         values[i] = logits[choices[i].class];
     int best = sl_argmax(values, count);
-    sv_scores_from_logits(values, count, SV_SOFTMAX, probs);
+    sl_softmax(values, count, probs);
     sl_json_add_string(sl_json_key(json, "type"), "choice");
     add_name(json, &question->name);
     add_string_or_bool(sl_json_key(json, "choice"), &choices[best].value);
@@ -207,10 +207,12 @@ static void add_choice(struct sl_json_writer *json, const struct sv_question *qu
 /* The score is the mean index of the levels, from 0; the confidence is that of the most likely
  * level. */
 static void add_score(struct sl_json_writer *json, const struct sv_question *question,
-                      const float *probs)
+                      const float *logits)
 {
     const struct sv_level *levels = question->levels.items;
     double mean = 0;
+    float probs[SV_CHOICES_MAX];
+    sl_softmax(logits, question->levels.count, probs);
     for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
     sl_json_add_string(sl_json_key(json, "type"), "score");
@@ -244,7 +246,7 @@ static void add_answer(struct sl_json_writer *json, const struct sv_question *qu
     sl_json_begin_object(json);
     switch (question->type) {
     case SV_CHOICE: add_choice(json, question, logits); break;
-    case SV_SCORE: add_score(json, question, probs); break;
+    case SV_SCORE: add_score(json, question, logits); break;
     case SV_PREDICATE: add_predicate(json, question, probs); break;
     }
     sl_json_end_object(json);
@@ -307,7 +309,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     sl_json_add_string(sl_json_key(&json, "model"), sv_model_ref_id(c->ref));
     sl_json_begin_array(sl_json_key(&json, "answers"));
     if (probs)
-        sv_scores_from_logits(logits, c->classes, SV_SOFTMAX, probs);
+        sl_model_scores(sv_model_ref_model(c->ref), logits, probs);
     for (int i = 0; probs && i < params->questions.count; i++)
         add_answer(&json, &questions[i], logits, probs);
     sl_json_end_array(&json);

@@ -131,6 +131,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
         sl_json_add_int(sl_json_key(json, "dimensions"), info->dimensions);
         sl_json_add_string(sl_json_key(json, "pooling"), info->pooling);
     }
+    if (info->problem_type)
+        sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
     if (info->classes > 0)
         sl_json_begin_array(sl_json_key(json, "labels"));
     for (int i = 0; i < info->classes; i++)

@@ -8,6 +8,8 @@
 #include "json/infer_params.h"
 #include "json/scores.h"
 
+#include "sluice/classifier.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +48,8 @@ static void add_text(const struct writer *w, const struct sl_buffer *text)
 
 static void compute_scores(const struct writer *w, enum sv_output_kind kind, int index)
 {
-    sv_scores_from_logits(w->c->task.items[index].logits, w->c->classes,
-                          kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_SOFTMAX, w->values);
+    sv_scores_from_logits(sv_model_ref_model(w->c->ref), w->c->task.items[index].logits,
+                          kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_MODEL_SCORES, w->values);
 }
 
 static void compute_embedding(const struct writer *w, int index)
@@ -75,6 +77,24 @@ static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
             sl_buffer_append_string(&entry, w->c->labels[score->class]);
             add_text(w, &entry);
         }
+    }
+    w->json->out->failed = w->json->out->failed || entry.failed;
+    sl_buffer_release(&entry);
+}
+
+/* The labels that each text has, where it may have several: a|b, or nothing. */
+static void add_predicted(const struct writer *w)
+{
+    struct sl_buffer entry = {0};
+    const struct sl_model *model = sv_model_ref_model(w->c->ref);
+    int labels[SL_CLASSES_MAX];
+    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
+        compute_scores(w, SV_OUTPUT_PROBS, i);
+        int count = sl_model_predicted(model, w->values, labels);
+        sl_buffer_clear(&entry);
+        for (int k = 0; k < count; k++)
+            sl_buffer_printf(&entry, "%s%s", k > 0 ? "|" : "", w->c->labels[labels[k]]);
+        add_text(w, &entry);
     }
     w->json->out->failed = w->json->out->failed || entry.failed;
     sl_buffer_release(&entry);
@@ -134,6 +154,8 @@ static void add_elements(const struct writer *w, enum sv_output_kind kind, int t
 {
     if (top > 0)
         add_top(w, kind, top);
+    else if (kind == SV_OUTPUT_LABEL)
+        add_predicted(w);
     else if (kind == SV_OUTPUT_WORDS)
         add_words(w);
     else if (kind == SV_OUTPUT_DEPTH)
@@ -170,7 +192,7 @@ static void add_output(struct writer *w, const struct sv_output *output)
     int top = requested < classes ? requested : classes;
     bool is_label = output->kind == SV_OUTPUT_LABEL;
     bool is_column = is_label ? top <= 1 : top == 0 && !row->has_columns;
-    if (is_label && top == 0)
+    if (is_label && top == 0 && !sl_model_info(sv_model_ref_model(w->c->ref))->multi_label)
         top = 1;
     w->is_binary = output->wants_binary;
     sl_json_begin_object(w->json);

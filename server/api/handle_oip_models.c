@@ -76,6 +76,8 @@ static void add_parameters(struct sl_json_writer *json, const struct sl_model_in
     for (int i = 0; i < info->classes; i++)
         sl_json_add_string(json, info->labels[i]);
     sl_json_end_array(json);
+    if (info->problem_type)
+        sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
     sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
     sl_json_add_string(sl_json_key(json, "gate"), info->gate);
     sl_json_end_object(json);

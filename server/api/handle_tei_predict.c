@@ -13,7 +13,8 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     const struct sv_predict_params *params = c->params;
     bool is_limited = params->top_k > 0 && params->top_k < c->classes;
     int count = is_limited ? (int)params->top_k : c->classes;
-    sv_scores_from_logits(c->task.items[index].logits, c->classes, params->score_function, values);
+    sv_scores_from_logits(sv_model_ref_model(c->ref), c->task.items[index].logits,
+                          params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
     sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {

@@ -306,6 +306,7 @@ static void add_labels(struct sl_json_writer *json, const struct sl_model_info *
     for (int i = 0; i < info->classes; i++)
         sl_json_add_int(sl_json_key(json, info->labels[i]), i);
     sl_json_end_object(json);
+    sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
     sl_json_end_object(json);
 }
 

@@ -10,6 +10,7 @@
     {                                                                                              \
         schema, "has_more", "boolean", "whether there is a next page"                              \
     }
+#define PROBLEM_TYPES "'single_label_classification'|'multi_label_classification'"
 #define DELETED(schema, of)                                                                        \
     {schema, "id", "string", NULL}, {schema, "object", "'" of "'", NULL},                          \
     {                                                                                              \
@@ -153,6 +154,7 @@ const struct sv_response_member sv_response_members[] = {
     {"ModelDetails", "sha256", "string", "digest of the weights"},
     {"ModelDetails", "dimensions?", "size", "of embeddings"},
     {"ModelDetails", "pooling?", "'mean'|'weighted_mean'", "how a text's tokens become one vector"},
+    {"ModelDetails", "problem_type?", PROBLEM_TYPES, "of a classifier: one label or several"},
     {"ModelDetails", "labels?", "[string]", "of a classifier"},
     {"OperatingPoint", "budget", "number", "time as a fraction of computing everything"},
     {"OperatingPoint", "loss", "number", "nats per token or text, on unseen text"},
@@ -297,6 +299,7 @@ const struct sv_response_member sv_response_members[] = {
     {"EmbeddingType", "pooling", "'mean'|'weighted_mean'", NULL},
     {"ClassifierType", "id2label", "{string}", NULL},
     {"ClassifierType", "label2id", "{size}", NULL},
+    {"ClassifierType", "problem_type", PROBLEM_TYPES, "whether a text may have several labels"},
 
     /* ---- Open Inference Protocol ---- */
     {"ServerMetadata", "name", "string", NULL},
@@ -312,6 +315,7 @@ const struct sv_response_member sv_response_members[] = {
     {"TensorMetadata", "datatype", "'BYTES'|'FP32'|'INT32'", NULL},
     {"TensorMetadata", "shape", "[integer]", "-1 for any"},
     {"ModelParameters", "labels", "[string]", NULL},
+    {"ModelParameters", "problem_type?", PROBLEM_TYPES, "of a classifier: one label or several"},
     {"ModelParameters", "max_input_length", "size", NULL},
     {"ModelParameters", "gate", "string", NULL},
     {"ModelReady", "name", "string", NULL},

@@ -8,6 +8,7 @@
 #include "jobs/job.h"
 #include "registry/registry.h"
 
+#include "sluice/dataset.h"
 #include "sluice/model.h"
 #include "sluice/trainer.h"
 
@@ -161,6 +162,18 @@ static bool check_time(struct sv_job_spec *spec, const struct sv_setting *settin
            fail_value(error, setting, "1s to 24h, as in 90s, 10m or 2h");
 }
 
+/* Architectures have one label per text. */
+static bool check_separator(struct sv_job_spec *spec, const struct sv_setting *setting,
+                            struct sv_error *error)
+{
+    struct sl_err err;
+    if (!sv_job_is_automatic(spec))
+        return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                            "'label_separator' has an effect only without a model.");
+    return sl_label_separator_check(setting->value, &err) ||
+           fail_setting(error, SV_INVALID_VALUE, setting->name, "%s.", err.text);
+}
+
 static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setting,
                         struct sv_error *error)
 {
@@ -181,6 +194,7 @@ static const struct {
     {"save_best", check_flag},
     {"bf16", check_flag},
     {"time", check_time},
+    {"label_separator", check_separator},
     {"promotion", check_promotion},
     {"promotion_margin", check_margin},
     {"promotion_weight", check_weight},
@@ -190,9 +204,18 @@ static const struct {
 /* Without an architecture only these have an effect. */
 static bool check_automatic(const struct sv_setting *setting, struct sv_error *error)
 {
-    static const char *const names[] = {
-        "label", "text",      "format",           "tokenizer",        "vocab_size", "cased",
-        "time",  "promotion", "promotion_margin", "promotion_weight", NULL};
+    static const char *const names[] = {"label",
+                                        "label_separator",
+                                        "text",
+                                        "format",
+                                        "tokenizer",
+                                        "vocab_size",
+                                        "cased",
+                                        "time",
+                                        "promotion",
+                                        "promotion_margin",
+                                        "promotion_weight",
+                                        NULL};
     char list[256] = "";
     for (const char *const *name = names; *name; name++)
         if (strcmp(*name, setting->name) == 0)

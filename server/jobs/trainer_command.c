@@ -150,7 +150,7 @@ bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *e
 /* How the texts are read, as in training. */
 static void add_reading(struct sv_command_line *line, const struct sv_job_spec *spec)
 {
-    static const char *const labelled[] = {"label", "text", "format", NULL};
+    static const char *const labelled[] = {"label", "label_separator", "text", "format", NULL};
     static const char *const plain[] = {"train_fraction", "validation_fraction", NULL};
     const char *const *names = spec->classifies ? labelled : plain;
     for (; *names; names++) {

@@ -25,14 +25,14 @@ const struct sv_field sv_predict_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const char *const score_functions[] =
-    {[SV_SOFTMAX] = "softmax", [SV_SIGMOID] = "sigmoid", [SV_RAW_LOGITS] = "none", NULL};
+static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
 
 static const struct sv_field hf_parameters[] = {
     SV_FIELD("top_k", INT, AT(top_k), 1, SL_CLASSES_MAX,
              .help = "number of most likely classes to return; all if absent"),
     SV_ENUM_FIELD("function_to_apply", AT(score_function), SV_SOFTMAX, score_functions,
-                  .default_json = "\"softmax\"", .help = "how logits become scores"),
+                  .help = "how logits become scores; if absent, sigmoid where a text may have "
+                          "several labels, else softmax"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
     {.kind = SV_FIELD_END},
 };

@@ -3,18 +3,16 @@
 
 #include "sluice/classifier.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-void sv_scores_from_logits(const float *logits, int classes, enum sv_score_function function,
-                           float *values)
+void sv_scores_from_logits(const struct sl_model *model, const float *logits,
+                           enum sv_score_function function, float *values)
 {
+    const int classes = sl_model_info(model)->classes;
     switch (function) {
+    case SV_MODEL_SCORES: sl_model_scores(model, logits, values); break;
     case SV_SOFTMAX: sl_softmax(logits, classes, values); break;
-    case SV_SIGMOID:
-        for (int i = 0; i < classes; i++)
-            values[i] = (float)(1 / (1 + exp(-(double)logits[i])));
-        break;
+    case SV_SIGMOID: sl_sigmoids(logits, classes, values); break;
     case SV_RAW_LOGITS:
         for (int i = 0; i < classes; i++)
             values[i] = logits[i];

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "base/json_writer.h"
+#include "sluice/model.h"
 
 /* How logits become scores. */
 enum sv_score_function {
-    SV_SOFTMAX, /* probabilities that sum to 1 */
-    SV_SIGMOID, /* of each class separately */
+    SV_MODEL_SCORES, /* sigmoid where a text may have several labels, else softmax */
+    SV_SOFTMAX,      /* they sum to 1 */
+    SV_SIGMOID,      /* of each class separately */
     SV_RAW_LOGITS
 };
 
@@ -15,9 +17,9 @@ struct sv_score {
     float value;
 };
 
-/* In the order of classes; values may be the logits themselves. */
-void sv_scores_from_logits(const float *logits, int classes, enum sv_score_function function,
-                           float *values);
+/* In the order of the model's classes; values may be the logits themselves. */
+void sv_scores_from_logits(const struct sl_model *model, const float *logits,
+                           enum sv_score_function function, float *values);
 /* Highest first; among equals the lower class. */
 void sv_scores_rank(const float *values, int classes, struct sv_score *ranked);
 /* "label":"positive","score":0.98: members of an object. */

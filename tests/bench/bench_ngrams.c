@@ -92,7 +92,7 @@ static void weigh(struct regression *m, const struct sl_dataset *set, struct bag
     double sums[2] = {FEATURES, FEATURES};
     float *counts[2] = {m->w, m->r}; /* until there is better use for them */
     for (int i = 0; i < set->count; i++) {
-        int label = set->examples[i].label;
+        int label = sl_label_only(&set->label_lists, i);
         fill_from(bag, set, i);
         for (int f = 0; f < bag->count; f++)
             counts[label][bag->list[f]] += 1.0f;
@@ -119,7 +119,8 @@ static void pass(struct regression *m, const struct sl_dataset *set, int number,
     sl_dataset_order(1, (uint64_t)number, set->count, order);
     for (int i = 0; i < set->count; i++) {
         fill_from(bag, set, order[i]);
-        double slope = 1.0 / (1.0 + exp(-score(m, bag))) - set->examples[order[i]].label;
+        double slope =
+            1.0 / (1.0 + exp(-score(m, bag))) - sl_label_only(&set->label_lists, order[i]);
         m->b -= step * slope;
         for (int f = 0; f < bag->count; f++) {
             float *w = &m->w[bag->list[f]];
@@ -133,7 +134,7 @@ static double accuracy(const struct regression *m, const struct sl_dataset *set,
     int right = 0;
     for (int i = 0; i < set->count; i++) {
         fill_from(bag, set, i);
-        right += (score(m, bag) > 0.0) == (set->examples[i].label == 1);
+        right += (score(m, bag) > 0.0) == (sl_label_only(&set->label_lists, i) == 1);
     }
     return (double)right / set->count;
 }

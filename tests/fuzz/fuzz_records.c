@@ -1,7 +1,8 @@
 /* fuzz_records.c - any bytes, as a file of labelled texts.
  *
  * The first byte says how the rest is read: as TSV, CSV or JSON Lines ('t', 'c', 'j') with columns
- * by number, or in capitals by name. Packed data is recognised by itself. */
+ * by number, or in capitals by name; with 'u', 'v', 'w' the same with | between labels. Packed data
+ * is recognised by itself. */
 #include "base/utf8.h"
 #include "data/dataset.h"
 #include "support/fuzz_target.h"
@@ -23,12 +24,13 @@ static void must(bool truth)
 static struct sl_record_options options_of(uint8_t first)
 {
     static const char *const formats[] = {"tsv", "csv", "jsonl"};
-    static const char letters[] = "tcjTCJ";
+    static const char letters[] = "tcjTCJuvwUVW";
     const char *known = first ? strchr(letters, first) : NULL;
-    int which = known ? (int)(known - letters) : first % 6;
+    int which = known ? (int)(known - letters) : first % 12;
     struct sl_record_options options = {.format = formats[which % 3],
                                         .limits = {.file_bytes = 1 << 16, .record_bytes = 512}};
-    if (which < 3) {
+    options.label_separator = which < 6 ? NULL : "|";
+    if (which % 6 < 3) {
         options.label = "1";
         options.text = "3,2";
     }
@@ -40,10 +42,14 @@ static void record_check(const struct sl_record *record)
 {
     struct sl_err err;
     must(record->line > 0);
-    must(record->label_bytes > 0);
-    must(record->label_bytes <= SL_LABEL_BYTES_MAX);
-    must(!memchr(record->label, '\0', record->label_bytes));
-    must(sl_utf8_check(record->label, record->label_bytes, &err));
+    must(record->label_count == 1 || record->is_multi_label);
+    for (int i = 0; i < record->label_count; i++) {
+        const struct sl_field *label = &record->labels[i];
+        must(label->bytes > 0);
+        must(label->bytes <= SL_LABEL_BYTES_MAX);
+        must(!memchr(label->data, '\0', label->bytes));
+        must(sl_utf8_check(label->data, label->bytes, &err));
+    }
     must(record->text_bytes > 0);
     must(sl_utf8_check(record->text, record->text_bytes, &err));
 }
@@ -80,8 +86,12 @@ static void dataset_check(const char *path, const struct sl_record_options *opti
     }
     must(set.count == count);
     must(set.labels.count >= SL_LABELS_MIN);
-    for (int i = 0; i < set.count; i++)
-        must(set.examples[i].label >= 0 && set.examples[i].label < set.labels.count);
+    for (int i = 0; i < set.count; i++) {
+        const struct sl_label_list list = sl_label_list(&set.label_lists, i);
+        must(list.count == 1 || set.multi_label);
+        for (int k = 0; k < list.count; k++)
+            must(list.ids[k] > (k ? list.ids[k - 1] : -1) && list.ids[k] < set.labels.count);
+    }
     if (sl_dataset_split(&set, 0.5, 1, &cut, &err))
         must(set.count + cut.count == count);
     sl_dataset_close(&set);

@@ -185,7 +185,7 @@ Test(automatic_jobs, what_is_refused_is_named)
                    "{\"n_epochs\":\"auto\",\"width\":8}}",
                    file);
     refuse(body, "method.supervised.hyperparameters.width",
-           "the hyper-parameters are: label, text, format");
+           "the hyper-parameters are: label, label_separator, text, format");
     (void)snprintf(body, sizeof body,
                    "{\"training_file\":\"%s\",\"suffix\":\"mine\",\"hyperparameters\":"
                    "{\"time\":\"soon\"}}",

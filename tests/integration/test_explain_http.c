@@ -94,7 +94,7 @@ static void expect_words(const json_t *words, const char *text, size_t count)
 static double margin_of(const struct in_process_classifier *c, const char *text, int label)
 {
     struct classification v = in_process_classify(c, text);
-    return sl_margin(v.logits, v.classes, label);
+    return sl_margin(c->model, v.logits, label);
 }
 
 /* ---- occlusion ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *     u_f = (1 + log tf_f) idf_f                             over its n-grams f of words
  *     c_f = (1 + log tf_f) idf_f                             over its n-grams f of characters
  *     z = W [v1 / |v1|, v2 / |v2|] + U [u / |u|, c / |c|] + b
- *     logits = a log(softplus(z)), or z if a = 0
+ *     logits = a log(softplus(z)), or z if a = 0, as it is where a text may have several labels
  *
  * E, a / (a + p) and idf are not trained. Joulin et al. 2017, with the weights of Arora et al. 2017
  * (a1 = 0.0001 and a2 = 0.001 in models/base) and with TF-IDF. */
@@ -91,6 +91,10 @@ static bool linear_explain(const void *self, const struct sl_kernels *kernels,
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct linear_config *own = sl_config_own(c);
+    if (c->multi_label && own->score_exponent > 0.0f)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "score_exponent is %g: expected 0, because labels are independent",
+                       (double)own->score_exponent);
     return c->width > 0 || own->ngram_rows > 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "width and ngram_rows are both 0; at least one must be above 0");

@@ -2,7 +2,8 @@
  *
  * Each score z_k is a sum over the tokens and the bias b_k. The logits are y_k = f(z_k), so each
  * contribution to z_k counts with the slope of the secant, (f(z_k) - f(b_k)) / (z_k - b_k): the sum
- * of all contributions is then exactly the margin less that of a text without words. */
+ * of all contributions is then exactly the margin less that of a text without words. With
+ * independent labels the margin is y_l alone. */
 #include "arch/arch.h"
 #include "arch/linear/linear_classifier.h"
 
@@ -29,7 +30,9 @@ bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels 
     float *weights = calloc((size_t)text->classes, sizeof *weights);
     const struct sl_bag_text bag = {text->tokens, text->count, weights};
     for (int c = 0; weights && c < text->classes; c++) {
-        double share = c == text->label ? 1.0 : -1.0 / (text->classes - 1);
+        double share = c == text->label    ? 1.0
+                       : text->multi_label ? 0.0
+                                           : -1.0 / (text->classes - 1);
         weights[c] = (float)(share * slope(m, (double)text->logits[c], (double)m->bias->data[c]));
     }
     bool ok = weights && sl_bag_contributions(kernels, m, &bag, contributions);

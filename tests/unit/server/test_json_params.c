@@ -76,7 +76,7 @@ Test(json_params, predict)
     struct sv_json_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
     cr_assert_eq(predict.inputs.count, 1);
     cr_assert_not(predict.inputs.is_array);
-    cr_assert_eq(predict.score_function, SV_SOFTMAX);
+    cr_assert_eq(predict.score_function, SV_MODEL_SCORES);
     cr_assert_not(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_DEFAULT);
     cr_assert_eq(predict.top_k, 0); /* all */

@@ -1,5 +1,7 @@
 /* test_scores.c - what a classifier thinks of a text, ranked and written. */
 #include "base/buffer.h"
+#include "model/model.h"
+#include "sluice/classifier.h"
 #include "support/test.h"
 #include "json/scores.h"
 
@@ -19,13 +21,51 @@ Test(scores, of_equals_the_lower_class_comes_first)
     }
 }
 
+static struct sl_model model(bool multi_label)
+{
+    struct sl_model m = {.config = {.classes = CLASSES, .multi_label = multi_label}};
+    m.info = (struct sl_model_info){.classes = CLASSES, .multi_label = multi_label};
+    return m;
+}
+
+/* Those of a model with several labels are independent. */
+Test(scores, of_a_model_are_its_softmax_or_its_sigmoids)
+{
+    for (int several = 0; several < 2; several++) {
+        const struct sl_model m = model(several);
+        float scores[CLASSES], want[CLASSES], sum = 0.0f;
+        sv_scores_from_logits(&m, logits, SV_MODEL_SCORES, scores);
+        sv_scores_from_logits(&m, logits, several ? SV_SIGMOID : SV_SOFTMAX, want);
+        for (int i = 0; i < CLASSES; i++) {
+            cr_expect_eq(scores[i], want[i]);
+            sum += scores[i];
+        }
+        cr_expect_float_eq(sum, several ? 4.1557f : 1.0f, 1e-3f, "%g", (double)sum);
+    }
+}
+
+/* A score of one half suffices. */
+Test(scores, choose_one_label_or_several)
+{
+    static const float scores[CLASSES] = {0.1f, 0.5f, 0.4999f, 0.9f, 0.2f, 0.3f},
+                       low[CLASSES] = {0.1f, 0.2f, 0.4f, 0.3f, 0.2f, 0.3f};
+    const struct sl_model one = model(false), several = model(true);
+    int labels[CLASSES];
+    cr_assert_eq(sl_model_predicted(&one, scores, labels), 1);
+    cr_expect_eq(labels[0], 3);
+    cr_assert_eq(sl_model_predicted(&several, scores, labels), 2);
+    cr_expect(labels[0] == 1 && labels[1] == 3);
+    cr_expect_eq(sl_model_predicted(&several, low, labels), 0);
+}
+
 Test(scores, logits_may_be_squashed_where_they_are)
 {
-    for (int score_function = SV_SOFTMAX; score_function <= SV_RAW_LOGITS; score_function++) {
+    const struct sl_model m = model(true);
+    for (int score_function = SV_MODEL_SCORES; score_function <= SV_RAW_LOGITS; score_function++) {
         float apart[CLASSES], same[CLASSES];
         memcpy(same, logits, sizeof same);
-        sv_scores_from_logits(logits, CLASSES, (enum sv_score_function)score_function, apart);
-        sv_scores_from_logits(same, CLASSES, (enum sv_score_function)score_function, same);
+        sv_scores_from_logits(&m, logits, (enum sv_score_function)score_function, apart);
+        sv_scores_from_logits(&m, same, (enum sv_score_function)score_function, same);
         for (int i = 0; i < CLASSES; i++)
             cr_expect_eq(apart[i], same[i], "squash %d", score_function);
     }

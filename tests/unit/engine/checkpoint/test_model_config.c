@@ -23,6 +23,7 @@ static void expect_same(const struct sl_model_config *a, const struct sl_model_c
     cr_assert_eq(a->arch, b->arch);
     cr_assert_eq(a->hyper.task, b->hyper.task);
     cr_assert_eq(a->hyper.classes, b->hyper.classes);
+    cr_assert_eq(a->hyper.multi_label, b->hyper.multi_label);
     for (int i = 0; i < a->hyper.classes; i++)
         cr_assert_str_eq(a->labels[i], b->labels[i]);
     cr_assert_str_eq(a->tokenizer, b->tokenizer);
@@ -58,6 +59,7 @@ Test(config, every_architecture_comes_back)
             model_config.hyper.task = SL_TASK_CLASSIFICATION;
             model_config.hyper.classes = COUNT(labels);
             model_config.labels = labels;
+            model_config.hyper.multi_label = i % 2 == 0;
         }
         for (int p = 0; p < FIXTURE_POLICIES; p++) {
             model_config.policy = fixture_policy(model_config.arch, p);
@@ -178,7 +180,7 @@ static const struct {
     {"\"format\":\"sluice-1\",", "", SL_CORRUPT, "'format' is missing: expected a string"},
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
-     "hyperparameters, vocab_size, "
+     "problem_type, hyperparameters, vocab_size, "
      "tokenizer, inference, operating_points, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
@@ -190,6 +192,8 @@ static const struct {
     {"\"tsa\"", "\"tsar\"", SL_CORRUPT, "unknown architecture 'tsar': expected one of: "},
     {"\"tsa\"", "7", SL_CORRUPT, "'architecture' is a whole number: expected a string"},
     {"\"tsa\"", "\"ts\\u0000a\"", SL_CORRUPT, "'architecture' contains a NUL"},
+    {"\"vocab_size\"", "\"problem_type\":\"multi_label_classification\",\"vocab_size\"", SL_CORRUPT,
+     "'problem_type' is for classification only"},
     {"\"completion\"", "\"translation\"", SL_CORRUPT,
      "invalid 'task' 'translation': expected one of: 'completion', 'classification'"},
     {"\"width\":64", "\"widht\":64", SL_CORRUPT,

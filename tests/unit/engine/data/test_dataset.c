@@ -127,8 +127,9 @@ static void expect_example(const struct sl_dataset *set, int example, int32_t la
 {
     size_t bytes;
     const char *text = sl_dataset_text(set, example, &bytes);
-    cr_assert_eq(set->examples[example].label, label, "example %d: label %d", example,
-                 set->examples[example].label);
+    cr_assert_eq(sl_label_list(&set->label_lists, example).count, 1, "example %d", example);
+    cr_assert_eq(sl_label_only(&set->label_lists, example), label, "example %d: label %d", example,
+                 sl_label_only(&set->label_lists, example));
     cr_assert_eq(bytes, strlen(want), "example %d: %zu bytes", example, bytes);
     cr_assert_eq(memcmp(text, want, bytes), 0, "example %d: '%.*s'", example, (int)bytes, text);
 }
@@ -242,7 +243,7 @@ Test(dataset, at_most_4096_labels_are_collected, .init = setup, .fini = teardown
     EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
     cr_assert_eq(set.labels.count, SL_LABELS_MAX);
     for (int i = 0; i < set.count; i++)
-        cr_assert_eq(set.examples[i].label, (i * 7) % SL_LABELS_MAX);
+        cr_assert_eq(sl_label_only(&set.label_lists, i), (i * 7) % SL_LABELS_MAX);
     cr_assert_str_eq(set.labels.list[10].key, "10");
     sl_dataset_close(&set);
     many_write(SL_LABELS_MAX + 1);
@@ -440,7 +441,7 @@ static int number_of(const struct sl_dataset *set, int example)
     int number = (int)strtol(digits, NULL, 10);
     cr_assert_eq(text[bytes], '\n');
     cr_assert_eq(bytes, (size_t)(1 + number % 50 + 5));
-    cr_assert_eq(set->examples[example].label, number % set->labels.count);
+    cr_assert_eq(sl_label_only(&set->label_lists, example), number % set->labels.count);
     cr_assert_eq(set->examples[example].line, number + 1);
     return number;
 }
@@ -462,7 +463,7 @@ static int label_count(const struct sl_dataset *set, int label)
 {
     int count = 0;
     for (int i = 0; i < set->count; i++)
-        count += set->examples[i].label == label;
+        count += sl_label_only(&set->label_lists, i) == label;
     return count;
 }
 

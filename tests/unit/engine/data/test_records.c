@@ -23,12 +23,15 @@ static void teardown(void)
 
 /* ---- what is read --------------------------------------------------------------------------- */
 
-/* Appends "line:label|text;". */
+/* Appends "line:label|text;"; several labels with a + between them. */
 static void dump_add(char *dump, const struct sl_record *r)
 {
     size_t used = strlen(dump);
-    (void)snprintf(dump + used, DUMP_BYTES - used, "%lld:%.*s|%.*s;", (long long)r->line,
-                   (int)r->label_bytes, r->label, (int)r->text_bytes, r->text);
+    used += (size_t)snprintf(dump + used, DUMP_BYTES - used, "%lld:", (long long)r->line);
+    for (int i = 0; i < r->label_count; i++)
+        used += (size_t)snprintf(dump + used, DUMP_BYTES - used, "%s%.*s", i ? "+" : "",
+                                 (int)r->labels[i].bytes, r->labels[i].data);
+    (void)snprintf(dump + used, DUMP_BYTES - used, "|%.*s;", (int)r->text_bytes, r->text);
 }
 
 /* All records of the file; false with err at the first that is wrong. */
@@ -178,8 +181,9 @@ Test(records, no_record_is_lost_between_pieces, .init = setup, .fini = teardown)
             cr_assert_eq(record.line, i + 1);
             cr_assert_eq(record.text_bytes, (size_t)i + 1, "%s line %d", names[n], i + 1);
             cr_assert_eq(memcmp(record.text + 1, text, (size_t)i), 0);
-            cr_assert_eq(record.label_bytes, strlen(label));
-            cr_assert_eq(memcmp(record.label, label, record.label_bytes), 0);
+            cr_assert_eq(record.label_count, 1);
+            cr_assert_eq(record.labels[0].bytes, strlen(label));
+            cr_assert_eq(memcmp(record.labels[0].data, label, strlen(label)), 0);
         }
         EXPECT_OK(sl_record_reader_next(records, &record, &err), err);
         cr_assert_null(record.text);
@@ -274,9 +278,10 @@ static const struct {
      "column 'label': the label contains the control character 0x00"},
     {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, give --format tsv"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
-     "line 1: column 'label' is true or false: expected a string or a number"},
+     "line 1: column 'label' is true or false: expected a string, a number or a list of them"},
     {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label': the label is empty"},
-    {"jsonl", NULL, NULL, "{\"label\":[1],\"text\":\"x\"}", "column 'label' is an array: expected"},
+    {"jsonl", NULL, NULL, "{\"label\":[[1]],\"text\":\"x\"}",
+     "column 'label': item 0 is an array: expected"},
     {"jsonl", NULL, NULL, "{\"label\":{},\"text\":\"x\"}", "column 'label' is an object: expected"},
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":2}",
      "column 'text' is a number: expected a string"},

@@ -85,7 +85,6 @@ Test(explanation, tokens_without_a_word_and_ranks)
     cr_expect(out[0] == 7 && out[1] == 9);
     sl_text_words_rank(words, 3);
     cr_expect(words[0].start == 1 && words[1].start == 0 && words[2].start == 2);
-    cr_expect_float_eq(sl_margin((const float[]){1.0f, 4.0f, 2.0f}, 3, 1), 2.5, 1e-9);
 }
 
 /* ---- exact contributions --------------------------------------------------------------------- */
@@ -102,13 +101,14 @@ static struct sl_engine *engine;
 static struct sl_model *model;
 static struct sl_classifier *classifier;
 
-static void open_linear(double exponent, bool characters)
+static void open_linear(double exponent, bool characters, bool multi_label)
 {
     struct sl_err err;
     const struct sl_arch *arch = sl_arch_find("linear");
     struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
     const struct sl_classifier_options options = {.max_batch_size = TEXTS,
                                                   .max_batch_tokens = TEXTS * FIXTURE_CONTEXT};
+    config.multi_label = multi_label;
     fixture_set(arch, &config, "score_exponent", exponent);
     fixture_set(arch, &config, "character_ngrams", characters);
     fixture_set(arch, &config, "ngram_order", 3);
@@ -137,21 +137,32 @@ static void close_linear(void)
     sl_engine_destroy(engine);
 }
 
+/* By its definition. */
+static double margin(const float *logits, int label, bool multi_label)
+{
+    double others = 0.0;
+    for (int c = 0; c < FIXTURE_CLASSES; c++)
+        others += c == label || multi_label ? 0.0 : (double)logits[c] / (FIXTURE_CLASSES - 1);
+    return (double)logits[label] - others;
+}
+
 /* The tokens of a text add up to its margin less that of a text without words. */
-static void expect_sums(double exponent, bool characters)
+static void expect_sums(double exponent, bool characters, bool multi_label)
 {
     struct sl_err err;
     struct sl_classifier_item items[TEXTS] = {0};
     float contributions[FIXTURE_CONTEXT], again[FIXTURE_CONTEXT];
-    open_linear(exponent, characters);
+    open_linear(exponent, characters, multi_label);
     cr_assert(sl_model_info(model)->explains);
     for (int i = 0; i < TEXTS; i++)
         items[i] = (struct sl_classifier_item){.tokens = texts[i], .count = counts[i]};
     EXPECT_OK(sl_classifier_run(classifier, items, TEXTS, &err), err);
     for (int i = 0; i < TEXTS; i++)
         for (int label = 0; label < FIXTURE_CLASSES; label++) {
-            double sum = 0.0, gained = sl_margin(items[i].logits, FIXTURE_CLASSES, label) -
-                                       sl_margin(items[0].logits, FIXTURE_CLASSES, label);
+            double sum = 0.0, gained = sl_margin(model, items[i].logits, label) -
+                                       sl_margin(model, items[0].logits, label);
+            cr_expect_float_eq(sl_margin(model, items[i].logits, label),
+                               margin(items[i].logits, label, multi_label), 1e-6);
             EXPECT_OK(sl_classifier_explain(classifier, &items[i], label, contributions, &err),
                       err);
             EXPECT_OK(sl_classifier_explain(classifier, &items[i], label, again, &err), err);
@@ -168,8 +179,9 @@ static void expect_sums(double exponent, bool characters)
 
 Test(explanation, contributions_sum_to_the_difference_of_logits)
 {
-    expect_sums(0.0, false);
-    expect_sums(0.0, true);
-    expect_sums(4.0, false);
-    expect_sums(4.0, true);
+    expect_sums(0.0, false, false);
+    expect_sums(0.0, true, false);
+    expect_sums(4.0, false, false);
+    expect_sums(4.0, true, false);
+    expect_sums(0.0, true, true);
 }

@@ -176,7 +176,8 @@ Test(fine_tuning, balanced_labels_count_the_same)
     const float *weights = sl_trainer_dataloader(trainer)->label_weights;
     double sums[2] = {0};
     for (int i = 0; i < texts->count; i++)
-        sums[texts->examples[i].label] += (double)weights[texts->examples[i].label];
+        sums[sl_label_only(&texts->label_lists, i)] +=
+            (double)weights[sl_label_only(&texts->label_lists, i)];
     cr_expect_lt(fabs(sums[0] - texts->count / 2.0), 1e-3);
     cr_expect_lt(fabs(sums[1] - texts->count / 2.0), 1e-3);
     sl_trainer_destroy(trainer);

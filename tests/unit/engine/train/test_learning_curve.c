@@ -6,17 +6,19 @@ enum { TEXTS = 80, LABELS = 4 };
 
 Test(learning_curve, every_part_is_a_smaller_set_of_the_same_kind)
 {
-    struct sl_example examples[TEXTS];
-    const struct sl_dataset set = {.examples = examples, .count = TEXTS};
+    struct sl_example examples[TEXTS] = {0};
+    struct sl_dataset set = {.examples = examples, .count = TEXTS, .labels.count = LABELS};
     int count[SL_LEARNING_PARTS][LABELS] = {{0}}, neighbours = 0;
     int8_t part[TEXTS];
     struct sl_err err;
-    for (int i = 0; i < TEXTS; i++)
-        examples[i] = (struct sl_example){.label = i * LABELS / TEXTS};
+    for (int i = 0; i < TEXTS; i++) {
+        const int32_t label = i * LABELS / TEXTS;
+        EXPECT_OK(sl_label_lists_add(&set.label_lists, &label, 1, &err), err);
+    }
     EXPECT_OK(sl_learning_parts(&set, part, &err), err);
     for (int i = 0; i < TEXTS; i++) {
         cr_assert(part[i] >= 0 && part[i] < SL_LEARNING_PARTS);
-        count[part[i]][examples[i].label]++;
+        count[part[i]][sl_label_only(&set.label_lists, i)]++;
         neighbours += i > 0 && part[i] == (part[i - 1] + 1) % SL_LEARNING_PARTS;
     }
     for (int i = 0; i < SL_LEARNING_PARTS; i++)
@@ -24,6 +26,7 @@ Test(learning_curve, every_part_is_a_smaller_set_of_the_same_kind)
             cr_expect(count[i][label] == 2 || count[i][label] == 3, "%d of label %d in part %d",
                       count[i][label], label, i);
     cr_expect_lt(neighbours, TEXTS / 2, "texts are not dealt out in the order of the file");
+    sl_label_lists_release(&set.label_lists);
 }
 
 Test(learning_curve, the_forecast_goes_on_as_the_curve_did)

@@ -113,19 +113,34 @@ enum { TEXTS = 40, CLASSES = 3, SPARSE = 40, DENSE = 5 }; /* some n-grams are of
 
 struct problem {
     int64_t first[TEXTS + 1];
-    int32_t index[2 * TEXTS], labels[TEXTS], rows[TEXTS];
+    int32_t index[2 * TEXTS], rows[TEXTS];
+    struct sl_label_lists labels;
     float value[2 * TEXTS], dense[TEXTS * DENSE];
     struct sl_text_matrix x;
     struct sl_logistic_problem p;
 };
 
-static void problem_init(struct problem *q, const struct sl_kernels *kernels)
+/* One label each; for independent labels, any of them. */
+static void draw_labels(struct problem *q, uint64_t key, int text, bool several)
+{
+    struct sl_err err;
+    int32_t ids[CLASSES];
+    int count = several ? 0 : 1;
+    ids[0] = (int32_t)sl_random_below(key, (uint64_t)text, CLASSES);
+    for (int32_t c = 0; several && c < CLASSES; c++)
+        if (sl_random_below(key, 4000 + (uint64_t)(text * CLASSES + c), 2))
+            ids[count++] = c;
+    EXPECT_OK(sl_label_lists_add(&q->labels, ids, count, &err), err);
+}
+
+static void problem_init(struct problem *q, const struct sl_kernels *kernels, bool several)
 {
     uint64_t key = sl_random_key(5, "problem");
+    q->labels = (struct sl_label_lists){0};
     for (int i = 0; i < TEXTS; i++) {
         q->first[i + 1] = 2 * (int64_t)(i + 1);
         q->rows[i] = i;
-        q->labels[i] = (int32_t)sl_random_below(key, (uint64_t)i, CLASSES);
+        draw_labels(q, key, i, several);
         for (int j = 2 * i; j < 2 * i + 2; j++) {
             q->index[j] = (int32_t)sl_random_below(key, 1000 + (uint64_t)j, SPARSE);
             q->value[j] = (float)sl_random_uniform(key, 2000 + (uint64_t)j);
@@ -137,7 +152,7 @@ static void problem_init(struct problem *q, const struct sl_kernels *kernels)
     q->x = (struct sl_text_matrix){TEXTS, q->first, q->index, q->value, q->dense, SPARSE, DENSE};
     q->p = (struct sl_logistic_problem){.kernels = kernels,
                                         .x = &q->x,
-                                        .labels = q->labels,
+                                        .labels = &q->labels,
                                         .rows = q->rows,
                                         .count = TEXTS,
                                         .classes = CLASSES,
@@ -146,12 +161,25 @@ static void problem_init(struct problem *q, const struct sl_kernels *kernels)
                                         .tolerance = 1e-12};
 }
 
-static double squared_loss(const double *z, int label)
+static bool has_label(const struct problem *q, int text, int label)
 {
-    double sum = 0.0;
-    for (int c = 0; c < CLASSES; c++)
-        sum += pow(z[c] - (c == label ? 1.0 : -1.0), 2.0) / 2.0;
-    return sum;
+    const struct sl_label_list list = sl_label_list(&q->labels, text);
+    bool has = false;
+    for (int i = 0; i < list.count; i++)
+        has = has || list.ids[i] == label;
+    return has;
+}
+
+static double loss_of(const struct problem *q, const double *z, int text)
+{
+    double sum = 0.0, total = 0.0;
+    for (int c = 0; c < CLASSES; c++) {
+        const double sign = has_label(q, text, c) ? 1.0 : -1.0;
+        total += exp(z[c]);
+        sum += q->p.loss == SL_LOSS_SQUARED ? pow(z[c] - sign, 2.0) / 2.0
+                                            : log(1.0 + exp(-sign * z[c]));
+    }
+    return q->p.loss == SL_LOSS_LOGISTIC ? log(total) - z[sl_label_only(&q->labels, text)] : sum;
 }
 
 /* From the definition. */
@@ -159,17 +187,15 @@ static double objective(const struct problem *q, const struct sl_logistic_weight
 {
     double sum = 0.0;
     for (int i = 0; i < TEXTS; i++) {
-        double total = 0.0, z[CLASSES];
+        double z[CLASSES];
         for (int c = 0; c < CLASSES; c++) {
             z[c] = (double)w->bias[c];
             for (int j = 2 * i; j < 2 * i + 2; j++)
                 z[c] += (double)q->value[j] * (double)w->sparse[q->index[j] * CLASSES + c];
             for (int d = 0; d < DENSE; d++)
                 z[c] += (double)q->dense[i * DENSE + d] * (double)w->dense[c * DENSE + d];
-            total += exp(z[c]);
         }
-        sum += q->p.loss == SL_LOSS_SQUARED ? squared_loss(z, q->labels[i])
-                                            : log(total) - z[q->labels[i]];
+        sum += loss_of(q, z, i);
     }
     for (int i = 0; i < SPARSE * CLASSES; i++)
         sum += pow((double)w->sparse[i], 2.0) /
@@ -196,13 +222,13 @@ static void expect_flat(const struct problem *q, const struct sl_logistic_weight
     cr_expect_gt(above + below, 2.0 * objective(q, w));
 }
 
-static void expect_optimum(enum sl_linear_loss loss, const float *factors)
+static void expect_optimum(enum sl_linear_loss loss, bool several, const float *factors)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
     struct problem q;
     struct sl_logistic_weights w;
-    problem_init(&q, engine->kernels);
+    problem_init(&q, engine->kernels, several);
     q.p.loss = loss;
     q.p.sparse_factors = factors;
     EXPECT_OK(sl_logistic_weights_open(&w, &q.p, &err), err);
@@ -214,6 +240,7 @@ static void expect_optimum(enum sl_linear_loss loss, const float *factors)
     for (int c = 0; c < CLASSES; c++)
         expect_flat(&q, &w, &w.bias[c], "bias");
     sl_logistic_weights_close(&w);
+    sl_label_lists_release(&q.labels);
     sl_engine_destroy(engine);
 }
 
@@ -222,10 +249,13 @@ Test(linear, the_fit_is_the_optimum)
     float factors[SPARSE * CLASSES];
     for (int i = 0; i < SPARSE * CLASSES; i++)
         factors[i] = 0.2f + 0.1f * (float)(i % 11);
-    expect_optimum(SL_LOSS_LOGISTIC, NULL);
-    expect_optimum(SL_LOSS_SQUARED, NULL);
-    expect_optimum(SL_LOSS_LOGISTIC, factors);
-    expect_optimum(SL_LOSS_SQUARED, factors);
+    expect_optimum(SL_LOSS_LOGISTIC, false, NULL);
+    expect_optimum(SL_LOSS_SQUARED, false, NULL);
+    expect_optimum(SL_LOSS_LOGISTIC, false, factors);
+    expect_optimum(SL_LOSS_SQUARED, false, factors);
+    expect_optimum(SL_LOSS_SQUARED, true, NULL);
+    expect_optimum(SL_LOSS_BINARY, true, NULL);
+    expect_optimum(SL_LOSS_BINARY, true, factors);
 }
 
 /* Two labels, three texts of n-grams 0 to 2: n-gram 0 is the first label's, 1 is of both, and no
@@ -233,13 +263,16 @@ Test(linear, the_fit_is_the_optimum)
 Test(linear, log_count_ratios_follow_their_definition)
 {
     static const int64_t first[] = {0, 2, 4, 5, 6};
-    static const int32_t index[] = {0, 1, 0, 2, 1, 3}, labels[] = {0, 0, 1, 1}, rows[] = {0, 1, 2};
+    static const int32_t index[] = {0, 1, 0, 2, 1, 3}, rows[] = {0, 1, 2};
+    static int64_t first_label[] = {0, 1, 2, 3, 4};
+    static int32_t ids[] = {0, 0, 1, 1};
+    static const struct sl_label_lists labels = {.first = first_label, .ids = ids, .count = 4};
     static const float value[] = {0.6f, 0.8f, 0.6f, 0.8f, 1.0f, 1.0f};
     const struct sl_text_matrix x = {
         .texts = 4, .first = first, .index = index, .value = value, .sparse_cols = 4};
     const struct sl_logistic_problem p = {.kernels = sl_kernels_best(),
                                           .x = &x,
-                                          .labels = labels,
+                                          .labels = &labels,
                                           .rows = rows,
                                           .count = 3,
                                           .classes = 2,
@@ -414,7 +447,7 @@ Test(linear_training, a_fold_is_a_part_of_the_file)
     write_stems(1);
     train(&l, engine);
     for (int i = 0; i < l.set.count; i++) {
-        int *fold = &last[l.set.examples[i].label];
+        int *fold = &last[sl_label_only(&l.set.label_lists, i)];
         cr_expect_leq(l.search.fold[i], *fold, "text %d", i);
         *fold = l.search.fold[i];
     }

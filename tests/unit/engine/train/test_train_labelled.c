@@ -182,7 +182,7 @@ static double accuracy_of(const struct sl_model *m, const struct sl_dataset *set
         EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
         for (int k = 1; k < m->config.classes; k++)
             best = item.logits[k] > item.logits[best] ? k : best;
-        right += best == set->examples[i].label;
+        right += best == sl_label_only(&set->label_lists, i);
     }
     sl_classifier_destroy(c);
     return (double)right / set->count;

@@ -1,0 +1,19 @@
+/* record_labels.h - the labels of a record: its field is one, or several with a separator between
+ * them, or a list. */
+#pragma once
+
+#include "data/record_format.h"
+#include "sluice/dataset.h"
+
+struct sl_record_labels {
+    struct sl_field *list;
+    int count;
+    size_t room;
+};
+
+/* field: that of the label's column, which is `column`; an empty one has no label if there is a
+ * separator. Errors name the column. */
+bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row *row,
+                           struct sl_field field, const char *separator, const char *column,
+                           struct sl_err *err) SL_MUST_CHECK;
+void sl_record_labels_release(struct sl_record_labels *labels); /* a zeroed one is fine */

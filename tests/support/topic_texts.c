@@ -1,0 +1,50 @@
+/* topic_texts.c - see topic_texts.h. */
+#include "support/topic_texts.h"
+
+#include "support/test.h"
+
+#include <stdio.h>
+
+enum { TOPICS = 3 };
+
+static const char *const labels[TOPICS] = {"money", "politics", "sport"};
+static const char *const words[TOPICS] = {"stock", "vote", "goal"};
+static const char *const fillers[] = {"today", "yesterday", "perhaps", "however", "again"};
+
+/* The names of a text's labels or words, of which bit i says that it has topic i. */
+static void join(FILE *file, const char *const *names, int topics, const char *separator)
+{
+    const char *between = "";
+    for (int i = 0; i < TOPICS; i++)
+        if (topics & 1 << i) {
+            (void)fprintf(file, "%s%s", between, names[i]);
+            between = separator;
+        }
+}
+
+static void write_texts(const char *path, bool json)
+{
+    FILE *file = fopen(path, "we");
+    cr_assert(file, "%s", path);
+    for (int i = 0; i < TOPIC_TEXTS; i++) {
+        const int topics = i % 8;
+        (void)fputs(json ? "{\"label\":[" : "", file);
+        (void)fputs(json && topics ? "\"" : "", file);
+        join(file, labels, topics, json ? "\",\"" : "|");
+        (void)fputs(json && topics ? "\"" : "", file);
+        (void)fprintf(file, json ? "],\"text\":\"%s " : "\t%s ", fillers[i / 8 % 5]);
+        join(file, words, topics, " ");
+        (void)fprintf(file, json ? " %d\"}\n" : " %d\n", i);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+void topic_texts_write(const char *path)
+{
+    write_texts(path, false);
+}
+
+void topic_texts_write_json(const char *path)
+{
+    write_texts(path, true);
+}
