@@ -10,6 +10,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
+PATIENCE = 10  # seconds for one to end by itself
 REST = 0.15  # seconds between turns, until threads that spin have fallen asleep
 
 
@@ -61,10 +62,14 @@ class Contender:
         return self.answer()
 
     def close(self):
+        """Closed input is the end of its turns: it stops what it has started, such as a daemon."""
         if self.process:
-            self.process.kill()
-            self.process.wait()
             self.process.stdin.close()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
             self.process.stdout.close()
             self.log.close()
             self.process = None
