@@ -36,11 +36,11 @@ static const char *loss_name(enum sl_linear_loss loss)
 
 const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
 {
+    static const char *const longest[] = {"words", "words", "words, bigrams", "words to trigrams"};
     char vectors[32] = "", ngrams[72] = "";
     const bool has_ngrams = r->sparse_c > 0.0f, has_vectors = r->dense_c > 0.0f;
     if (has_ngrams)
-        (void)snprintf(ngrams, sizeof ngrams, "%s%s%s (C %.3g)%s",
-                       r->ngrams.order == 1 ? "words" : "words, bigrams",
+        (void)snprintf(ngrams, sizeof ngrams, "%s%s%s (C %.3g)%s", longest[r->ngrams.order],
                        r->ngrams.characters ? ", characters" : "", r->ratios ? " by ratio" : "",
                        (double)r->sparse_c, has_vectors ? ", " : "");
     if (has_vectors)

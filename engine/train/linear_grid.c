@@ -76,16 +76,25 @@ static bool search_both(struct sl_linear_run *s, struct sl_linear_recipe *ngrams
     return try_all(s, grid, count, ngrams, err);
 }
 
+/* Trigrams need many texts to occur in several, and the ratios that tell which of them matter. */
+int sl_linear_order(int texts)
+{
+    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 3 : 2;
+}
+
 /* The best recipe with n-grams by their log-count ratios, which bear less regularization. */
 static bool search_ratios(struct sl_linear_run *s, const struct sl_linear_recipe *ngrams,
                           struct sl_err *err)
 {
-    static const float scales[] = {3.0f, 1.0f, 10.0f};
+    static const float scales[] = {3.0f, 1.0f, 0.3f};
     const int count = tried(s, COUNT(scales), 2);
+    const int order = sl_linear_order(s->options->features->texts);
     struct sl_linear_recipe grid[GRID_MAX], best = *ngrams;
     for (int i = 0; i < count; i++) {
         grid[i] = *ngrams;
         grid[i].ratios = true;
+        if (order > 2)
+            grid[i].ngrams.order = order;
         grid[i].sparse_c *= scales[i];
     }
     return try_all(s, grid, count, &best, err);

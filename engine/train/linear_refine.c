@@ -77,10 +77,14 @@ static bool try_neighbours(struct sl_linear_run *s, float factor, struct sl_err 
     r.ratios = !best.ratios;
     if (best.sparse_c > 0.0f && !try_new(s, r, err))
         return false;
-    r = best;
-    r.ngrams.order = 3 - best.ngrams.order;
-    if (best.sparse_c > 0.0f && !try_new(s, r, err))
-        return false;
+    const int longest = sl_linear_order(s->options->features->texts);
+    for (int step = -1; step <= 1; step += 2) {
+        r = best;
+        r.ngrams.order += step;
+        if (best.sparse_c > 0.0f && r.ngrams.order >= 1 && r.ngrams.order <= longest &&
+            !try_new(s, r, err))
+            return false;
+    }
     r = best;
     r.ngrams.characters = !best.ngrams.characters;
     return !(best.sparse_c > 0.0f && s->options->features->has_characters) || try_new(s, r, err);

@@ -52,5 +52,7 @@ bool sl_linear_search_run(struct sl_linear_search *search,
     SL_MUST_CHECK;
 void sl_linear_search_close(struct sl_linear_search *search); /* a zeroed one is fine */
 
+/* Words of the longest n-grams that are tried with so many texts. */
+int sl_linear_order(int texts);
 /* Whether a text was predicted. */
 bool sl_linear_search_has(const struct sl_linear_search *search, int text);

@@ -14,7 +14,6 @@
 enum {
     PIECES_MAX = 30000,    /* of a vocabulary learnt from the texts: pieces of words, */
     WORDS_MAX = 200000,    /* or words */
-    ORDER_MAX = 2,         /* words of the longest n-grams that are tried */
     TOKENS_MANY = 5000000, /* of all texts */
     SAMPLE_TEXTS = 500,    /* to see whether a base knows the language */
     SAMPLE_TOKENS = 256    /* of each */
@@ -373,7 +372,8 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                                                      .seconds = l->seconds,
                                                      .report = report,
                                                      .context = context};
-    return sl_text_features_open(&l->features, l->engine, &l->parts, ORDER_MAX, &l->set, err) &&
+    const int order = sl_linear_order(l->set.count);
+    return sl_text_features_open(&l->features, l->engine, &l->parts, order, &l->set, err) &&
            sl_linear_search_run(&l->search, &options, err) && fit_all(l, err);
 }
 

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. */
-enum { NGRAMS_MAX = 300000 };
+/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. Those of
+ * three words are counted apart, so that they do not displace shorter ones. */
+enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000 };
 
 enum { SLOTS_AT_FIRST = 1 << 12, FREQUENCIES = 64 };
 
@@ -30,9 +31,10 @@ struct collector {
     const struct sl_dataset *set;
     int order;
     struct table table;
-    uint64_t *hashes; /* of one text: n-grams of words, then */
-    int word_ngrams;  /* that many; the others are of characters */
-    size_t entries;   /* of all texts */
+    uint64_t *hashes;          /* of one text: n-grams of words, then */
+    int word_ngrams;           /* that many; the others are of characters */
+    size_t entries;            /* of all texts */
+    int least, least_trigrams; /* how many texts features must at least be in */
 };
 
 /* ---- the table of n-grams -------------------------------------------------------------------- */
@@ -95,48 +97,84 @@ static int order_at(const struct collector *c, int i, int words)
     return order;
 }
 
+static bool make_room(struct table *t, int count, struct sl_err *err)
+{
+    while (2 * (t->used + (size_t)count) >= t->size)
+        if (!grow(t, err))
+            return false;
+    return true;
+}
+
+static void count_ngram(struct collector *c, int i, int order, int text)
+{
+    struct slot *slot = slot_of(&c->table, c->hashes[i], order);
+    c->entries += slot->last != text;
+    slot->texts += slot->last != text;
+    slot->last = text;
+}
+
 static bool count_texts(struct collector *c, struct sl_err *err)
 {
     for (int text = 0; text < c->f->texts; text++) {
         int words, count = hash_text(c, text, &words);
-        while (2 * (c->table.used + (size_t)count) >= c->table.size)
-            if (!grow(&c->table, err))
-                return false;
+        if (!make_room(&c->table, count, err))
+            return false;
         for (int i = 0; i < count; i++) {
-            struct slot *slot = slot_of(&c->table, c->hashes[i], order_at(c, i, words));
-            c->entries += slot->last != text;
-            slot->texts += slot->last != text;
-            slot->last = text;
+            const int order = order_at(c, i, words);
+            if (order < 3)
+                count_ngram(c, i, order, text);
         }
     }
     return true;
 }
 
-/* How many texts an n-gram must at least be in. */
-static int least_texts(const struct table *t)
+static bool is_feature(const struct collector *c, int i)
+{
+    return find(&c->table, c->hashes[i] ? c->hashes[i] : 1)->texts >= c->least;
+}
+
+/* Only those of two bigrams that are features: a trigram is in no more texts than these, and all
+ * would take much memory. */
+static bool count_trigrams(struct collector *c, struct sl_err *err)
+{
+    for (int text = 0; text < c->f->texts; text++) {
+        int words;
+        (void)hash_text(c, text, &words);
+        if (!make_room(&c->table, words, err))
+            return false;
+        const int bigrams = words, trigrams = words + words - 1;
+        for (int i = 0; i + 2 < words; i++)
+            if (is_feature(c, bigrams + i) && is_feature(c, bigrams + i + 1))
+                count_ngram(c, trigrams + i, 3, text);
+    }
+    return true;
+}
+
+/* How many texts an n-gram must at least be in, for at most this many. */
+static int least_texts(const struct table *t, bool trigrams, size_t most)
 {
     size_t at_least[FREQUENCIES + 1] = {0};
     for (size_t i = 0; i < t->size; i++)
-        if (t->slots[i].hash)
+        if (t->slots[i].hash && (t->slots[i].order == 3) == trigrams)
             at_least[t->slots[i].texts < FREQUENCIES ? t->slots[i].texts : FREQUENCIES]++;
     int least = FREQUENCIES;
     for (size_t kept = at_least[least]; least > 1; least--) {
         kept += at_least[least - 1];
-        if (kept > NGRAMS_MAX)
+        if (kept > most)
             break;
     }
     return least;
 }
 
 /* Adds a text's n-grams to the features, new ones in the order of their first occurrence. */
-static void add_text(struct collector *c, int text, int least)
+static void add_text(struct collector *c, int text)
 {
     struct sl_text_features *f = c->f;
     int words, count = hash_text(c, text, &words);
     int64_t next = f->first[text];
     for (int i = 0; i < count; i++) {
-        struct slot *slot = slot_of(&c->table, c->hashes[i], 0);
-        if (slot->texts < least)
+        struct slot *slot = find(&c->table, c->hashes[i] ? c->hashes[i] : 1);
+        if (slot->texts < (slot->order == 3 ? c->least_trigrams : c->least))
             continue;
         if (slot->id < 0) {
             slot->id = f->ngrams++;
@@ -161,6 +199,10 @@ static bool collect(struct collector *c, struct sl_err *err)
     struct sl_text_features *f = c->f;
     if (!count_texts(c, err))
         return false;
+    c->least = least_texts(&c->table, false, NGRAMS_MAX);
+    if (c->order > 2 && !count_trigrams(c, err))
+        return false;
+    c->least_trigrams = least_texts(&c->table, true, TRIGRAMS_MAX);
     f->hash = calloc(c->table.used + 1, sizeof *f->hash);
     f->order = calloc(c->table.used + 1, sizeof *f->order);
     f->first = calloc((size_t)f->texts + 1, sizeof *f->first);
@@ -168,9 +210,8 @@ static bool collect(struct collector *c, struct sl_err *err)
     f->times = calloc(c->entries + 1, sizeof *f->times);
     if (!f->hash || !f->order || !f->first || !f->index || !f->times)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the n-grams of %d texts", f->texts);
-    int least = least_texts(&c->table);
     for (int text = 0; text < f->texts; text++)
-        add_text(c, text, least);
+        add_text(c, text);
     return true;
 }
 

@@ -314,6 +314,27 @@ static void write_texts(void)
     cr_assert_eq(fclose(file), 0);
 }
 
+/* Very many texts: only three words together tell the label. */
+static void write_triples(void)
+{
+    enum { COUNT = 8100, FILLERS = 90 };
+
+    static const char *const words[][2] = {{"red", "blue"}, {"cat", "dog"}, {"runs", "sleeps"}};
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t key = sl_random_key(i, "triples");
+        int bits[3], odd = 0;
+        for (int b = 0; b < 3; b++)
+            odd ^= bits[b] = (int)sl_random_below(key, (uint64_t)b, 2);
+        cr_assert_gt(fprintf(file, "%s\tx%d %s %s %s y%d\n", odd ? "odd" : "even", (int)i % FILLERS,
+                             words[0][bits[0]], words[1][bits[1]], words[2][bits[2]],
+                             (int)i / FILLERS),
+                     0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
 /* No word occurs twice: only their stems tell the labels. */
 static void write_stems(int times)
 {
@@ -457,16 +478,16 @@ Test(linear_training, a_fold_is_a_part_of_the_file)
 }
 
 /* The published model, served, gives the probabilities that the fit has: its loss on the texts of
- * the fit is at most that of the predictions without them. */
-static void expect_published_as_fitted(bool characters)
+ * the fit is at most that of the predictions without them. Returns the recipe. */
+static struct sl_linear_recipe expect_published_as_fitted(void)
 {
     struct sl_err err;
     struct sl_linear_training l;
     struct sl_engine *engine = fixture_engine(NULL, 2);
     struct sl_evaluation fitted, served;
     train(&l, engine);
-    cr_expect_eq(l.search.trials[l.search.best].recipe.ngrams.characters, characters);
-    cr_expect_gt(l.search.trials[l.search.best].accuracy, 0.95);
+    const struct sl_linear_trial best = l.search.trials[l.search.best];
+    cr_expect_gt(best.accuracy, 0.95);
     EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
@@ -479,17 +500,24 @@ static void expect_published_as_fitted(bool characters)
     sl_model_close(m);
     sl_linear_training_close(&l);
     sl_engine_destroy(engine);
+    return best.recipe;
 }
 
 Test(linear_training, the_published_model_is_the_fitted_one)
 {
-    expect_published_as_fitted(false);
+    cr_expect_not(expect_published_as_fitted().ngrams.characters);
+}
+
+Test(linear_training, very_many_texts_have_trigrams)
+{
+    write_triples();
+    cr_expect_eq(expect_published_as_fitted().ngrams.order, 3);
 }
 
 Test(linear_training, characters_are_published_as_they_were_fitted)
 {
     write_stems(1);
-    expect_published_as_fitted(true);
+    cr_expect(expect_published_as_fitted().ngrams.characters);
 }
 
 static void published_digest(int threads, char digest[65])
