@@ -87,7 +87,7 @@ static bool search_ratios(struct sl_linear_run *s, const struct sl_linear_recipe
                           struct sl_err *err)
 {
     static const float scales[] = {3.0f, 1.0f, 0.3f};
-    const int count = tried(s, COUNT(scales), 2);
+    const int count = COUNT(scales);
     const int order = sl_linear_order(s->options->features->texts);
     struct sl_linear_recipe grid[GRID_MAX], best = *ngrams;
     for (int i = 0; i < count; i++) {
