@@ -161,15 +161,14 @@ static void write_block(const struct attention_ctx *r, const struct block *b, co
 
 /* ---------------------------------------------------------------------------------- stages */
 
-static struct block block_at(const struct attention_ctx *r, int first)
+static void block_init(const struct attention_ctx *r, struct block *b, int first)
 {
-    const int rest = r->a->queries - first;
-    struct block b = {.first = first, .count = sl_min(rest, BLOCK)};
     int max_keys = 0;
-    for (int i = first; i < first + b.count; i++)
+    b->first = first;
+    b->count = sl_min(r->a->queries - first, BLOCK);
+    for (int i = first; i < first + b->count; i++)
         max_keys = r->a->visible[i] > max_keys ? r->a->visible[i] : max_keys;
-    b.groups = sl_ceil_div(max_keys, 32);
-    return b;
+    b->groups = sl_ceil_div(max_keys, 32);
 }
 
 /* 32 rows of q; those that do not fill tiles are copied, with zeros. */
@@ -274,7 +273,7 @@ static void attention_blocks(const struct attention_ctx *r)
         struct block *overwrite = &blocks[i % STAGES], *scored = &blocks[(i + 3) % STAGES];
         struct block *softened = &blocks[(i + 2) % STAGES], *multiplied = &blocks[(i + 1) % STAGES];
         if (i < count) {
-            *overwrite = block_at(r, i * BLOCK);
+            block_init(r, overwrite, i * BLOCK);
             score_block(r, overwrite, r->scores[i % 2]);
         }
         if (i >= 1 && i - 1 < count)

@@ -6,14 +6,15 @@
  * are configured to the rows that exist, so no others are computed.
  *
  * A block of 2 x 2 tiles is stored and finished (bias, activation, rounding) while the next one is
- * computed, a few rows after each step of products: the vector units are idle then. Its two lower
+ * computed, some rows at a time between its products: the vector units are idle then. Its two lower
  * tiles are stored after the first products of the next two upper ones, which need not wait. */
 #include "kernels/int8.h"
 #include "kernels/simd/level.h"
 #include "kernels/simd/operands.h"
 #include "kernels/tiles/tiles.h"
 
-enum { BLOCK = 2 * TILE_ROWS };
+/* Rows of a block, and in how many parts it is finished. */
+enum { BLOCK = 2 * TILE_ROWS, PARTS = 8 };
 
 /* Rows of x that are multiplied by one panel before the next. So few stay in the L1 cache, while B
  * comes from L2 again for each; if B does not fit there, it is read less often. */
@@ -21,7 +22,8 @@ enum { ROWS_NEAR = BLOCK, ROWS_FAR = 256, NEAR_BYTES = 1 << 20 };
 
 /* Sums on their way to memory: up to 32 rows of one panel. */
 struct block {
-    float *sums; /* SL_PANEL for each row; of int8, the bits of int32 */
+    float *sums;   /* of int8, the bits of int32 */
+    size_t stride; /* floats from one row to the next */
     int row, rows, col, finished;
 };
 
@@ -33,6 +35,7 @@ struct strip {
     size_t row_bytes;     /* of x, from one row to the next */
     int steps;            /* TILE_K elements each */
     size_t scales, panel; /* elements: before the tiles of a panel, and of all of it */
+    float *sums;          /* room for a block */
     struct block block;
 };
 
@@ -93,6 +96,8 @@ static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm
 static void finish(const struct sl_gemm *g, struct block *b, int last)
 {
     last = sl_min(last, b->rows);
+    if (last <= b->finished)
+        return;
     const enum sl_activation f = g->epilogue ? g->epilogue->activation : SL_LINEAR;
     const bool as_operand = g->epilogue && g->epilogue->out;
     if (f == SL_GELU && as_operand)
@@ -158,16 +163,34 @@ static inline __attribute__((always_inline)) void first_step(const struct block 
                                                              struct sl_tile_pair x,
                                                              struct sl_tile_pair b, const bool int8)
 {
-    const size_t bytes = SL_PANEL * sizeof(float);
+    const size_t bytes = before->stride * sizeof(float);
     if (before->rows)
         sl_tiles_store_upper(before->sums, LANES, bytes);
     sl_tiles_zero_upper();
     upper(x, b, int8);
     if (before->rows)
-        sl_tiles_store_lower(before->sums + TILE_ROWS * SL_PANEL, LANES, bytes);
+        sl_tiles_store_lower(before->sums + TILE_ROWS * before->stride, LANES, bytes);
     sl_tiles_zero_lower();
     lower(x, b, int8);
     sl_tiles_fence();
+}
+
+/* A block of a strip whose sums are stored next: where they belong, if they are results and those
+ * stay in the cache. */
+static struct block block_at(const struct sl_gemm *g, const struct strip *s, int row, int col)
+{
+    struct block b = {.sums = s->sums,
+                      .stride = SL_PANEL,
+                      .row = s->row + row,
+                      .rows = sl_min(s->rows - row, BLOCK),
+                      .col = col};
+    const bool near = (size_t)g->m * g->y_stride * sizeof *g->y <= NEAR_BYTES;
+    if (!near || g->epilogue || g->accumulate || g->int8_rows || col + SL_PANEL > g->n)
+        return b;
+    b.sums = g->y + (size_t)b.row * g->y_stride + col;
+    b.stride = g->y_stride;
+    b.finished = b.rows;
+    return b;
 }
 
 /* Rows `row` to `row` + 32 of a strip times one panel. The sums stay in tiles 0 to 3. */
@@ -179,9 +202,9 @@ static inline __attribute__((always_inline)) void square(const struct sl_gemm *g
                              .bytes = s->row_bytes};
     x.second = x.first + TILE_ROWS * s->row_bytes / sizeof *s->x;
     const bool fetches = g->is_far && row == 0;
-    const int each = s->steps > 1 ? sl_ceil_div(BLOCK, s->steps - 1) : BLOCK;
+    const int every = sl_ceil_div(s->steps, PARTS), each = sl_ceil_div(BLOCK * every, s->steps);
     first_step(&s->block, x, panel_step(panel), int8);
-    for (int i = 1; i < s->steps; i++) {
+    for (int i = 1, due = every, rows = each; i < s->steps; i++) {
         panel += 2 * TILE_ELEMENTS;
         x.first += TILE_K;
         x.second += TILE_K;
@@ -189,19 +212,20 @@ static inline __attribute__((always_inline)) void square(const struct sl_gemm *g
             fetch_ahead(panel);
         upper(x, panel_step(panel), int8);
         lower(x, panel_step(panel), int8);
-        finish(g, &s->block, i * each);
+        if (i < due)
+            continue;
+        finish(g, &s->block, rows);
+        due += every;
+        rows += each;
     }
     finish(g, &s->block, BLOCK);
-    s->block.row = s->row + row;
-    s->block.rows = sl_min(s->rows - row, BLOCK);
-    s->block.col = col;
-    s->block.finished = 0;
+    s->block = block_at(g, s, row, col);
 }
 
 /* The block that no other follows. */
 static void last_block(const struct sl_gemm *g, struct block *b)
 {
-    sl_tiles_store(b->sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
+    sl_tiles_store(b->sums, LANES, TILE_ROWS * b->stride, b->stride * sizeof(float));
     sl_tiles_fence();
     finish(g, b, BLOCK);
     b->rows = 0;
@@ -219,7 +243,7 @@ static inline __attribute__((always_inline)) void flat(const struct sl_gemm *g,
         const size_t at = (size_t)(2 * i) * TILE_ELEMENTS;
         across(x, panel_step(panel + at), panel_step(next + at), int8);
     }
-    struct block b = {.sums = s->block.sums, .row = s->row, .rows = s->rows, .col = col};
+    struct block b = {.sums = s->sums, .row = s->row, .rows = s->rows, .col = col};
     sl_tiles_store(b.sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
     sl_tiles_fence();
     finish(g, &b, BLOCK);
@@ -250,7 +274,7 @@ static struct strip strip_of(const struct sl_gemm *g, float *sums, const bool in
     struct strip s = {.row_bytes = int8 ? g->x_stride : g->x_stride * sizeof(uint16_t),
                       .steps = sl_ceil_div(g->k, int8 ? SL_INT8_STEP : TILE_K),
                       .scales = int8 ? SL_PANEL * sizeof(float) / sizeof(uint16_t) : 0,
-                      .block.sums = sums};
+                      .sums = sums};
     s.panel = s.scales + (size_t)s.steps * 2 * TILE_ELEMENTS;
     return s;
 }
