@@ -82,22 +82,27 @@ int sl_linear_order(int texts)
     return texts > SL_LINEAR_TEXTS_VERY_MANY ? 3 : 2;
 }
 
-/* The best recipe with n-grams by their log-count ratios, which bear less regularization. */
+/* The best recipe with n-grams by their log-count ratios, which bear less regularization; of very
+ * many texts then with trigrams, and with characters if it has none, or without them. */
 static bool search_ratios(struct sl_linear_run *s, const struct sl_linear_recipe *ngrams,
                           struct sl_err *err)
 {
     static const float scales[] = {3.0f, 1.0f, 0.3f};
-    const int count = COUNT(scales);
     const int order = sl_linear_order(s->options->features->texts);
     struct sl_linear_recipe grid[GRID_MAX], best = *ngrams;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < COUNT(scales); i++) {
         grid[i] = *ngrams;
         grid[i].ratios = true;
-        if (order > 2)
-            grid[i].ngrams.order = order;
         grid[i].sparse_c *= scales[i];
     }
-    return try_all(s, grid, count, &best, err);
+    if (!try_all(s, grid, COUNT(scales), &best, err))
+        return false;
+    if (order == 2)
+        return true;
+    grid[0] = grid[1] = best;
+    grid[0].ngrams.order = order;
+    grid[1].ngrams.characters = !best.ngrams.characters;
+    return try_all(s, grid, s->options->features->has_characters ? 2 : 1, &best, err);
 }
 
 /* The best recipe with the logistic loss (of each label, if a text may have several), which wants
