@@ -18,7 +18,7 @@ build=$(realpath "$2")
 scratch=$(mktemp -d)
 daemon=
 proxy=
-trap 'kill $daemon $proxy 2>/dev/null || :; rm -rf "$scratch"' EXIT
+trap 'kill $daemon $proxy 2>/dev/null && wait; rm -rf "$scratch"' EXIT # a job of the daemon may still write
 short='--steps 2 --batch-size 2 --width 32 --heads 2 --depth 2 --ffn-width 64 --context-length 32'
 
 mkdir "$scratch/build" "$scratch/store"
