@@ -11,44 +11,6 @@
 
 /* ---- which examples ------------------------------------------------------------------------- */
 
-/* An example with its random number: of each stratum, those with the smallest numbers are taken. */
-struct draw {
-    uint64_t number;
-    int32_t stratum, example;
-};
-
-static int draws_compare(const void *a, const void *b)
-{
-    const struct draw *x = a, *y = b;
-    if (x->stratum != y->stratum)
-        return x->stratum < y->stratum ? -1 : 1;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return (x->example > y->example) - (x->example < y->example);
-}
-
-/* The number to take of one stratum's examples: rounded, but at least one stays for training. */
-static int share_of(double share, int examples)
-{
-    int part = (int)floor(share * examples + 0.5);
-    return sl_min(part, examples - 1);
-}
-
-/* Marks the examples to take, returns how many. The draws are sorted. */
-static int draws_take(const struct draw *draws, int count, double share, bool *taken)
-{
-    int total = 0;
-    for (int first = 0, end = 0; first < count; first = end) {
-        while (end < count && draws[end].stratum == draws[first].stratum)
-            end++;
-        int part = share_of(share, end - first);
-        for (int i = first; i < first + part; i++)
-            taken[draws[i].example] = true;
-        total += part;
-    }
-    return total;
-}
-
 bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
 {
     int *texts = calloc((size_t)set->labels.count, sizeof *texts);
@@ -67,25 +29,75 @@ bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_
     return true;
 }
 
+static int examples_compare(const void *a, const void *b)
+{
+    const struct sl_numbered_example *x = a, *y = b;
+    if (x->stratum != y->stratum)
+        return x->stratum < y->stratum ? -1 : 1;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return (x->example > y->example) - (x->example < y->example);
+}
+
+uint64_t sl_example_random(const struct sl_dataset *set, int example, uint64_t key)
+{
+    (void)set;
+    return sl_random_bits(key, (uint64_t)example);
+}
+
+struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set,
+                                                  sl_example_number *number, uint64_t key,
+                                                  struct sl_err *err)
+{
+    struct sl_numbered_example *list = malloc((size_t)set->count * sizeof *list);
+    int32_t *strata = malloc((size_t)set->count * sizeof *strata);
+    bool ok = (list && strata) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
+    ok = ok && sl_dataset_strata(set, strata, err);
+    for (int32_t i = 0; ok && i < set->count; i++)
+        list[i] = (struct sl_numbered_example){number(set, i, key), strata[i], i};
+    free(strata);
+    if (!ok) {
+        free(list);
+        return NULL;
+    }
+    qsort(list, (size_t)set->count, sizeof *list, examples_compare);
+    return list;
+}
+
+/* The number to take of one stratum's examples: rounded, but at least one stays for training. */
+static int share_of(double share, int examples)
+{
+    int part = (int)floor(share * examples + 0.5);
+    return sl_min(part, examples - 1);
+}
+
+/* Marks the examples to take, returns how many. The draws are sorted. */
+static int draws_take(const struct sl_numbered_example *draws, int count, double share, bool *taken)
+{
+    int total = 0;
+    for (int first = 0, end = 0; first < count; first = end) {
+        while (end < count && draws[end].stratum == draws[first].stratum)
+            end++;
+        int part = share_of(share, end - first);
+        for (int i = first; i < first + part; i++)
+            taken[draws[i].example] = true;
+        total += part;
+    }
+    return total;
+}
+
+/* Of each stratum, those with the smallest random numbers. */
 static bool examples_choose(const struct sl_dataset *set, double share, uint64_t seed, bool *taken,
                             struct sl_err *err)
 {
-    uint64_t key = sl_random_key(seed, "validation examples");
-    struct draw *draws = malloc((size_t)set->count * sizeof *draws);
-    int32_t *strata = malloc((size_t)set->count * sizeof *strata);
-    int total = 0;
-    bool ok = (draws && strata) ||
-              sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
-    ok = ok && sl_dataset_strata(set, strata, err);
-    if (ok) {
-        for (int32_t i = 0; i < set->count; i++)
-            draws[i] = (struct draw){sl_random_bits(key, (uint64_t)i), strata[i], i};
-        qsort(draws, (size_t)set->count, sizeof *draws, draws_compare);
-        total = draws_take(draws, set->count, share, taken);
-    }
+    struct sl_numbered_example *draws = sl_dataset_by_stratum(
+        set, sl_example_random, sl_random_key(seed, "validation examples"), err);
+    if (!draws)
+        return false;
+    const int total = draws_take(draws, set->count, share, taken);
     free(draws);
-    free(strata);
-    return !ok || total > 0 ||
+    return total > 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "'%s': holding out %g %% for validation needs a label with at least %.0f texts; "
                    "add texts, or give --validation FILE",

@@ -7,39 +7,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A text with its random number. */
-struct draw {
-    uint64_t number;
-    int32_t stratum, text;
-};
-
-static int compare_draws(const void *a, const void *b)
-{
-    const struct draw *x = a, *y = b;
-    if (x->stratum != y->stratum)
-        return x->stratum < y->stratum ? -1 : 1;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return (x->text > y->text) - (x->text < y->text);
-}
-
 bool sl_learning_parts(const struct sl_dataset *set, int8_t *part, struct sl_err *err)
 {
-    const uint64_t key = sl_random_key(0, "learning curve");
-    struct draw *draws = malloc((size_t)set->count * sizeof *draws);
-    int32_t *strata = malloc((size_t)set->count * sizeof *strata);
-    bool ok =
-        (draws && strata) || sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
-    ok = ok && sl_dataset_strata(set, strata, err);
-    for (int32_t i = 0; ok && i < set->count; i++)
-        draws[i] = (struct draw){sl_random_bits(key, (uint64_t)i), strata[i], i};
-    if (ok)
-        qsort(draws, (size_t)set->count, sizeof *draws, compare_draws);
-    for (int i = 0; ok && i < set->count; i++)
-        part[draws[i].text] = (int8_t)(i % SL_LEARNING_PARTS);
-    free(draws);
-    free(strata);
-    return ok;
+    struct sl_numbered_example *texts =
+        sl_dataset_by_stratum(set, sl_example_random, sl_random_key(0, "learning curve"), err);
+    if (!texts)
+        return false;
+    for (int i = 0; i < set->count; i++)
+        part[texts[i].example] = (int8_t)(i % SL_LEARNING_PARTS);
+    free(texts);
+    return true;
 }
 
 void sl_learning_curve_add(struct sl_learning_curve *curve, int texts, double accuracy)

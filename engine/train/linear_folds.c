@@ -5,44 +5,33 @@
 
 #include <stdlib.h>
 
-/* A text's place: texts are sorted by stratum, then equal ones together. */
-struct place {
-    int32_t stratum, text;
-    uint64_t hash;
-};
-
-static uint64_t hash_text(const struct sl_dataset *set, int text)
+/* Of equal texts it is equal. */
+static uint64_t hash_text(const struct sl_dataset *set, int text, uint64_t key)
 {
     int count;
     const int32_t *ids = sl_dataset_ids(set, text, &count);
-    uint64_t hash = sl_random_key(0, "folds");
+    uint64_t hash = key;
     for (int i = 0; i < count; i++)
         hash = sl_random_bits(hash, (uint64_t)ids[i]);
     return hash;
 }
 
-static int compare_places(const void *a, const void *b)
+/* strata: of each text. first[i]: the first text that equals text i and has its stratum. */
+static bool find_firsts(const struct sl_dataset *set, int32_t *strata, int32_t *first,
+                        struct sl_err *err)
 {
-    const struct place *x = a, *y = b;
-    if (x->stratum != y->stratum)
-        return x->stratum < y->stratum ? -1 : 1;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return (x->text > y->text) - (x->text < y->text);
-}
-
-/* first[i]: the first text that equals text i and has its stratum. */
-static void find_firsts(const struct sl_dataset *set, const int32_t *strata, struct place *places,
-                        int32_t *first)
-{
-    for (int i = 0; i < set->count; i++)
-        places[i] = (struct place){strata[i], i, hash_text(set, i)};
-    qsort(places, (size_t)set->count, sizeof *places, compare_places);
+    struct sl_numbered_example *texts =
+        sl_dataset_by_stratum(set, hash_text, sl_random_key(0, "folds"), err);
+    if (!texts)
+        return false;
     for (int i = 0; i < set->count; i++) {
-        const struct place *p = &places[i], *before = i > 0 ? p - 1 : NULL;
-        bool same = before && before->stratum == p->stratum && before->hash == p->hash;
-        first[p->text] = same ? first[before->text] : p->text;
+        const struct sl_numbered_example *t = &texts[i], *before = i > 0 ? t - 1 : NULL;
+        bool same = before && before->stratum == t->stratum && before->number == t->number;
+        strata[t->example] = t->stratum;
+        first[t->example] = same ? first[before->example] : t->example;
     }
+    free(texts);
+    return true;
 }
 
 /* The texts of a stratum: all, and those that have a fold. */
@@ -74,17 +63,13 @@ static void cut(const struct sl_dataset *set, const int32_t *strata, const int32
 bool sl_linear_folds(const struct sl_dataset *set, int folds, int32_t *fold, struct sl_err *err)
 {
     size_t count = (size_t)set->count;
-    struct place *places = malloc(count * sizeof *places);
     int32_t *first = malloc(count * sizeof *first), *strata = malloc(count * sizeof *strata);
     struct stratum *all = calloc((size_t)set->labels.count + 1, sizeof *all);
-    bool ok = (places && first && strata && all) ||
+    bool ok = (first && strata && all) ||
               sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
-    ok = ok && sl_dataset_strata(set, strata, err);
-    if (ok) {
-        find_firsts(set, strata, places, first);
+    ok = ok && find_firsts(set, strata, first, err);
+    if (ok)
         cut(set, strata, first, all, folds, fold);
-    }
-    free(places);
     free(first);
     free(strata);
     free(all);

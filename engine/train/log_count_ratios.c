@@ -51,21 +51,23 @@ static void set_ratios(const struct sl_logistic_problem *p, const struct counts 
     }
 }
 
-/* Of the kernel's diagonal, summed over texts and labels: without factors, and with these. */
-static double diagonal(const struct sl_logistic_problem *p, const float *factors)
+/* What to multiply the factors by, so that they leave the sum of the kernel's diagonal, over texts
+ * and labels, as it is without them. */
+static float scale_of(const struct sl_logistic_problem *p, const float *factors)
 {
     const struct sl_text_matrix *x = p->x;
-    double sum = 0.0;
+    double without = 0.0, with = 0.0;
     for (int r = 0; r < p->count; r++)
         for (int64_t i = x->first[p->rows[r]]; i < x->first[p->rows[r] + 1]; i++) {
-            const float *factor =
-                factors ? factors + (size_t)x->index[i] * (size_t)p->classes : NULL;
-            float of_labels = factor ? 0.0f : (float)p->classes;
-            for (int c = 0; factor && c < p->classes; c++)
+            const float *factor = factors + (size_t)x->index[i] * (size_t)p->classes;
+            const float square = x->value[i] * x->value[i];
+            float of_labels = 0.0f;
+            for (int c = 0; c < p->classes; c++)
                 of_labels += factor[c];
-            sum += (double)(x->value[i] * x->value[i] * of_labels);
+            without += (double)(square * (float)p->classes);
+            with += (double)(square * of_labels);
         }
-    return sum;
+    return with > 0.0 ? (float)(without / with) : 0.0f;
 }
 
 bool sl_log_count_ratios(const struct sl_logistic_problem *p, float *factors, struct sl_err *err)
@@ -81,8 +83,7 @@ bool sl_log_count_ratios(const struct sl_logistic_problem *p, float *factors, st
         count_texts(p, &n);
         sum_up(p, &n);
         set_ratios(p, &n);
-        const double now = diagonal(p, factors);
-        const float by = now > 0.0 ? (float)(diagonal(p, NULL) / now) : 0.0f;
+        const float by = scale_of(p, factors);
         for (size_t i = 0; i < size; i++)
             factors[i] *= by;
     }
