@@ -137,12 +137,13 @@ static double macro_f1(const struct label_metrics *labels, int classes)
 
 static double micro_f1(const struct label_metrics *labels, int classes)
 {
-    double both = 0.0, right = 0.0;
+    struct sl_label_counts all = {0};
     for (int c = 0; c < classes; c++) {
-        both += (double)labels[c].texts + (double)labels[c].predicted;
-        right += labels[c].correct;
+        all.labels += labels[c].texts;
+        all.predicted += labels[c].predicted;
+        all.right += labels[c].correct;
     }
-    return both > 0.0 ? 2.0 * right / both : 0.0;
+    return sl_label_counts_micro_f1(&all);
 }
 
 void prediction_quality_measure(struct prediction_quality *q, const struct label_predictions *p,

@@ -59,3 +59,24 @@ bool sl_label_list_equals(struct sl_label_list list, struct sl_label_list other)
     return list.count == other.count &&
            memcmp(list.ids, other.ids, (size_t)list.count * sizeof *list.ids) == 0;
 }
+
+void sl_label_counts_add(struct sl_label_counts *counts, struct sl_label_list labels,
+                         const int *predicted, int count)
+{
+    int right = 0, at = 0;
+    for (int i = 0; i < count; i++) {
+        while (at < labels.count && labels.ids[at] < predicted[i])
+            at++;
+        right += sl_label_list_next(labels, &at, predicted[i]);
+    }
+    counts->labels += labels.count;
+    counts->predicted += count;
+    counts->right += right;
+    counts->texts_right += right == labels.count && right == count;
+}
+
+double sl_label_counts_micro_f1(const struct sl_label_counts *counts)
+{
+    const int64_t both = counts->labels + counts->predicted;
+    return both > 0 ? 2.0 * (double)counts->right / (double)both : 0.0;
+}

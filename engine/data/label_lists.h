@@ -46,4 +46,17 @@ static inline int32_t sl_label_only(const struct sl_label_lists *lists, int text
     return lists->ids[lists->first[text]];
 }
 
+/* Labels of texts and predicted ones. */
+struct sl_label_counts {
+    int64_t labels, predicted, right; /* right: predicted labels that their text has */
+    int64_t texts_right;              /* texts that have the predicted labels and no others */
+};
+
+/* Adds a text. predicted: `count` ids in rising order. */
+void sl_label_counts_add(struct sl_label_counts *counts, struct sl_label_list labels,
+                         const int *predicted, int count);
+/* 2 right / (labels + predicted); 0 if there are none. With one of each per text it is the
+ * accuracy. */
+double sl_label_counts_micro_f1(const struct sl_label_counts *counts);
+
 bool sl_label_list_equals(struct sl_label_list list, struct sl_label_list other);

@@ -17,8 +17,8 @@ struct evaluation {
     int classes, batch_rows;
     double loss;
     struct sl_forward_stats stats;
-    int64_t right, layers;
-    int64_t labels, labels_predicted, labels_right;
+    int64_t layers;
+    struct sl_label_counts counts;
     struct sl_score_visitor visitor;
     float scores[SL_CLASSES_MAX]; /* of the present text */
     int predicted[SL_CLASSES_MAX];
@@ -51,21 +51,6 @@ static double loss_of(const struct evaluation *e, const float *logits, struct sl
     return loss;
 }
 
-static void count(struct evaluation *e, struct sl_label_list labels)
-{
-    const int predicted = sl_model_predicted(e->model, e->scores, e->predicted);
-    int right = 0, at = 0;
-    for (int i = 0; i < predicted; i++) {
-        while (at < labels.count && labels.ids[at] < e->predicted[i])
-            at++;
-        right += sl_label_list_next(labels, &at, e->predicted[i]);
-    }
-    e->labels += labels.count;
-    e->labels_predicted += predicted;
-    e->labels_right += right;
-    e->right += right == labels.count && right == predicted;
-}
-
 static bool judge(struct evaluation *e, const struct sl_classifier_item *item, int example,
                   struct sl_err *err)
 {
@@ -75,7 +60,8 @@ static bool judge(struct evaluation *e, const struct sl_classifier_item *item, i
     const struct sl_label_list labels = sl_label_list(&e->set->label_lists, example);
     sl_model_scores(e->model, item->logits, e->scores);
     e->loss += loss_of(e, item->logits, labels);
-    count(e, labels);
+    sl_label_counts_add(&e->counts, labels, e->predicted,
+                        sl_model_predicted(e->model, e->scores, e->predicted));
     if (e->visitor.visit)
         e->visitor.visit(e->visitor.context, example, e->scores);
     e->layers += item->layers_used;
@@ -98,11 +84,9 @@ static bool measure(struct evaluation *e, struct sl_err *err)
 
 static void set_result(const struct evaluation *e, double begun, struct sl_evaluation *out)
 {
-    const int64_t both = e->labels + e->labels_predicted;
     *out = (struct sl_evaluation){.loss = e->loss / e->set->count,
-                                  .accuracy = (double)e->right / e->set->count,
-                                  .micro_f1 =
-                                      both > 0 ? 2.0 * (double)e->labels_right / (double)both : 0.0,
+                                  .accuracy = (double)e->counts.texts_right / e->set->count,
+                                  .micro_f1 = sl_label_counts_micro_f1(&e->counts),
                                   .examples = e->set->count,
                                   .tokens = (int64_t)e->set->ids_count,
                                   .layers_mean = (double)e->layers / (double)e->set->ids_count,

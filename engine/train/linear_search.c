@@ -132,51 +132,33 @@ static struct sl_predictions predictions_of(const struct sl_linear_run *s, const
                                    .independent = s->options->set->multi_label};
 }
 
-/* The labels of texts, and those that were predicted. */
-struct counts {
-    int64_t labels, predicted, right;
-    int texts_right; /* all labels of which are */
-};
-
-static void count_exclusive(const struct sl_linear_run *s, const float *logits, int label,
-                            struct counts *n)
+/* The labels that are predicted of a text, in rising order; returns their number. */
+static int predicted_labels(const struct sl_linear_run *s, const struct sl_calibration *calibration,
+                            const float *logits, int *predicted)
 {
-    const bool right = sl_argmax(logits, s->classes) == label;
-    n->labels++;
-    n->predicted++;
-    n->right += right;
-    n->texts_right += right;
-}
-
-/* lowest: the logit from which on a label is predicted. */
-static void count_independent(const struct sl_linear_run *s, const float *logits, double lowest,
-                              struct sl_label_list labels, struct counts *n)
-{
-    int predicted = 0, right = 0;
-    for (int c = 0, at = 0; c < s->classes; c++) {
-        const bool has = sl_label_list_next(labels, &at, c),
-                   is_predicted = (double)logits[c] >= lowest;
-        predicted += is_predicted;
-        right += has && is_predicted;
-    }
-    n->labels += labels.count;
-    n->predicted += predicted;
-    n->right += right;
-    n->texts_right += right == labels.count && predicted == labels.count;
-}
-
-static struct counts count(const struct sl_linear_run *s, const struct sl_calibration *calibration)
-{
-    struct counts n = {0};
     const double lowest = -calibration->shift * calibration->temperature;
+    int count = 0;
+    if (!calibration->independent) {
+        predicted[0] = sl_argmax(logits, s->classes);
+        return 1;
+    }
+    for (int c = 0; c < s->classes; c++)
+        if ((double)logits[c] >= lowest)
+            predicted[count++] = c;
+    return count;
+}
+
+static struct sl_label_counts count(const struct sl_linear_run *s,
+                                    const struct sl_calibration *calibration)
+{
+    struct sl_label_counts n = {0};
+    int predicted[SL_LABELS_MAX];
     for (int i = 0; i < s->predicted_count; i++) {
         const int text = s->predicted[i];
-        const struct sl_label_list labels = sl_label_list(&s->options->set->label_lists, text);
         const float *logits = s->logits + (size_t)text * (size_t)s->classes;
-        if (calibration->independent)
-            count_independent(s, logits, lowest, labels, &n);
-        else
-            count_exclusive(s, logits, labels.ids[0], &n);
+        const int labels = predicted_labels(s, calibration, logits, predicted);
+        sl_label_counts_add(&n, sl_label_list(&s->options->set->label_lists, text), predicted,
+                            labels);
     }
     return n;
 }
@@ -188,13 +170,12 @@ static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial
 {
     const struct sl_predictions predictions = predictions_of(s, s->logits);
     const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
-    const struct counts n = count(s, &calibration);
-    const int64_t both = n.labels + n.predicted;
+    const struct sl_label_counts n = count(s, &calibration);
     const double per_text = (double)n.labels / s->predicted_count;
     const double weight = s->options->features->texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
     trial->loss = sl_calibration_loss(&calibration, &predictions);
     trial->accuracy = (double)n.texts_right / s->predicted_count;
-    trial->micro_f1 = both > 0 ? 2.0 * (double)n.right / (double)both : 0.0;
+    trial->micro_f1 = sl_label_counts_micro_f1(&n);
     trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
 }
 
