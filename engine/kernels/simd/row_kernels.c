@@ -152,17 +152,9 @@ static float maximum(const float *x, int n)
     return vec_highest(max);
 }
 
-/* A whole row in one vector, as of Epsilon's histograms. */
-static float softmax_vector(float *x, int n, float largest)
+static void softmax(float *x, int n, float *log_sum)
 {
-    const vec e = vec_first(vec_exp(vec_load(x, n) - vec_set(largest)), n);
-    const float total = vec_sum(e);
-    vec_store(x, n, e * vec_set(1.0f / total));
-    return total;
-}
-
-static float softmax_row(float *x, int n, float largest)
-{
+    const float largest = maximum(x, n);
     const vec max = vec_set(largest);
     vec sums = vec_set(0.0f);
     for (int i = 0; i < n; i += LANES) {
@@ -172,13 +164,6 @@ static float softmax_row(float *x, int n, float largest)
     }
     const float total = vec_sum(sums);
     scale(x, 1.0f / total, x, n);
-    return total;
-}
-
-static void softmax(float *x, int n, float *log_sum)
-{
-    const float largest = maximum(x, n);
-    const float total = n <= LANES ? softmax_vector(x, n, largest) : softmax_row(x, n, largest);
     if (log_sum)
         *log_sum = largest + logf(total);
 }
