@@ -134,7 +134,9 @@ static json_t *result_json(struct classification *c, struct sl_err *err)
     for (int i = 0; ok && i < c->count; i++) {
         (void)json_array_append_new(labels, json_string(label_of(c, i)));
         (void)json_array_append_new(scores, json_real(score_of(c, i)));
-        ok = c->explainer.words_max == 0 || explain(c, i, err);
+        if (c->explainer.words_max == 0)
+            continue;
+        ok = explain(c, i, err);
         (void)json_array_append_new(words, words_json(c->line, &c->explainer));
     }
     add_each(o, "label", c, labels);

@@ -47,7 +47,7 @@ struct sl_batch_runner {
     struct sl_forward_stats stats;
     int32_t *layers_used; /* per row: blocks that ran */
     struct sl_tensor out;
-    const struct sl_batch *batch;
+    const struct sl_batch *batch; /* only during a run */
 };
 
 /* policy: how to serve, unless a sequence has its own; borrowed. After a failure there is nothing
