@@ -15,6 +15,7 @@
 
 enum { NUMBERS_MAX = 64 };
 
+static const char int8_loss[] = "int8_loss_increase";
 static const char problem_type[] = "problem_type";
 static const char truncation_side[] = "truncation_side";
 static const char *const truncation_sides[] = {"right", "left", NULL};
@@ -257,6 +258,18 @@ static bool read_policy(struct sl_model_config *model_config, const json_t *root
                          sl_wrap(err, "inference"));
 }
 
+static bool read_int8_loss(struct sl_model_config *model_config, const json_t *root,
+                           struct sl_err *err)
+{
+    const json_t *value = json_object_get(root, int8_loss);
+    if (value && !json_is_number(value))
+        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a number", int8_loss,
+                       sl_json_type(value));
+    model_config->int8_loss =
+        (struct sl_int8_loss){.measured = value, .increase = json_number_value(value)};
+    return true;
+}
+
 static bool read_training(struct sl_model_config *model_config, const json_t *root,
                           struct sl_err *err)
 {
@@ -274,7 +287,8 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
 {
     static const char *const keys[] = {"format",     "architecture",     "task",       "labels",
                                        problem_type, "hyperparameters",  "vocab_size", "tokenizer",
-                                       "inference",  "operating_points", "training",   NULL};
+                                       "inference",  "operating_points", int8_loss,    "training",
+                                       NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
@@ -283,7 +297,8 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
               read_labels(&fresh, root, err) && read_problem_type(&fresh, root, err) &&
               read_hypers(&fresh, root, err) && read_vocab(&fresh, root, err) &&
               read_tokenizer(&fresh, root, err) && read_policy(&fresh, root, err) &&
-              sl_operating_points_read(&fresh, root, err) && read_training(&fresh, root, err);
+              sl_operating_points_read(&fresh, root, err) && read_int8_loss(&fresh, root, err) &&
+              read_training(&fresh, root, err);
     if (ok)
         *model_config = fresh;
     else
@@ -319,6 +334,12 @@ static bool print_policy(json_t *root, const struct sl_model_config *model_confi
     return !rows->name ||
            json_object_set_new(root, "inference",
                                sl_json_numbers(rows, model_config->policy.own, 0)) == 0;
+}
+
+static bool print_int8_loss(json_t *root, const struct sl_model_config *model_config)
+{
+    const struct sl_int8_loss *loss = &model_config->int8_loss;
+    return !loss->measured || json_object_set_new(root, int8_loss, json_real(loss->increase)) == 0;
 }
 
 static bool print_labels(json_t *root, const struct sl_model_config *model_config)
@@ -368,7 +389,8 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
                                   "vocab_size", model_config->hyper.vocab, "tokenizer",
                                   print_tokenizer(model_config), "training", training);
     if (root && print_policy(root, model_config) && sl_operating_points_print(root, model_config) &&
-        print_labels(root, model_config) && print_problem_type(root, model_config))
+        print_int8_loss(root, model_config) && print_labels(root, model_config) &&
+        print_problem_type(root, model_config))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

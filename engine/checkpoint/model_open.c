@@ -3,12 +3,14 @@
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
-                                        struct sl_err *err)
+                                        bool int8, struct sl_err *err)
 {
-    struct sl_model *m = sl_model_create(engine, c->model_config.arch, &c->model_config.hyper, err);
+    struct sl_model *m =
+        sl_model_create_as(engine, c->model_config.arch, &c->model_config.hyper, int8, err);
     if (!m)
         return NULL;
     if (!sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
@@ -31,15 +33,30 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     return m;
 }
 
-struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
+/* int8 NULL: as the engine chooses. */
+static struct sl_model *open_model(struct sl_engine *engine, const char *directory,
+                                   const bool *int8, struct sl_err *err)
 {
     struct sl_checkpoint checkpoint;
     struct sl_model *m = NULL;
     if (sl_checkpoint_open(&checkpoint, directory, err)) {
-        m = from_checkpoint(engine, &checkpoint, err);
+        const struct sl_int8_loss *loss = &checkpoint.model_config.int8_loss;
+        bool chosen = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
+        m = from_checkpoint(engine, &checkpoint, int8 ? *int8 : chosen, err);
         sl_checkpoint_close(&checkpoint);
     }
     if (!m && err && !err->path[0])
         (void)(sl_err_set_path(err, directory) || sl_wrap(err, "checkpoint '%s'", directory));
     return m;
+}
+
+struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
+{
+    return open_model(engine, directory, NULL, err);
+}
+
+struct sl_model *sl_model_open_as(struct sl_engine *engine, const char *directory, bool int8,
+                                  struct sl_err *err)
+{
+    return open_model(engine, directory, &int8, err);
 }

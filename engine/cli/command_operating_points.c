@@ -6,6 +6,7 @@
 #include "cli/model_path.h"
 #include "cli/operating_point_list.h"
 #include "model/model.h"
+#include "train/int8_loss.h"
 #include "train/select_operating_points.h"
 
 #include <jansson.h>
@@ -64,6 +65,9 @@ struct measured {
     struct sl_operating_point points[SL_OPERATING_POINTS_MAX];
     double seconds[SL_OPERATING_POINTS_MAX];
     int count;
+    struct sl_operating_point useful[SL_OPERATING_POINTS_MAX]; /* those to offer */
+    int useful_count;
+    struct sl_int8_loss int8_loss;
 };
 
 static bool add_threshold(struct measured *d, double threshold, struct sl_err *err)
@@ -138,27 +142,55 @@ static double rounded(double x, double unit)
     return round(x / unit) * unit;
 }
 
-static void print_json(const struct sl_model *m, const struct sl_operating_point *points, int count)
+static void print_json(const struct sl_model *m, const struct measured *d)
 {
-    json_t *root = json_pack("{s:o}", "operating_points", operating_points_json(m, points, count));
+    const struct sl_int8_loss *int8 = &d->int8_loss;
+    json_t *root = json_pack(
+        "{s:o, s:o}", "operating_points", operating_points_json(m, d->useful, d->useful_count),
+        "int8_loss_increase", int8->measured ? json_real(int8->increase) : json_null());
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(8));
     printf("%s\n", text ? text : "");
     free(text);
     json_decref(root);
 }
 
+/* What int8 costs the model, with its default thresholds. */
+static bool measure_int8(struct eval_source *source, const char *model, struct sl_int8_loss *out,
+                         struct sl_err *err)
+{
+    const struct sl_model *served = source->model;
+    double losses[2] = {0};
+    bool ok = true;
+    *out = (struct sl_int8_loss){0};
+    if (!sl_model_can_int8(served))
+        return true;
+    for (int int8 = 0; int8 < 2 && ok; int8++) {
+        struct sl_evaluation e;
+        struct sl_model *m = sl_model_open_as(served->engine, model, int8, err);
+        source->model = m;
+        ok = m && eval_source_run(source, &served->policy, &e, err);
+        losses[int8] = ok ? e.loss : 0;
+        sl_model_close(m);
+    }
+    source->model = served;
+    *out = sl_int8_loss_of(losses[false], losses[true]);
+    return ok;
+}
+
 /* A copy of the model with these points, with as many digits as were measured. */
-static bool write_points(const char *model, const char *out,
-                         const struct sl_operating_point *points, int count, struct sl_err *err)
+static bool write_points(const char *model, const char *out, const struct measured *d,
+                         struct sl_err *err)
 {
     struct sl_checkpoint checkpoint;
     if (!sl_checkpoint_open(&checkpoint, model, err))
         return false;
     struct sl_model_config config = checkpoint.model_config;
-    config.operating_point_count = count;
-    for (int i = 0; i < count; i++) {
+    config.int8_loss = d->int8_loss;
+    config.int8_loss.increase = rounded(config.int8_loss.increase, 1e-6);
+    config.operating_point_count = d->useful_count;
+    for (int i = 0; i < d->useful_count; i++) {
         struct sl_operating_point *p = &config.operating_points[i];
-        *p = points[i];
+        *p = d->useful[i];
         p->loss = rounded(p->loss, 1e-4);
         p->accuracy = rounded(p->accuracy, 1e-4);
         p->layer_ops_skipped = rounded(p->layer_ops_skipped, 1e-4);
@@ -179,24 +211,32 @@ static bool check_model(const struct sl_model *m, struct sl_err *err)
                    m->arch->name);
 }
 
-static bool run_on(const char *directory, const struct eval_source *source,
-                   const struct arguments *a, struct measured *d, struct sl_err *err)
+static void print_table(const struct sl_model *m, const struct measured *d)
 {
-    struct sl_operating_point points[SL_OPERATING_POINTS_MAX];
+    operating_points_print(m, d->useful, d->useful_count);
+    if (d->int8_loss.measured)
+        printf("int8 changes the loss by %+.3f %%\n", 100.0 * d->int8_loss.increase);
+}
+
+static bool run_on(const char *directory, struct eval_source *source, const struct arguments *a,
+                   struct measured *d, struct sl_err *err)
+{
     double increase = a->max_loss_increase.given ? a->max_loss_increase.value : loss_increase;
-    if (!measure(source, a->rounds.given ? a->rounds.value : ROUNDS, d, err))
+    if (!measure(source, a->rounds.given ? a->rounds.value : ROUNDS, d, err) ||
+        !measure_int8(source, directory, &d->int8_loss, err))
         return false;
-    int count = sl_operating_points_select(d->points, d->seconds, d->count, increase, points);
+    d->useful_count =
+        sl_operating_points_select(d->points, d->seconds, d->count, increase, d->useful);
     if (a->json)
-        print_json(source->model, points, count);
+        print_json(source->model, d);
     else
-        operating_points_print(source->model, points, count);
-    if (count == 1)
+        print_table(source->model, d);
+    if (d->useful_count == 1)
         return sl_fail(err, SL_BAD_INPUT,
                        "no threshold saves time within --max-loss-increase %g: the model has no "
                        "operating points to offer",
                        increase);
-    return !a->out || write_points(directory, a->out, points, count, err);
+    return !a->out || write_points(directory, a->out, d, err);
 }
 
 static bool check_output(const struct arguments *a, struct sl_err *err)

@@ -84,7 +84,7 @@ static bool measure(struct sl_batch_runner *r, struct sl_batch_limits limits,
 {
     struct sl_tape dry;
     struct sl_batch_limits piece = limits;
-    if (!sl_tape_init(&dry, r->model->engine->kernels, pool, 0, err))
+    if (!sl_tape_init(&dry, r->model->kernels, pool, 0, err))
         return false;
     dry.policy = r->policy;
     piece.rows = sl_min(limits.rows, r->piece_rows + limits.context);
@@ -99,7 +99,7 @@ static bool measure(struct sl_batch_runner *r, struct sl_batch_limits limits,
 static bool start_workers(struct sl_batch_runner *r, struct sl_batch_limits limits,
                           struct sl_err *err)
 {
-    const struct sl_kernels *kernels = r->model->engine->kernels;
+    const struct sl_kernels *kernels = r->model->kernels;
     size_t bytes = 0;
     for (int i = 0; i < r->threads; i++) {
         r->workers[i].alone = sl_thread_pool_create(1, err);

@@ -215,6 +215,6 @@ bool sl_classifier_explain(const struct sl_classifier *c, const struct sl_classi
     assert(m->info.explains);
     assert(label >= 0);
     assert(label < m->config.classes);
-    return m->arch->explain(m->self, m->engine->kernels, &text, out) ||
+    return m->arch->explain(m->self, m->kernels, &text, out) ||
            sl_fail(err, SL_NO_MEMORY, "no memory to explain a text of %d tokens", item->count);
 }

@@ -35,7 +35,7 @@ static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *are
     size_t operands = sl_size_product(capacity, (size_t)m->builder.cache_operands);
     size_t floats = sl_size_product(capacity, (size_t)m->builder.cache_floats);
     struct sl_cache cache = {.capacity = (int)capacity};
-    cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->engine->kernels->operand));
+    cache.operands = sl_arena_take(arena, operands, sl_type_bytes(m->kernels->operand));
     cache.floats = sl_arena_take(arena, floats, sizeof *cache.floats);
     cache.state = sl_arena_take(arena, m->builder.cache_state, sizeof *cache.state);
     return cache;

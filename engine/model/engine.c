@@ -54,8 +54,13 @@ static bool choose(struct sl_engine *engine, const struct sl_engine_options *opt
 {
     const char *name = options->precision;
     engine->kernels = kernels_named(options->isa, err);
-    if (!engine->kernels || !name)
-        return engine->kernels != NULL;
+    if (!engine->kernels)
+        return false;
+    engine->int8_kernels = sl_kernels_with(engine->kernels, SL_PRECISION_INT8);
+    if (!name) {
+        engine->prefers_int8 = engine->int8_kernels->isa != engine->kernels->isa;
+        return true;
+    }
     const enum sl_precision precision = precision_named(name);
     if (precision == SL_PRECISION_ANY)
         return sl_fail_value(err, "precision", name, "expected fp32, bf16 or int8");
@@ -64,6 +69,7 @@ static bool choose(struct sl_engine *engine, const struct sl_engine_options *opt
         return sl_fail_value(err, "precision", name, "%s on this CPU computes in fp32 or int8 only",
                              engine->kernels->name);
     engine->kernels = found;
+    engine->int8_kernels = sl_kernels_with(found, SL_PRECISION_INT8);
     engine->int8 = precision == SL_PRECISION_INT8;
     return true;
 }
@@ -114,12 +120,22 @@ const char *sl_engine_isa(const struct sl_engine *engine)
     return engine->kernels->name;
 }
 
+bool sl_engine_chooses_int8(const struct sl_engine *engine, double loss_increase)
+{
+    const double most = 0.001;
+    return engine->int8 || (engine->prefers_int8 && loss_increase <= most);
+}
+
+const char *sl_precision_of(const struct sl_kernels *kernels, bool int8)
+{
+    return precisions[int8                          ? SL_PRECISION_INT8
+                      : kernels->operand == SL_BF16 ? SL_PRECISION_BF16
+                                                    : SL_PRECISION_FP32];
+}
+
 const char *sl_engine_precision(const struct sl_engine *engine)
 {
-    const bool is_bf16 = engine->kernels->operand == SL_BF16;
-    return precisions[engine->int8 ? SL_PRECISION_INT8
-                      : is_bf16    ? SL_PRECISION_BF16
-                                   : SL_PRECISION_FP32];
+    return sl_precision_of(engine->kernels, engine->int8);
 }
 
 const char *sl_version(void)

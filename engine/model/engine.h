@@ -8,8 +8,15 @@
 
 struct sl_engine {
     const struct sl_kernels *kernels;
+    const struct sl_kernels *int8_kernels; /* of models that multiply int8: the same operands */
     struct sl_thread_pool *pool;
-    bool int8;            /* matrix products, except while training */
+    bool int8;            /* all models do, except while training */
+    bool prefers_int8;    /* models that lose nothing by it do: sl_engine_chooses_int8 */
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
     bool keeps_values;    /* of models that are opened, to look at them: model.h, discard_values */
 };
+
+/* Whether a model whose loss int8 raises by this fraction is computed in int8; NAN: unknown. */
+bool sl_engine_chooses_int8(const struct sl_engine *engine, double loss_increase);
+/* "fp32", "bf16" or "int8". */
+const char *sl_precision_of(const struct sl_kernels *kernels, bool int8);

@@ -56,12 +56,12 @@ static size_t packed_bytes(const struct sl_kernels *k, const struct sl_parameter
 
 static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool back)
 {
-    const struct sl_kernels *k = m->engine->kernels;
+    const struct sl_kernels *k = m->kernels;
     struct sl_parameter *p;
     for (int i = 0; (p = parameter_at(m, i)); i++) {
         if (!p->product)
             continue;
-        p->int8 = m->engine->int8 && pays_as_int8(p);
+        p->int8 = m->int8 && pays_as_int8(p);
         p->packed = sl_arena_take(arena, packed_bytes(k, p), 1);
         if (back)
             p->packed_back = sl_arena_take(arena, k->pack_bytes(p->rows, p->cols), 1);
@@ -126,16 +126,35 @@ static bool fits(const struct sl_model *m, struct sl_err *err)
                    m->arch->name, (double)total, (double)max);
 }
 
+bool sl_model_can_int8(const struct sl_model *m)
+{
+    const struct sl_parameter *p;
+    for (int i = 0; (p = parameter_at(m, i)); i++)
+        if (p->product && pays_as_int8(p))
+            return true;
+    return false;
+}
+
 struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                  const struct sl_config *config, struct sl_err *err)
+{
+    return sl_model_create_as(engine, arch, config, engine->int8, err);
+}
+
+struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
+                                    const struct sl_config *config, bool int8, struct sl_err *err)
 {
     struct sl_model *m = calloc(1, sizeof *m);
     if (!m) {
         sl_fail(err, SL_NO_MEMORY, "no memory for a model");
         return NULL;
     }
-    *m = (struct sl_model){
-        .engine = engine, .arch = arch, .config = *config, .policy = sl_policy_defaults(arch)};
+    *m = (struct sl_model){.engine = engine,
+                           .kernels = int8 ? engine->int8_kernels : engine->kernels,
+                           .int8 = int8,
+                           .arch = arch,
+                           .config = *config,
+                           .policy = sl_policy_defaults(arch)};
     bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
         sl_builder_init(&m->builder, &m->structs);
@@ -172,7 +191,7 @@ void sl_model_close(struct sl_model *m)
 
 bool sl_model_allocate_gradients(struct sl_model *m, struct sl_err *err)
 {
-    if (m->engine->int8)
+    if (m->int8)
         return sl_fail_value(err, "precision", "int8", "training computes in fp32 or bf16");
     sl_arena_release(&m->packed);
     return allocated(m, &m->grads, allocate, true, err) &&
@@ -184,7 +203,7 @@ static void update_buffers(struct sl_model *m, bool fresh)
     for (int i = 0; i < m->builder.hooked_count; i++) {
         const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
         if (hooked->hooks->update)
-            hooked->hooks->update(hooked->layer, m->engine->kernels, fresh);
+            hooked->hooks->update(hooked->layer, m->kernels, fresh);
     }
 }
 
@@ -220,7 +239,7 @@ void sl_model_backprop_buffers(struct sl_model *m)
     for (int i = 0; i < m->builder.hooked_count; i++) {
         const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
         if (hooked->hooks->backprop)
-            hooked->hooks->backprop(hooked->layer, m->engine->kernels);
+            hooked->hooks->backprop(hooked->layer, m->kernels);
     }
 }
 
@@ -266,7 +285,7 @@ static void pack_panels(void *ctx, int first, int last, int worker)
     for (int i = 0; (p = parameter_at(m, i)) && before < last; i++) {
         int here = panels_of(p);
         for (int j = first > before ? first : before; j < last && j < before + here; j++)
-            pack_panel(m->engine->kernels, p, j - before);
+            pack_panel(m->kernels, p, j - before);
         before += here;
     }
 }
@@ -276,7 +295,7 @@ static void materialize(const struct sl_model *m)
     for (int i = 0; i < m->builder.hooked_count; i++) {
         const struct sl_hooked_layer *hooked = &m->builder.hooked[i];
         if (hooked->hooks->materialize)
-            hooked->hooks->materialize(hooked->layer, m->engine->kernels);
+            hooked->hooks->materialize(hooked->layer, m->kernels);
     }
 }
 
@@ -292,7 +311,7 @@ static int count_panels(const struct sl_model *m)
 /* Not while training, which packs anew in every step. */
 static void compact(struct sl_model *m)
 {
-    const struct sl_kernels *k = m->engine->kernels;
+    const struct sl_kernels *k = m->kernels;
     struct sl_parameter *p;
     for (int i = 0; (p = parameter_at(m, i)); i++)
         p->compact =
@@ -375,6 +394,7 @@ void sl_model_describe(struct sl_model *m)
     m->info = (struct sl_model_info){.architecture = m->arch->name,
                                      .paper = m->arch->paper,
                                      .sha256 = m->sha256,
+                                     .precision = sl_precision_of(m->kernels, m->int8),
                                      .task = m->config.task,
                                      .classes = m->config.classes,
                                      .multi_label = m->config.multi_label,

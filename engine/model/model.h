@@ -12,6 +12,8 @@
 
 struct sl_model {
     struct sl_engine *engine;
+    const struct sl_kernels *kernels; /* that it computes with */
+    bool int8;                        /* products of rows that are long enough */
     const struct sl_arch *arch;
     struct sl_config config;
     struct sl_policy policy;
@@ -34,6 +36,15 @@ struct sl_model {
 /* Takes no ownership of anything. The config must have passed sl_config_check. */
 struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                  const struct sl_config *config, struct sl_err *err) SL_MUST_CHECK;
+/* The same, in int8 or not whatever the engine would choose. */
+struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
+                                    const struct sl_config *config, bool int8, struct sl_err *err)
+    SL_MUST_CHECK;
+/* As sl_model_open (sluice/model.h). */
+struct sl_model *sl_model_open_as(struct sl_engine *engine, const char *directory, bool int8,
+                                  struct sl_err *err) SL_MUST_CHECK;
+/* Some of its products can be computed in int8. */
+bool sl_model_can_int8(const struct sl_model *m);
 
 /* Computes info again: after labels, policy, digest or date were set. */
 void sl_model_describe(struct sl_model *m);

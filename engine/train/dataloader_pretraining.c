@@ -321,14 +321,14 @@ static bool open_tape(struct sl_tape *tape, struct sl_dataloader *m, const struc
 {
     const struct sl_engine *engine = model->engine;
     struct sl_batch batch = sl_dataloader_largest_batch(m);
-    if (!sl_tape_init(tape, engine->kernels, engine->pool, 0, err))
+    if (!sl_tape_init(tape, model->kernels, engine->pool, 0, err))
         return false;
     tape->policy = policy;
     sl_tape_begin(tape, &batch, false);
     (void)sl_model_forward(model, tape);
     size_t bytes = tape->arena.peak;
     sl_tape_release(tape);
-    if (!sl_tape_init(tape, engine->kernels, engine->pool, bytes, err))
+    if (!sl_tape_init(tape, model->kernels, engine->pool, bytes, err))
         return false;
     tape->policy = policy;
     return true;

@@ -127,7 +127,7 @@ double sl_optimizer_norm(const struct sl_optimizer *o)
     for (int i = 0; i < count; i++) {
         struct piece p = piece_at(o, i);
         const float *g = p.parameter->grad + p.first;
-        sum += (double)o->model->engine->kernels->dot(g, g, p.count);
+        sum += (double)o->model->kernels->dot(g, g, p.count);
     }
     return sqrt(sum);
 }
@@ -141,7 +141,7 @@ struct update {
 
 static void update_piece(const struct update *u, const struct piece *p)
 {
-    const struct sl_kernels *k = u->o->model->engine->kernels;
+    const struct sl_kernels *k = u->o->model->kernels;
     float *data = p->parameter->data + p->first, scale = u->o->rate_scale[p->index];
     bool decays = p->parameter->decays || u->hyperparameters->weight_decay_all;
     struct sl_adamw adamw = u->adamw;

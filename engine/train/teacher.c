@@ -58,8 +58,7 @@ static struct sl_tensor *predict(struct sl_teacher *t, const struct sl_batch *ba
 
 static bool init_tape(struct sl_teacher *t, size_t bytes, struct sl_err *err)
 {
-    const struct sl_engine *engine = t->model->engine;
-    if (!sl_tape_init(&t->tape, engine->kernels, engine->pool, bytes, err))
+    if (!sl_tape_init(&t->tape, t->model->kernels, t->model->engine->pool, bytes, err))
         return false;
     t->tape.policy = &t->policy;
     return true;

@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "sluice/logits.h"
 #include "train/initial_values.h"
+#include "train/int8_loss.h"
 #include "train/throughput.h"
 
 #include <math.h>
@@ -424,7 +425,9 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                                         .count = tr->model->state_dict_count,
                                         .bf16 = bf16};
     sl_optimizer_swap_average(&tr->optimizer);
-    bool ok = sl_checkpoint_write(directory, &parts, err);
+    bool ok = sl_int8_loss_measure(tr->model, &model_config.policy, &tr->dataloader,
+                                   &model_config.int8_loss, err) &&
+              sl_checkpoint_write(directory, &parts, err);
     sl_optimizer_swap_average(&tr->optimizer);
     free(training);
     free(labels);

@@ -50,6 +50,7 @@ enum { SL_OPERATING_POINTS_MAX = 16 };
 /* What a model is; strings belong to it. */
 struct sl_model_info {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
+    const char *precision; /* "fp32", "bf16" or "int8": the inputs of matrix products */
     enum sl_task task;
     int context, vocab, depth, width;
     int classes;      /* of a classifier; else 0 */

@@ -346,9 +346,9 @@ static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
 }
 
 /* The inputs of matrix products, as PyTorch spells them. */
-static const char *dtype_of(const struct sl_engine *engine)
+static const char *dtype_of(const struct sl_model_info *info)
 {
-    const char *precision = sl_engine_precision(engine);
+    const char *precision = info->precision;
     return *precision == 'b' ? "bfloat16" : *precision == 'i' ? "int8" : "float32";
 }
 
@@ -359,7 +359,7 @@ static void add_info(struct sl_json_writer *json, const struct sv_server *server
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "model_id"), sv_model_ref_id(ref));
     sl_json_add_string(sl_json_key(json, "model_sha"), info->sha256);
-    sl_json_add_string(sl_json_key(json, "model_dtype"), dtype_of(server->engine));
+    sl_json_add_string(sl_json_key(json, "model_dtype"), dtype_of(info));
     sl_json_add_string(sl_json_key(json, "served_model_name"), sv_model_ref_name(ref));
     add_model_type(sl_json_key(json, "model_type"), info);
     add_limits(json, server->options, info);

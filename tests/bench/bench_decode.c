@@ -121,7 +121,7 @@ int main(int count, char **words)
         sizes = 1;
         streams[0] = wanted > 0 && wanted < STREAMS_MAX ? (int)wanted : STREAMS_MAX;
     }
-    (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_engine_precision(engine),
+    (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_model_info(m)->precision,
                  sl_engine_threads(engine));
     for (size_t i = 0; i < sizes; i++) {
         const struct step step = best_step(m, streams[i]);

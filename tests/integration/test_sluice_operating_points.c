@@ -6,6 +6,9 @@
 #include "support/sluice_cli.h"
 #include "support/test.h"
 
+#include <math.h>
+#include <stdio.h>
+
 static struct workspace dirs;
 
 static void setup(void)
@@ -28,6 +31,16 @@ static void make_deep_model(struct program_result *r)
                                   "512", "--context-length", "64"));
 }
 
+static void expect_config_has(const char *model, const char *key, double value)
+{
+    char path[PATH_MAX + 32];
+    (void)snprintf(path, sizeof path, "%s/config.json", model);
+    json_t *config = json_load_file(path, 0, NULL);
+    cr_assert(config, "%s", path);
+    cr_assert_float_eq(json_number_at(config, key), value, 1e-6);
+    json_decref(config);
+}
+
 /* Layers whose skip probability reaches 0 are skipped: all but the first. */
 Test(sluice_operating_points, a_copy_of_the_model_gets_the_points)
 {
@@ -48,8 +61,12 @@ Test(sluice_operating_points, a_copy_of_the_model_gets_the_points)
     cr_assert_eq(json_number_at(last, "gate_limit"), 0);
     cr_assert_lt(json_number_at(last, "budget"), 1);
     cr_assert_float_eq(json_number_at(last, "layer_ops_skipped"), 11.0 / 12, 1e-6);
+    const double int8_loss = json_number_at(o, "int8_loss_increase");
+    cr_assert_neq(int8_loss, 0);
+    cr_assert_lt(fabs(int8_loss), 0.1);
     json_decref(o);
 
+    expect_config_has(copy, "int8_loss_increase", int8_loss);
     sluice_expect_success(&r, ARGS("inspect", copy));
     EXPECT_SAID(r.out, "operating points\ngate_limit         budget  loss, nats");
     file_sha256(before, dirs.output, "model.safetensors");

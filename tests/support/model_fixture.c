@@ -202,7 +202,7 @@ void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct
                        bool training)
 {
     struct sl_err err;
-    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, 0, &err), err);
+    EXPECT_OK(sl_tape_init(t, m->kernels, m->engine->pool, 0, &err), err);
     t->policy = &m->policy;
     sl_tape_begin(t, batch, training);
     (void)sl_model_forward(m, t);
@@ -210,7 +210,7 @@ void fixture_tape_init(struct sl_tape *t, const struct sl_model *m, const struct
         sl_tape_backward(t);
     size_t bytes = t->arena.peak;
     sl_tape_release(t);
-    EXPECT_OK(sl_tape_init(t, m->engine->kernels, m->engine->pool, bytes, &err), err);
+    EXPECT_OK(sl_tape_init(t, m->kernels, m->engine->pool, bytes, &err), err);
     t->policy = &m->policy;
 }
 

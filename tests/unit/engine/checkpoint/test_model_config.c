@@ -181,7 +181,7 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "problem_type, hyperparameters, vocab_size, "
-     "tokenizer, inference, operating_points, training"},
+     "tokenizer, inference, operating_points, int8_loss_increase, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
@@ -245,6 +245,8 @@ static const struct {
     {"\"training\"", POINTS("{\"exit_threshold\":1}"), SL_CORRUPT,
      "item 0: unknown key 'exit_threshold': expected one of: budget, gate_limit, loss, accuracy, "
      "layer_ops_skipped"},
+    {"\"training\"", "\"int8_loss_increase\":null,\"training\"", SL_CORRUPT,
+     "'int8_loss_increase' is null: expected a number"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string: expected an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };
@@ -289,6 +291,26 @@ Test(config, operating_points_are_kept)
     cr_assert_eq(again.operating_points[1].loss, 1.5);
     cr_assert(isnan(again.operating_points[1].accuracy));
     cr_assert_eq(again.operating_points[1].layer_ops_skipped, 0.25);
+    free(printed);
+    sl_model_config_release(&model_config);
+    sl_model_config_release(&again);
+}
+
+Test(config, what_int8_costs_is_kept)
+{
+    char text[2048];
+    struct sl_model_config model_config = {0}, again = {0};
+    struct sl_err err;
+    EXPECT_OK(sl_model_config_read(&model_config, good, strlen(good), &err), err);
+    cr_assert_not(model_config.int8_loss.measured);
+    sl_model_config_release(&model_config);
+    edit(text, sizeof text, "\"training\"", "\"int8_loss_increase\":-0.25,\"training\"");
+    EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
+    char *printed = sl_model_config_print(&model_config, &err);
+    cr_assert(printed, "%s", err.text);
+    EXPECT_OK(sl_model_config_read(&again, printed, strlen(printed), &err), err);
+    cr_assert(again.int8_loss.measured);
+    cr_assert_eq(again.int8_loss.increase, -0.25);
     free(printed);
     sl_model_config_release(&model_config);
     sl_model_config_release(&again);

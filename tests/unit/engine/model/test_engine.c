@@ -4,6 +4,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 
+#include <math.h>
 #include <string.h>
 
 static void computes(const char *isa, const char *precision, const char *wanted)
@@ -44,6 +45,36 @@ Test(engine, precision_is_apart_from_the_instruction_set)
         computes("amx", "bf16", "amx");
         computes("amx", "fp32", "avx512");
     }
+}
+
+static bool chooses_int8(const char *isa, const char *precision, double loss_increase)
+{
+    const struct sl_engine_options options = {.threads = 1, .isa = isa, .precision = precision};
+    struct sl_err err;
+    struct sl_engine *engine = sl_engine_create(&options, &err);
+    cr_assert(engine, "%s, %s: %s", isa, precision, err.text);
+    const bool chosen = sl_engine_chooses_int8(engine, loss_increase);
+    sl_engine_destroy(engine);
+    return chosen;
+}
+
+/* A tenth of a percent, and only where VNNI makes it faster. */
+Test(engine, int8_is_chosen_for_models_that_lose_nothing_by_it)
+{
+    const double unknown = (double)NAN;
+    if (sl_cpu_has(SL_ISA_AVX512_VNNI)) {
+        cr_expect(chooses_int8("avx512", NULL, 0.001));
+        cr_expect(chooses_int8("avx512", NULL, -0.5));
+        cr_expect_not(chooses_int8("avx512", NULL, 0.0011));
+        cr_expect_not(chooses_int8("avx512", NULL, unknown));
+        cr_expect_not(chooses_int8("avx512", "fp32", 0));
+    }
+    if (sl_cpu_has(SL_ISA_AVX2_VNNI))
+        cr_expect(chooses_int8("avx2", NULL, 0));
+    if (sl_cpu_has(SL_ISA_AMX))
+        cr_expect_not(chooses_int8("amx", NULL, 0));
+    cr_expect_not(chooses_int8("portable", NULL, 0));
+    cr_expect(chooses_int8("portable", "int8", unknown));
 }
 
 Test(engine, int8_does_not_train)

@@ -4,6 +4,7 @@
 #include "support/test.h"
 #include "support/trainer_fixture.h"
 
+#include "checkpoint/checkpoint.h"
 #include "sluice/session.h"
 #include "train/evaluate.h"
 
@@ -74,6 +75,19 @@ Test(trainer, a_finished_run_resumes_to_the_same_model, TEST_ONE_THREAD)
     expect_same_digests(digests_of(&dirs, dirs.run), want, "resumed when finished");
     sl_trainer_destroy(trainer);
     sl_engine_destroy(engine);
+}
+
+Test(trainer, a_published_model_says_what_int8_costs, TEST_ONE_THREAD)
+{
+    struct sl_err err;
+    struct sl_checkpoint published;
+    struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
+    (void)train_until(&dirs, &training, 0, 1);
+    EXPECT_OK(sl_checkpoint_open(&published, dirs.output, &err), err);
+    cr_expect(published.model_config.int8_loss.measured);
+    cr_expect_lt(fabs(published.model_config.int8_loss.increase), 0.05);
+    cr_expect_neq(published.model_config.int8_loss.increase, 0.0);
+    sl_checkpoint_close(&published);
 }
 
 Test(trainer, the_best_loss_is_remembered, TEST_ONE_THREAD)
