@@ -68,15 +68,21 @@ static void live_line(void *context, const struct sl_word_vectors_progress *p)
                   p->loss, left / 60, left % 60, p->fraction < 1.0 ? "" : "\n");
 }
 
+static int width_of(const struct arguments *a)
+{
+    const struct sl_word_vectors_options *v = &a->vectors;
+    return v->width + (v->document_steps > 0 ? v->skip_gram_width : 0);
+}
+
 static void print_result(const struct arguments *a, int vocab, int64_t tokens)
 {
     json_t *o = json_pack("{s:o, s:i, s:i, s:I}", "file", sl_json_string(a->out), "vectors", vocab,
-                          "width", a->vectors.width, "tokens", (json_int_t)tokens);
+                          "width", width_of(a), "tokens", (json_int_t)tokens);
     char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
     if (a->json)
         printf("%s\n", text ? text : "");
     else
-        printf("%s: %d vectors of width %d from %lld tokens\n", a->out, vocab, a->vectors.width,
+        printf("%s: %d vectors of width %d from %lld tokens\n", a->out, vocab, width_of(a),
                (long long)tokens);
     free(text);
     json_decref(o);
@@ -114,17 +120,39 @@ static bool learn_documents(const struct arguments *a, int vocab,
     return ok;
 }
 
+/* Skip-gram vectors that documents do not tune, of a width of their own. */
+static bool append_skip_gram(const struct arguments *a, int vocab,
+                             const struct sl_documents *documents, const struct sl_engine *engine,
+                             const float *tuned, float *out, struct sl_err *err)
+{
+    const struct sl_word_vectors_report report = {.report = live_line};
+    struct sl_word_vectors_options options = a->vectors;
+    options.width = a->vectors.skip_gram_width;
+    float *vectors = calloc((size_t)vocab, (size_t)options.width * sizeof *vectors);
+    if (!vectors)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
+    bool ok =
+        sl_word_vectors_train(documents, vocab, &options, engine->kernels, &report, vectors, err);
+    if (ok)
+        sl_word_vectors_append(tuned, a->vectors.width, vectors, options.width, vocab, out);
+    free(vectors);
+    return ok;
+}
+
 static bool learn(const struct arguments *a, const struct sl_tokenizer *tokens,
                   const struct sl_documents *documents, const struct sl_engine *engine,
                   struct sl_err *err)
 {
-    int vocab = sl_tokenizer_size(tokens);
-    float *vectors = calloc((size_t)vocab, (size_t)a->vectors.width * sizeof *vectors);
+    const int vocab = sl_tokenizer_size(tokens), width = a->vectors.width, all = width_of(a);
+    float *vectors = calloc((size_t)vocab, (size_t)(width + all) * sizeof *vectors);
     if (!vectors)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
-    bool ok = begin(a, tokens, documents, engine, vectors, err) &&
-              learn_documents(a, vocab, documents, engine, vectors, err) &&
-              sl_word_vectors_write(a->out, tokens, vectors, a->vectors.width, err);
+    float *out = all > width ? vectors + (size_t)vocab * (size_t)width : vectors;
+    bool ok =
+        begin(a, tokens, documents, engine, vectors, err) &&
+        learn_documents(a, vocab, documents, engine, vectors, err) &&
+        (out == vectors || append_skip_gram(a, vocab, documents, engine, vectors, out, err)) &&
+        sl_word_vectors_write(a->out, tokens, out, all, err);
     free(vectors);
     if (ok)
         print_result(a, vocab, documents->count);
@@ -138,7 +166,7 @@ static bool write_base(const struct arguments *a, const struct sl_tokenizer *tok
     const struct sl_linear_base_options options = {.engine = engine,
                                                    .tokens = tokens,
                                                    .vectors = a->out ? a->out : a->known,
-                                                   .width = a->vectors.width,
+                                                   .width = width_of(a),
                                                    .documents = documents};
     return !a->base || sl_linear_base_write(a->base, &options, err);
 }

@@ -112,6 +112,7 @@ static struct sl_config config_of(const struct sl_tokenizer *tokens, int width)
     return config;
 }
 
+/* Without word vectors yet: they are copied, or read. */
 static struct sl_model *base_create(struct sl_engine *engine, const struct sl_tokenizer *tokens,
                                     int width, struct sl_err *err)
 {
@@ -120,7 +121,9 @@ static struct sl_model *base_create(struct sl_engine *engine, const struct sl_to
     struct sl_model *base =
         sl_config_check(arch, &config, err) ? sl_model_create(engine, arch, &config, err) : NULL;
     if (base) {
-        sl_model_initialize(base, 0);
+        const struct sl_bag_of_words *m = base->self;
+        for (size_t i = 0; m->token_weights && i < sl_parameter_floats(m->token_weights); i++)
+            m->token_weights->data[i] = 1.0f;
         set_roles(base->self, tokens);
     }
     return base;
@@ -305,8 +308,7 @@ static bool set_model(struct sl_linear_training *l, const struct sl_logistic_wei
     l->model = sl_model_create(l->engine, l->base->arch, &config, err);
     if (!l->model)
         return false;
-    sl_model_initialize(l->model, 0);
-    struct sl_bag_of_words *m = l->model->self;
+    struct sl_bag_of_words *m = l->model->self; /* all of it is set below */
     const struct sl_bag_of_words *base = l->base->self;
     const struct sl_calibration *calibration = &l->search.calibration;
     const float scale = (float)(1.0 / calibration->temperature);
@@ -432,6 +434,10 @@ bool sl_linear_base_write(const char *directory, const struct sl_linear_base_opt
 {
     struct sl_model *base = base_create(o->engine, o->tokens, o->width, err);
     struct sl_bag_of_words *m = base ? base->self : NULL;
+    if (m) {
+        sl_model_initialize(base, 0); /* tokens without a vector get a random one */
+        set_roles(m, o->tokens);
+    }
     bool ok = m && sl_word_vectors_apply(o->vectors, o->tokens, m->vectors, err) &&
               set_frequencies(m, o->documents, err);
     if (ok)

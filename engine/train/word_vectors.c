@@ -35,6 +35,9 @@ const struct sl_param sl_word_vectors_rows[] = {
                 "learning rate of these steps"),
     SL_REAL_ROW(sl_word_vectors_options, temperature, 0.001, 10, 0.07,
                 "of these steps: the lower, the more similar documents count"),
+    SL_INTEGER_ROW(sl_word_vectors_options, skip_gram_width, 0, 8192, 128,
+                   "with --document-steps: append skip-gram vectors of this width, which are not "
+                   "tuned; they distinguish styles, which documents do not; 0: none"),
     SL_INTEGER_ROW(sl_word_vectors_options, seed, 0, 2147483647, 1, "seed for all random choices"),
     {0}};
 
@@ -234,4 +237,28 @@ bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
     free(s.noise);
     free(s.update);
     return ok;
+}
+
+static double sum_of_squares(const float *vectors, int64_t count)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)vectors[i] * (double)vectors[i];
+    return sum;
+}
+
+void sl_word_vectors_append(const float *tuned, int tuned_width, const float *skip_gram,
+                            int skip_gram_width, int vocab, float *out)
+{
+    const double share = 0.4; /* docs/experiments.md, "Vectors that distinguish documents" */
+    const double tuned_sum = sum_of_squares(tuned, (int64_t)vocab * tuned_width);
+    const double sum = sum_of_squares(skip_gram, (int64_t)vocab * skip_gram_width);
+    const float scale = sum > 0.0 ? (float)(share * sqrt(tuned_sum / sum)) : 0.0f;
+    for (int i = 0; i < vocab; i++) {
+        memcpy(out, tuned, (size_t)tuned_width * sizeof *out);
+        out += tuned_width;
+        tuned += tuned_width;
+        for (int k = 0; k < skip_gram_width; k++)
+            *out++ = scale * *skip_gram++;
+    }
 }

@@ -16,6 +16,7 @@ struct sl_word_vectors_options {
     float subsample;     /* tokens more frequent than this are left out at random; 0: none */
     /* Of document_vectors.h; 0 steps: none. */
     int document_steps, document_batch;
+    int skip_gram_width; /* of vectors that are appended to those tuned by documents; 0: none */
     float document_learning_rate, temperature;
 };
 
@@ -39,6 +40,11 @@ bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
                            const struct sl_kernels *kernels,
                            const struct sl_word_vectors_report *report, float *vectors,
                            struct sl_err *err) SL_MUST_CHECK;
+
+/* Each row of `tuned`, then that of `skip_gram`, scaled so that classifiers of texts on topics lose
+ * nothing by it. out: vocab x (tuned_width + skip_gram_width). */
+void sl_word_vectors_append(const float *tuned, int tuned_width, const float *skip_gram,
+                            int skip_gram_width, int vocab, float *out);
 
 /* word2vec's text format: a line with the number of vectors and their width, then a line for each:
  * the token and its numbers, separated by spaces. */

@@ -11,7 +11,8 @@ Every method sees these alone, chooses its hyper-parameters on them (cross-valid
 measured on the whole test part. One line of JSON per result goes to --output, and what it has is not measured again; a
 table goes to standard output.
 
-Packages: scikit-learn 1.5.2, numpy 1.26.4, fasttext-wheel 0.9.2 (only for the methods that need them).
+Packages: scikit-learn 1.5.2, numpy 1.26.4, fasttext-wheel 0.9.2, torch (only for the methods that need them).
+`convolution` needs the skip-gram vectors of --vectors (`sluice vectors --output FILE`).
 """
 import argparse
 import json
@@ -28,6 +29,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
+WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def read(path):
@@ -142,6 +144,79 @@ def fasttext(train, test, options):
     return [label[0].removeprefix("__label__") for label in labels], None
 
 
+def convolution(train, test, options):
+    """Kim 2014: skip-gram vectors, tuned along, and convolutions over them; epochs chosen on a held-out fifth."""
+    import numpy
+    import torch
+    from torch.nn import functional
+
+    vectors = read_vectors(options.vectors)
+    table = numpy.stack([numpy.zeros_like(next(iter(vectors.values()))), *vectors.values()])
+    table *= 0.25 / table.std()
+    place = {word: i + 1 for i, word in enumerate(vectors)}
+    classes = sorted({label for label, _ in train})
+
+    def padded(rows):
+        ids = [[place[w] for w in WORD.findall(text.lower()) if w in place][:400] for _, text in rows]
+        width = max(7, *(len(row) for row in ids))
+        return torch.tensor([row + [0] * (width - len(row)) for row in ids])
+
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.vectors = torch.nn.Embedding.from_pretrained(torch.tensor(table, dtype=torch.float32), freeze=False, padding_idx=0)
+            self.windows = torch.nn.ModuleList(torch.nn.Conv1d(table.shape[1], 100, n, padding=n - 1) for n in (2, 3, 4))
+            self.classify = torch.nn.Linear(300, len(classes))
+
+        def forward(self, tokens):
+            x = self.vectors(tokens).transpose(1, 2)
+            x = torch.cat([window(x).relu().amax(2) for window in self.windows], 1)
+            return self.classify(functional.dropout(x, 0.5, self.training))
+
+    def scores(network, rows):
+        network.eval()
+        with torch.no_grad():
+            return torch.cat([network(padded(rows[i : i + 256])) for i in range(0, len(rows), 256)])
+
+    def fit(rows, held, epochs):
+        """The network, and the number of epochs after which it was best on the held-out rows, if there are any."""
+        torch.manual_seed(1)
+        draw, network, best = random.Random(1), Network(), (-math.inf, 0)
+        optimizer, rows = torch.optim.Adam(network.parameters(), 1e-3), list(rows)
+        labels = torch.tensor([classes.index(label) for label, _ in held]) if held else None
+        for epoch in range(1, epochs + 1):
+            network.train()
+            draw.shuffle(rows)
+            for i in range(0, len(rows), 32):
+                part = rows[i : i + 32]
+                optimizer.zero_grad()
+                functional.cross_entropy(network(padded(part)), torch.tensor([classes.index(label) for label, _ in part])).backward()
+                optimizer.step()
+            if held:
+                z = scores(network, held)
+                quality = (z.argmax(1) == labels).float().mean().item() - 0.3 * functional.cross_entropy(z, labels).item()
+                best = max(best, (quality, -epoch))
+                if epoch + best[1] >= 4:
+                    break
+        return network, -best[1]
+
+    cut = max(1, len(train) // 5)
+    _, epochs = fit(train[cut:], train[:cut], 40)
+    network, _ = fit(train, None, epochs)
+    p = scores(network, test).softmax(1)
+    loss = -mean(math.log(max(p[i, classes.index(label)].item(), 1e-12)) for i, (label, _) in enumerate(test))
+    return [classes[i] for i in p.argmax(1)], (p.amax(1).tolist(), loss)
+
+
+def read_vectors(path):
+    """Vectors of whole words, from a file in word2vec's text format."""
+    import numpy
+
+    with open(path, encoding="utf-8") as file:
+        rows = (line.rstrip("\n").split(" ") for line in list(file)[1:])
+        return {word: numpy.array(numbers, dtype="float32") for word, *numbers in rows if WORD.fullmatch(word)}
+
+
 def sluice(train, test, options):
     """The label and its probability come from `sluice classify`, the loss from `sluice eval`."""
     with tempfile.TemporaryDirectory() as directory:
@@ -166,7 +241,14 @@ def run(command):
     return done.stdout
 
 
-METHODS = {"svm": svm, "regression": regression, "nbsvm": nbsvm, "fasttext": fasttext, "sluice": sluice}
+METHODS = {
+    "svm": svm,
+    "regression": regression,
+    "nbsvm": nbsvm,
+    "fasttext": fasttext,
+    "convolution": convolution,
+    "sluice": sluice,
+}
 
 
 # -- measuring
@@ -226,6 +308,7 @@ def main():
     parser.add_argument("--sluice", default="build/release/sluice")
     parser.add_argument("--threads", default="0", help="of sluice; 0: all")
     parser.add_argument("--train", default="", help="arguments of sluice train; none: it chooses itself")
+    parser.add_argument("--vectors", type=Path, help="word vectors for convolution")
     parser.add_argument("--autotune", type=int, default=60, help="seconds of fastText's autotune")
     parser.add_argument("--output", type=Path, help="append a line of JSON per result")
     options = parser.parse_args()
