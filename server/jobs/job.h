@@ -218,9 +218,9 @@ void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
 void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
                       char name[static SV_FILE_NAME_MAX]);
 /* Puts an error of the trainer in words of the API: files as the client named them, and settings
- * instead of options. */
-void sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
-                              char text[static SV_TRAINER_REASON_MAX]);
+ * instead of options. Returns the parameter with the file at fault, if it is a file's fault. */
+const char *sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
+                                     char text[static SV_TRAINER_REASON_MAX]);
 /* Whether another process still trains in the job's directory. */
 bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job);
 /* Whether the trainer has finished the model. */

@@ -187,13 +187,14 @@ void sv_job_begin(struct sv_jobs *jobs, struct sv_job *job)
     enter(jobs, job, SV_JOB_TRAINING);
 }
 
-static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, int status,
-                         char text[static SV_TRAINER_REASON_MAX])
+/* Returns the parameter with the file at fault, if it is a file's fault. */
+static const char *describe_end(const struct sv_jobs *jobs, const struct sv_job *job, int status,
+                                char text[static SV_TRAINER_REASON_MAX])
 {
     if (WIFSIGNALED(status)) {
         (void)snprintf(text, SV_TRAINER_REASON_MAX, "the trainer was killed by signal %d (%s)",
                        WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
-        return;
+        return NULL;
     }
     sv_trainer_last_error(jobs, job, text);
     if (!text[0] && job->progress.reason[0])
@@ -203,7 +204,7 @@ static void describe_end(const struct sv_jobs *jobs, const struct sv_job *job, i
     else if (!text[0])
         (void)snprintf(text, SV_TRAINER_REASON_MAX,
                        "the trainer ended without a model, with exit code %d", WEXITSTATUS(status));
-    sv_trainer_error_explain(jobs, job, text);
+    return sv_trainer_error_explain(jobs, job, text);
 }
 
 /* Tries again from the saved state, later each time; or gives up. */
@@ -254,10 +255,13 @@ static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int sta
         on_stopped(jobs, job);
         return;
     }
-    describe_end(jobs, job, status, reason);
+    const char *param = describe_end(jobs, job, status, reason);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == EXIT_BAD_INPUT)
-        sv_job_fail(jobs, job, "invalid_training_file", "training_file", reason);
+        sv_job_fail(jobs, job,
+                    strcmp(param, "validation_file") == 0 ? "invalid_validation_file"
+                                                          : "invalid_training_file",
+                    param, reason);
     else
         on_failure(jobs, job, code == EXIT_NO_SPACE, reason);
 }

@@ -19,20 +19,21 @@ void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
     (void)snprintf(name, SV_FILE_NAME_MAX, "%s", is_uploaded ? info.filename : id);
 }
 
-/* Replaces a path of this machine. */
-static void name_file(const struct sv_jobs *jobs, const struct sv_job *job, const char *id,
+/* Replaces a path of this machine; false: it is not in the text. */
+static bool name_file(const struct sv_jobs *jobs, const struct sv_job *job, const char *id,
                       const char *data, char text[static SV_TRAINER_REASON_MAX])
 {
     char path[PATH_MAX], name[SV_FILE_NAME_MAX], rest[SV_TRAINER_REASON_MAX];
     if (!data[0])
-        return;
+        return false;
     sv_job_data_path(jobs, job, data, path);
     char *at = strstr(text, path);
     if (!at)
-        return;
+        return false;
     sv_job_file_name(jobs, id, name);
     (void)snprintf(rest, sizeof rest, "%s", at + strlen(path));
     (void)snprintf(at, SV_TRAINER_REASON_MAX - (size_t)(at - text), "%s%s", name, rest);
+    return true;
 }
 
 /* The paths in the job's directory become relative to it. */
@@ -119,13 +120,14 @@ static void name_settings(char text[static SV_TRAINER_REASON_MAX])
     sl_buffer_release(&out);
 }
 
-void sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
-                              char text[static SV_TRAINER_REASON_MAX])
+const char *sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
+                                     char text[static SV_TRAINER_REASON_MAX])
 {
     const struct sv_job_spec *spec = &job->spec;
-    name_file(jobs, job, spec->training_file, spec->data, text);
-    name_file(jobs, job, spec->validation_file, spec->validation, text);
+    (void)name_file(jobs, job, spec->training_file, spec->data, text);
+    const bool is_validation = name_file(jobs, job, spec->validation_file, spec->validation, text);
     hide_directory(jobs, job, text);
     cut_foreign(text);
     name_settings(text);
+    return is_validation ? "validation_file" : "training_file";
 }

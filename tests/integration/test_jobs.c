@@ -259,6 +259,30 @@ Test(jobs, a_bad_file_fails_the_job_with_the_trainers_reason)
     cr_assert(job_has_event(&d, id, "The job failed"));
 }
 
+Test(jobs, a_bad_validation_file_is_named)
+{
+    char file[JOB_ID_MAX], validation[JOB_ID_MAX], id[JOB_ID_MAX], body[1024];
+    file_upload_text(&d, "a.jsonl",
+                     "{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\",\"label\":\"y\"}\n", file);
+    file_upload_text(&d, "checked.jsonl", "{\"text\":\"a\",\"label\":\"z\"}\n", validation);
+    (void)snprintf(body, sizeof body,
+                   "{\"model\":\"encoder\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
+                   "\"hyperparameters\":{" JOB_TINY "}}",
+                   file, validation);
+    struct http_response response = job_post(&d, body, NULL);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *job = json_from_response(&response);
+    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
+    json_decref(job);
+    http_response_release(&response);
+    job_wait(&d, id, "failed");
+    job = job_get(&d, id, "");
+    cr_expect_str_eq(json_string_at(job, "error/code"), "invalid_validation_file");
+    cr_expect_str_eq(json_string_at(job, "error/param"), "validation_file");
+    EXPECT_SAID(json_string_at(job, "error/message"), "checked.jsonl");
+    json_decref(job);
+}
+
 Test(jobs, local_files_stay_in_their_directory)
 {
     char path[PATH_MAX], id[JOB_ID_MAX];
