@@ -7,12 +7,13 @@
 
 static struct workspace dirs;
 static struct program_result r;
-static char data[PATH_MAX], html[1 << 17];
+static char data[PATH_MAX], base[PATH_MAX], html[1 << 17];
 
 static void setup(void)
 {
     sluice_setup(&dirs);
     topic_texts_write(test_path(data, dirs.top, "topics.tsv"));
+    topic_texts_make_base(dirs.top, base);
 }
 
 static void teardown(void)
@@ -24,11 +25,12 @@ TestSuite(sluice_multi_label, .init = setup, .fini = teardown);
 
 #define COLUMNS "--label", "1", "--text", "2"
 #define SEVERAL COLUMNS, "--label-separator", "|"
+#define BASE    "--init-from", base
 
 static void train(void)
 {
     sluice_expect_success(
-        &r, ARGS("train", "--data", data, SEVERAL, "--output", dirs.output, "--overwrite"));
+        &r, ARGS("train", "--data", data, SEVERAL, BASE, "--output", dirs.output, "--overwrite"));
 }
 
 /* ---- train ----------------------------------------------------------------------------------- */
@@ -36,7 +38,7 @@ static void train(void)
 Test(sluice_multi_label, training_says_what_it_found)
 {
     char report[PATH_MAX], page[PATH_MAX];
-    sluice_expect_success(&r, ARGS("train", "--data", data, SEVERAL, "--output", dirs.output,
+    sluice_expect_success(&r, ARGS("train", "--data", data, SEVERAL, BASE, "--output", dirs.output,
                                    "--report", test_path(report, dirs.top, "report"),
                                    "--least-precision", "0.9"));
     EXPECT_SAID(r.out, "3 labels: money 80, politics 80, sport 80\n"
@@ -61,8 +63,8 @@ Test(sluice_multi_label, lists_in_json_lines_are_the_same)
     train();
     json_t *tsv =
         sluice_expect_json(&r, ARGS("eval", dirs.output, "--data", data, COLUMNS, "--json"));
-    sluice_expect_success(&r,
-                          ARGS("train", "--data", json, "--output", dirs.output, "--overwrite"));
+    sluice_expect_success(
+        &r, ARGS("train", "--data", json, BASE, "--output", dirs.output, "--overwrite"));
     json_t *lists = sluice_expect_json(&r, ARGS("eval", dirs.output, "--data", json, "--json"));
     cr_expect_eq(json_number_at(tsv, "loss"), json_number_at(lists, "loss"));
     cr_expect_gt(json_number_at(tsv, "micro_f1"), 0.98);
@@ -184,7 +186,7 @@ Test(sluice_multi_label, data_with_several_labels_needs_a_model_with_several)
     for (int i = 0; i < 40; i++)
         (void)fprintf(file, "%s %d\n", i % 2 ? "money\tstock" : "sport\tgoal", i);
     cr_assert_eq(fclose(file), 0);
-    sluice_expect_success(&r, ARGS("train", "--data", one, COLUMNS, "--output", dirs.output));
+    sluice_expect_success(&r, ARGS("train", "--data", one, COLUMNS, BASE, "--output", dirs.output));
     test_write_file(one, "money|sport\tstock goal\n");
     expect_refused(ARGS("eval", dirs.output, "--data", one, SEVERAL),
                    "its texts may have several labels, and those that the model is trained on have "

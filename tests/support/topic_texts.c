@@ -1,9 +1,11 @@
 /* topic_texts.c - see topic_texts.h. */
 #include "support/topic_texts.h"
 
+#include "support/sluice_cli.h"
 #include "support/test.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 enum { TOPICS = 3 };
 
@@ -47,4 +49,20 @@ void topic_texts_write(const char *path)
 void topic_texts_write_json(const char *path)
 {
     write_texts(path, true);
+}
+
+void topic_texts_make_base(const char *directory, char base[static PATH_MAX])
+{
+    static struct program_result r;
+    char corpus[PATH_MAX], vocab[PATH_MAX], vectors[PATH_MAX];
+    topic_texts_write(test_path(corpus, directory, "topics.corpus"));
+    test_path(vocab, directory, "topics.vocab");
+    test_path(vectors, directory, "topics.vec");
+    test_path(base, directory, "base");
+    cr_assert_eq(mkdir(base, 0700), 0);
+    test_path(base, directory, "base/1");
+    sluice_expect_success(
+        &r, ARGS("vocab", "wordpiece", "--output", vocab, "--vocab-size", "200", corpus));
+    sluice_expect_success(&r, ARGS("vectors", "--corpus", corpus, "--vocab-file", vocab, "--width",
+                                   "8", "--output", vectors, "--base", base));
 }

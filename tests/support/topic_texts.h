@@ -2,6 +2,8 @@
  * them. */
 #pragma once
 
+#include <limits.h>
+
 enum { TOPIC_TEXTS = 160 };
 
 /* Writes TOPIC_TEXTS lines of labels and texts, such as "money|sport<tab>today stock goal 3": each
@@ -10,3 +12,6 @@ enum { TOPIC_TEXTS = 160 };
 void topic_texts_write(const char *path);
 /* The same as JSON Lines, with lists of labels. */
 void topic_texts_write_json(const char *path);
+/* Makes a base of their words in <directory>/base/1, which it returns in `base`: training begins
+ * with it much faster than with the bundled one. */
+void topic_texts_make_base(const char *directory, char base[static PATH_MAX]);
