@@ -62,7 +62,7 @@ def panel(x0, name, points):
         yield f'<path d="M{x0 + LEFT} {down(value):.0f}H{x0 + PANEL - RIGHT}" stroke="{GRID}"/>'
         yield text(x0 + LEFT - 6, down(value) + 4, f"{value} %", anchor="end")
     for size in sizes:
-        yield text(across(size), HEIGHT - BOTTOM + 18, f"{size:,}" if size < 10000 else f"{size // 1000},…")
+        yield text(across(size), HEIGHT - BOTTOM + 18, f"{size // 1000}k" if size >= 1000 else str(size))
     yield from path([(across(size), down(peer)) for size, _, peer in points if peer is not None], PEER, ' stroke-dasharray="5 4"')
     yield from path([(across(size), down(ours)) for size, ours, _ in points], OURS)
 

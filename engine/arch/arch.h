@@ -21,6 +21,7 @@ struct sl_config {
                            text, whatever the others are; false: exactly one is */
     int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
     int context_length, width, depth, heads, ffn_width;
+    int embedding_width; /* of the embeddings of texts, their first numbers; 0: width */
     float dropout, embedding_dropout;
     /* Of classifiers only. */
     bool bidirectional; /* a token sees the whole text */

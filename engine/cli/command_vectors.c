@@ -167,6 +167,7 @@ static bool write_base(const struct arguments *a, const struct sl_tokenizer *tok
                                                    .tokens = tokens,
                                                    .vectors = a->out ? a->out : a->known,
                                                    .width = width_of(a),
+                                                   .embedding_width = a->out ? a->vectors.width : 0,
                                                    .documents = documents};
     return !a->base || sl_linear_base_write(a->base, &options, err);
 }

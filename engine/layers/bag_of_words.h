@@ -43,6 +43,7 @@ struct sl_bag_of_words {
     struct sl_parameter *ngram_weights; /* rows x classes */
     struct sl_parameter *bias;          /* 1 x classes */
     struct sl_linear_layer classify;    /* of the pooled vectors */
+    int embedding_width;                /* of a base: so many numbers are the embedding of a text */
     int order;
     float score_exponent; /* of softplus; 0: the scores are logits */
 };

@@ -384,6 +384,11 @@ static bool embeds(const struct sl_model *m)
     return m->config.task == SL_TASK_PRETRAINING && m->arch->embeds && m->config.width > 0;
 }
 
+static int embedding_width(const struct sl_config *c)
+{
+    return c->embedding_width > 0 ? c->embedding_width : c->width;
+}
+
 static const char *gating_of(const struct sl_model *m)
 {
     return m->arch->skipping ? m->arch->skipping(&m->policy) : "none";
@@ -402,7 +407,7 @@ void sl_model_describe(struct sl_model *m)
                                                          ? sl_problem_types[m->config.multi_label]
                                                          : NULL,
                                      .labels = (const char *const *)m->labels,
-                                     .dimensions = embeds(m) ? m->config.width : 0,
+                                     .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
                                      .explains = m->arch->explain &&
                                                  m->config.task == SL_TASK_CLASSIFICATION,
                                      .pooling = embeds(m) ? m->arch->embeds : NULL,

@@ -101,7 +101,7 @@ static void set_weights(struct sl_bag_of_words *m, const struct sl_tokenizer *to
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static struct sl_config config_of(const struct sl_tokenizer *tokens, int width)
+static struct sl_config config_of(const struct sl_tokenizer *tokens, int width, int embedding_width)
 {
     struct sl_config config;
     sl_config_set_defaults(sl_arch_find("linear"), &config);
@@ -109,14 +109,15 @@ static struct sl_config config_of(const struct sl_tokenizer *tokens, int width)
     config.vocab = sl_tokenizer_size(tokens);
     config.padding_token = 1 + sl_tokenizer_special(tokens, SL_SPECIAL_PAD);
     config.width = width;
+    config.embedding_width = embedding_width;
     return config;
 }
 
 /* Without word vectors yet: they are copied, or read. */
 static struct sl_model *base_create(struct sl_engine *engine, const struct sl_tokenizer *tokens,
-                                    int width, struct sl_err *err)
+                                    int width, int embedding_width, struct sl_err *err)
 {
-    struct sl_config config = config_of(tokens, width);
+    struct sl_config config = config_of(tokens, width, embedding_width);
     const struct sl_arch *arch = sl_arch_find("linear");
     struct sl_model *base =
         sl_config_check(arch, &config, err) ? sl_model_create(engine, arch, &config, err) : NULL;
@@ -136,7 +137,7 @@ static bool open_base(struct sl_linear_training *l, const char *directory, struc
         return false;
     l->tokens = start.tokens;
     start.tokens = NULL;
-    l->base = base_create(l->engine, l->tokens, start.model_config.hyper.width, err);
+    l->base = base_create(l->engine, l->tokens, start.model_config.hyper.width, 0, err);
     bool ok = l->base && (sl_checkpoint_load_matching(&start, l->base->state_dict,
                                                       l->base->state_dict_count, err) ||
                           sl_wrap(err, "begin from '%s'", directory));
@@ -169,7 +170,7 @@ static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sourc
     if (l->base)
         return true;
     l->tokens = sl_tokenizer_train(&how, l->set.text, l->set.text_bytes, err);
-    l->base = l->tokens ? base_create(l->engine, l->tokens, 0, err) : NULL;
+    l->base = l->tokens ? base_create(l->engine, l->tokens, 0, 0, err) : NULL;
     return l->base;
 }
 
@@ -432,7 +433,7 @@ static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents
 bool sl_linear_base_write(const char *directory, const struct sl_linear_base_options *o,
                           struct sl_err *err)
 {
-    struct sl_model *base = base_create(o->engine, o->tokens, o->width, err);
+    struct sl_model *base = base_create(o->engine, o->tokens, o->width, o->embedding_width, err);
     struct sl_bag_of_words *m = base ? base->self : NULL;
     if (m) {
         sl_model_initialize(base, 0); /* tokens without a vector get a random one */

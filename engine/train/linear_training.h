@@ -58,6 +58,7 @@ struct sl_linear_base_options {
     const struct sl_tokenizer *tokens;
     const char *vectors; /* the file, */
     int width;           /* and its width */
+    int embedding_width; /* so many of the numbers are the embedding of a text; 0: all */
     const struct sl_documents *documents;
 };
 

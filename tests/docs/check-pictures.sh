@@ -7,6 +7,10 @@ python3 draw.py results.md | cmp - reviews.svg || {
     echo "mend it: docs/draw.py docs/results.md > docs/reviews.svg" >&2
     exit 1
 }
+python3 draw_few_labels.py results.md | cmp - few_labels.svg || {
+    echo "mend it: docs/draw_few_labels.py docs/results.md > docs/few_labels.svg" >&2
+    exit 1
+}
 python3 draw_skipping.py experiments.md | cmp - skipping.svg || {
     echo "mend it: docs/draw_skipping.py docs/experiments.md > docs/skipping.svg" >&2
     exit 1

@@ -88,4 +88,8 @@ Test(sluice_vectors, skip_gram_vectors_stand_beside_tuned_ones)
     o = sluice_expect_json(&r, ARGS("inspect", base, "--json"));
     cr_expect_eq(json_number_at(o, "width"), TUNED + SKIP_GRAM);
     json_decref(o);
+    test_write_file(corpus, "pears and ships\n"); /* embeddings are of the tuned numbers alone */
+    o = sluice_expect_json(&r, ARGS("embed", base, corpus, "--json"));
+    cr_expect_eq(json_array_size(json_object_get(o, "embedding")), TUNED);
+    json_decref(o);
 }

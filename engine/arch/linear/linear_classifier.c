@@ -58,6 +58,7 @@ static void linear_build(struct sl_builder *b, void *self, const struct sl_confi
         m->vectors = saved(b, "token_embedding.weight", c->vocab, c->width, sl_normal(0.1f));
         m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
     }
+    m->embedding_width = c->embedding_width > 0 ? c->embedding_width : c->width;
     if (c->classes == 0)
         return;
     if (c->width > 0) {
@@ -95,6 +96,9 @@ static bool linear_check(const struct sl_config *c, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT,
                        "score_exponent is %g: expected 0, because labels are independent",
                        (double)own->score_exponent);
+    if (c->embedding_width > c->width)
+        return sl_fail(err, SL_BAD_INPUT, "embedding_width is %d: expected at most the width, %d",
+                       c->embedding_width, c->width);
     return c->width > 0 || own->ngram_rows > 0 ||
            sl_fail(err, SL_BAD_INPUT,
                    "width and ngram_rows are both 0; at least one must be above 0");
@@ -107,6 +111,9 @@ static bool linear_check(const struct sl_config *c, struct sl_err *err)
 
 static const struct sl_param hypers[] = {
     SL_INTEGER_ROW(sl_config, width, 0, 8192, 64, "width of the word vectors; 0: none"),
+    SL_PARAM_ROW_AT(0, sl_config, embedding_width, SL_INTEGER, 0, 8192, 0,
+                    "bases: the embedding of a text is the first N of the numbers; 0: all", NULL,
+                    SL_PRETRAINS),
     SL_INTEGER_ROW(sl_config, context_length, 2, SL_BAG_TOKENS_MAX, 2048,
                    "maximum text length T (tokens)"),
     OWN_ROW(ngram_order, 1, SL_NGRAM_ORDER_MAX, 2, "length of the longest n-grams, in words"),

@@ -15,5 +15,5 @@ bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels 
                        const struct sl_explained_text *text, float *contributions);
 
 /* The embeddings of texts, of a base: the means of their word vectors, by inverse frequency. Has no
- * gradient. Result: sequences x width. */
+ * gradient. Result: sequences x embedding_width. */
 struct sl_tensor *sl_text_embedding(struct sl_tape *t, const struct sl_bag_of_words *m);

@@ -30,13 +30,13 @@ static void pool(const struct sl_node *n, const int32_t *tokens, int count, floa
     int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_parameter *vectors = n->parameter[VECTORS];
-    const int found = sl_distinct_tokens(tokens, count, distinct, times), width = vectors->cols;
+    const int found = sl_distinct_tokens(tokens, count, distinct, times), width = n->out->cols;
     float total = 0.0f;
     memset(out, 0, (size_t)width * sizeof *out);
     for (int i = 0; i < found; i++) {
         const float weight = (1.0f + logf((float)times[i])) * weight_of(n, distinct[i]);
         total += weight;
-        k->axpy(out, weight, vectors->data + (size_t)distinct[i] * (size_t)width, width);
+        k->axpy(out, weight, vectors->data + (size_t)distinct[i] * (size_t)vectors->cols, width);
     }
     if (total > 0.0f)
         k->scale(out, 1.0f / total, out, width);
@@ -62,7 +62,7 @@ static const struct sl_op text_embedding = {.name = "text_embedding", .forward =
 
 struct sl_tensor *sl_text_embedding(struct sl_tape *t, const struct sl_bag_of_words *m)
 {
-    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, m->vectors->cols);
+    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, m->embedding_width);
     out->needs_grad = false;
     return sl_tape_run(t, (struct sl_node){.op = &text_embedding,
                                            .out = out,
