@@ -6,14 +6,16 @@
 A panel for each set: accuracy over the number of labelled texts, for Sluice and the best of the others.
 """
 
-import html
 import math
 import re
 import sys
 
+sys.dont_write_bytecode = True
+from draw import text  # noqa: E402
+
 PANEL, HEIGHT, GAP = 212, 300, 8
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 44, 62
-OURS, PEER, GRID, TEXT = "#b5361c", "#555555", "#dddddd", "#333333"
+OURS, PEER, GRID = "#b5361c", "#555555", "#dddddd"
 STANDARD = "sluice train --data"
 
 
@@ -37,10 +39,6 @@ def sets_of(page):
         point = (int(cells[1].replace(",", "")), number(cells[ours]), max(peers, default=None))
         found.setdefault(cells[0].strip("`"), []).append(point)
     return found
-
-
-def text(x, y, words, colour=TEXT, anchor="middle", more=""):
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="{colour}"{more}>{html.escape(words)}</text>'
 
 
 def path(points, colour, dashes=""):

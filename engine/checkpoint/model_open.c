@@ -33,30 +33,17 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     return m;
 }
 
-/* int8 NULL: as the engine chooses. */
-static struct sl_model *open_model(struct sl_engine *engine, const char *directory,
-                                   const bool *int8, struct sl_err *err)
+struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
 {
     struct sl_checkpoint checkpoint;
     struct sl_model *m = NULL;
     if (sl_checkpoint_open(&checkpoint, directory, err)) {
         const struct sl_int8_loss *loss = &checkpoint.model_config.int8_loss;
-        bool chosen = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
-        m = from_checkpoint(engine, &checkpoint, int8 ? *int8 : chosen, err);
+        bool int8 = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
+        m = from_checkpoint(engine, &checkpoint, int8, err);
         sl_checkpoint_close(&checkpoint);
     }
     if (!m && err && !err->path[0])
         (void)(sl_err_set_path(err, directory) || sl_wrap(err, "checkpoint '%s'", directory));
     return m;
-}
-
-struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
-{
-    return open_model(engine, directory, NULL, err);
-}
-
-struct sl_model *sl_model_open_as(struct sl_engine *engine, const char *directory, bool int8,
-                                  struct sl_err *err)
-{
-    return open_model(engine, directory, &int8, err);
 }

@@ -154,27 +154,13 @@ static void print_json(const struct sl_model *m, const struct measured *d)
     json_decref(root);
 }
 
-/* What int8 costs the model, with its default thresholds. */
-static bool measure_int8(struct eval_source *source, const char *model, struct sl_int8_loss *out,
-                         struct sl_err *err)
+static bool evaluate_copy(const void *context, const struct sl_model *copy,
+                          const struct sl_policy *policy, struct sl_evaluation *out,
+                          struct sl_err *err)
 {
-    const struct sl_model *served = source->model;
-    double losses[2] = {0};
-    bool ok = true;
-    *out = (struct sl_int8_loss){0};
-    if (!sl_model_can_int8(served))
-        return true;
-    for (int int8 = 0; int8 < 2 && ok; int8++) {
-        struct sl_evaluation e;
-        struct sl_model *m = sl_model_open_as(served->engine, model, int8, err);
-        source->model = m;
-        ok = m && eval_source_run(source, &served->policy, &e, err);
-        losses[int8] = ok ? e.loss : 0;
-        sl_model_close(m);
-    }
-    source->model = served;
-    *out = sl_int8_loss_of(losses[false], losses[true]);
-    return ok;
+    struct eval_source source = *(const struct eval_source *)context;
+    source.model = copy;
+    return eval_source_run(&source, policy, out, err);
 }
 
 /* A copy of the model with these points, with as many digits as were measured. */
@@ -218,12 +204,13 @@ static void print_table(const struct sl_model *m, const struct measured *d)
         printf("int8 changes the loss by %+.3f %%\n", 100.0 * d->int8_loss.increase);
 }
 
-static bool run_on(const char *directory, struct eval_source *source, const struct arguments *a,
-                   struct measured *d, struct sl_err *err)
+static bool run_on(const char *directory, const struct eval_source *source,
+                   const struct arguments *a, struct measured *d, struct sl_err *err)
 {
     double increase = a->max_loss_increase.given ? a->max_loss_increase.value : loss_increase;
     if (!measure(source, a->rounds.given ? a->rounds.value : ROUNDS, d, err) ||
-        !measure_int8(source, directory, &d->int8_loss, err))
+        !sl_int8_loss_measure(source->model, &source->model->policy, evaluate_copy, source,
+                              &d->int8_loss, err))
         return false;
     d->useful_count =
         sl_operating_points_select(d->points, d->seconds, d->count, increase, d->useful);
@@ -265,6 +252,8 @@ static bool run(int count, char **words, struct sl_err *err)
         !read_thresholds(a.thresholds ? a.thresholds : default_thresholds, &measured, err))
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
+    if (engine)
+        engine->keeps_values = true; /* for copies in int8 and without */
     struct sl_model *m = engine ? command_model(engine, directory, err) : NULL;
     bool ok = m && check_model(m, err) &&
               eval_source_open(&source, &from, m, command_operating_points.name, err) &&

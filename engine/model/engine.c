@@ -49,18 +49,8 @@ static enum sl_precision precision_named(const char *name)
     return (enum sl_precision)p;
 }
 
-static bool choose(struct sl_engine *engine, const struct sl_engine_options *options,
-                   struct sl_err *err)
+static bool choose_precision(struct sl_engine *engine, const char *name, struct sl_err *err)
 {
-    const char *name = options->precision;
-    engine->kernels = kernels_named(options->isa, err);
-    if (!engine->kernels)
-        return false;
-    engine->int8_kernels = sl_kernels_with(engine->kernels, SL_PRECISION_INT8);
-    if (!name) {
-        engine->prefers_int8 = engine->int8_kernels->isa != engine->kernels->isa;
-        return true;
-    }
     const enum sl_precision precision = precision_named(name);
     if (precision == SL_PRECISION_ANY)
         return sl_fail_value(err, "precision", name, "expected fp32, bf16 or int8");
@@ -69,8 +59,19 @@ static bool choose(struct sl_engine *engine, const struct sl_engine_options *opt
         return sl_fail_value(err, "precision", name, "%s on this CPU computes in fp32 or int8 only",
                              engine->kernels->name);
     engine->kernels = found;
-    engine->int8_kernels = sl_kernels_with(found, SL_PRECISION_INT8);
     engine->int8 = precision == SL_PRECISION_INT8;
+    return true;
+}
+
+static bool choose(struct sl_engine *engine, const struct sl_engine_options *options,
+                   struct sl_err *err)
+{
+    const char *precision = options->precision;
+    engine->kernels = kernels_named(options->isa, err);
+    if (!engine->kernels || (precision && !choose_precision(engine, precision, err)))
+        return false;
+    engine->int8_kernels = sl_kernels_with(engine->kernels, SL_PRECISION_INT8);
+    engine->prefers_int8 = !precision && engine->int8_kernels->isa != engine->kernels->isa;
     return true;
 }
 

@@ -40,9 +40,6 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
                                     const struct sl_config *config, bool int8, struct sl_err *err)
     SL_MUST_CHECK;
-/* As sl_model_open (sluice/model.h). */
-struct sl_model *sl_model_open_as(struct sl_engine *engine, const char *directory, bool int8,
-                                  struct sl_err *err) SL_MUST_CHECK;
 /* Some of its products can be computed in int8. */
 bool sl_model_can_int8(const struct sl_model *m);
 

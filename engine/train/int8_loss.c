@@ -4,9 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* NAN: the model produced NaN or infinity. */
-static bool evaluate_copy(const struct sl_model *model, bool int8, const struct sl_policy *policy,
-                          const struct sl_dataloader *dataloader, double *loss, struct sl_err *err)
+/* NAN: the copy produced NaN or infinity. */
+static bool loss_of_copy(const struct sl_model *model, bool int8, const struct sl_policy *policy,
+                         sl_evaluate_copy *evaluate, const void *context, double *loss,
+                         struct sl_err *err)
 {
     struct sl_model *copy =
         sl_model_create_as(model->engine, model->arch, &model->config, int8, err);
@@ -16,31 +17,25 @@ static bool evaluate_copy(const struct sl_model *model, bool int8, const struct 
         memcpy(copy->state_dict[i].data, model->state_dict[i].data,
                sl_parameter_floats(&copy->state_dict[i]) * sizeof(float));
     sl_model_pack(copy);
-    struct sl_evaluation e = {.loss = (double)NAN};
-    bool ok = sl_dataloader_evaluate(dataloader, copy, policy, &e, err);
+    struct sl_evaluation e;
+    bool ok = evaluate(context, copy, policy, &e, err);
     sl_model_close(copy);
     *loss = ok ? e.loss : (double)NAN;
     return ok || err->code == SL_NOT_FINITE;
 }
 
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
-                          const struct sl_dataloader *dataloader, struct sl_int8_loss *out,
+                          sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
                           struct sl_err *err)
 {
-    double loss, loss_in_int8;
+    double loss, in_int8;
     *out = (struct sl_int8_loss){0};
     if (model->config.task == SL_TASK_PRETRAINING || !sl_model_can_int8(model))
         return true;
-    if (!evaluate_copy(model, false, policy, dataloader, &loss, err) ||
-        !evaluate_copy(model, true, policy, dataloader, &loss_in_int8, err))
+    if (!loss_of_copy(model, false, policy, evaluate, context, &loss, err) ||
+        !loss_of_copy(model, true, policy, evaluate, context, &in_int8, err))
         return false;
-    *out = sl_int8_loss_of(loss, loss_in_int8);
+    if (isfinite(in_int8) && loss > 0.0)
+        *out = (struct sl_int8_loss){.measured = true, .increase = in_int8 / loss - 1.0};
     return true;
-}
-
-struct sl_int8_loss sl_int8_loss_of(double loss, double loss_in_int8)
-{
-    if (!isfinite(loss) || !isfinite(loss_in_int8) || !(loss > 0.0))
-        return (struct sl_int8_loss){0};
-    return (struct sl_int8_loss){.measured = true, .increase = loss_in_int8 / loss - 1.0};
 }

@@ -1,15 +1,17 @@
-/* int8_loss.h - measures what int8 costs a model that is about to be published. */
+/* int8_loss.h - measures what int8 costs a model. */
 #pragma once
 
 #include "checkpoint/model_config.h"
-#include "train/dataloader.h"
+#include "train/evaluate.h"
 
-/* Evaluates two copies of the model as it will be served, one of them in int8, on the validation
- * data. Not measured: no product of the model can be computed in int8, or the model was only
- * pretrained, because its loss says nothing about embeddings. */
+/* Evaluates a copy of the model on held-out data. */
+typedef bool sl_evaluate_copy(const void *context, const struct sl_model *copy,
+                              const struct sl_policy *policy, struct sl_evaluation *out,
+                              struct sl_err *err);
+
+/* Evaluates two copies of the model, one of them in int8. The model must have kept its values. Not
+ * measured: no product of the model can be computed in int8, a copy produced NaN or infinity, or
+ * the model was only pretrained, because its loss says nothing about embeddings. */
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
-                          const struct sl_dataloader *dataloader, struct sl_int8_loss *out,
+                          sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
                           struct sl_err *err) SL_MUST_CHECK;
-
-/* From both losses; not measured unless both are finite and more than 0. */
-struct sl_int8_loss sl_int8_loss_of(double loss, double loss_in_int8);

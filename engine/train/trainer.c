@@ -403,6 +403,13 @@ const struct sl_dataloader *sl_trainer_dataloader(const struct sl_trainer *tr)
     return &tr->dataloader;
 }
 
+static bool evaluate_copy(const void *context, const struct sl_model *copy,
+                          const struct sl_policy *policy, struct sl_evaluation *out,
+                          struct sl_err *err)
+{
+    return sl_dataloader_evaluate(context, copy, policy, out, err);
+}
+
 bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool bf16,
                         const char *provenance, struct sl_err *err)
 {
@@ -425,7 +432,7 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                                         .count = tr->model->state_dict_count,
                                         .bf16 = bf16};
     sl_optimizer_swap_average(&tr->optimizer);
-    bool ok = sl_int8_loss_measure(tr->model, &model_config.policy, &tr->dataloader,
+    bool ok = sl_int8_loss_measure(tr->model, &model_config.policy, evaluate_copy, &tr->dataloader,
                                    &model_config.int8_loss, err) &&
               sl_checkpoint_write(directory, &parts, err);
     sl_optimizer_swap_average(&tr->optimizer);

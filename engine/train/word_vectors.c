@@ -250,7 +250,7 @@ static double sum_of_squares(const float *vectors, int64_t count)
 void sl_word_vectors_append(const float *tuned, int tuned_width, const float *skip_gram,
                             int skip_gram_width, int vocab, float *out)
 {
-    const double share = 0.4; /* docs/experiments.md, "Vectors that distinguish documents" */
+    const double share = 0.4; /* docs/experiments.md, "What documents forget" */
     const double tuned_sum = sum_of_squares(tuned, (int64_t)vocab * tuned_width);
     const double sum = sum_of_squares(skip_gram, (int64_t)vocab * skip_gram_width);
     const float scale = sum > 0.0 ? (float)(share * sqrt(tuned_sum / sum)) : 0.0f;

@@ -149,18 +149,13 @@ Test(broken_trainers, a_pause_that_comes_too_late)
                    "\"suffix\":\"mood\",\"hyperparameters\":{" JOB_TINY
                    ",\"n_epochs\":2,\"promotion\":\"if_better\"}}",
                    file, file);
-    struct http_response response = job_post(&d, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&d, body, id);
     wait_for_file(test_path(path, d.directory, "trainer.train.waits"));
     cr_assert_eq(job_act(&d, id, "pause"), 200);
     wait_for_file(test_path(path, d.directory, "trainer.train.asked"));
     job_wait_event(&d, id, "New model created");
     job_wait(&d, id, "running");
-    job = job_get(&d, id, "");
+    json_t *job = job_get(&d, id, "");
     cr_assert(json_is_false(json_at(job, "paused")));
     json_decref(job);
     cr_assert_eq(unlink(held), 0);

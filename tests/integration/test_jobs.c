@@ -269,14 +269,9 @@ Test(jobs, a_bad_validation_file_is_named)
                    "{\"model\":\"encoder\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
                    "\"hyperparameters\":{" JOB_TINY "}}",
                    file, validation);
-    struct http_response response = job_post(&d, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&d, body, id);
     job_wait(&d, id, "failed");
-    job = job_get(&d, id, "");
+    json_t *job = job_get(&d, id, "");
     cr_expect_str_eq(json_string_at(job, "error/code"), "invalid_validation_file");
     cr_expect_str_eq(json_string_at(job, "error/param"), "validation_file");
     EXPECT_SAID(json_string_at(job, "error/message"), "checked.jsonl");
@@ -347,15 +342,11 @@ Test(jobs, a_text_makes_a_language_model)
                    "\"hyperparameters\":{\"width\":16,\"depth\":1,\"heads\":2,\"ffn_width\":32,"
                    "\"context_length\":16,\"batch_size\":4,\"steps\":20}}",
                    file);
-    struct http_response response = job_post(&d, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&d, body, id);
     job_wait(&d, id, "succeeded");
-    response = http_request(&d, "POST", "/v1/completions",
-                            "{\"model\":\"bottles\",\"prompt\":\"3 green\",\"max_tokens\":4}");
+    struct http_response response =
+        http_request(&d, "POST", "/v1/completions",
+                     "{\"model\":\"bottles\",\"prompt\":\"3 green\",\"max_tokens\":4}");
     cr_assert_eq(response.status, 200, "%s", response.body.data);
     http_response_release(&response);
 }
@@ -533,12 +524,7 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
                    "\"hyperparameters\":{\"batch_size\":8,\"learning_rate\":0.01,\"n_epochs\":6,"
                    "\"promotion\":\"if_better\",\"promotion_margin\":0.05}}",
                    file, file);
-    response = job_post(&d, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&d, body, id);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "3");
     cr_assert(job_has_event(&d, id, "Promoted: mood@3"));
@@ -547,11 +533,7 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     EXPECT_SAID(response.body.data, "\"target\":\"mood@3\"");
     http_response_release(&response);
     /* The same again is not better. */
-    response = job_post(&d, body, NULL);
-    job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&d, body, id);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "3");
     cr_assert(job_has_event(&d, id, " and mood@3 scores "));

@@ -207,12 +207,7 @@ Test(multi_label_http, a_job_trains_on_several_labels)
                    "\"hyperparameters\":{\"label\":\"1\",\"text\":\"2\",\"label_separator\":\"|\","
                    "\"promotion\":\"if_better\"}}",
                    file, file);
-    struct http_response response = job_post(&t.daemon, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *job = json_from_response(&response);
-    (void)snprintf(id, sizeof id, "%s", json_string_at(job, "id"));
-    json_decref(job);
-    http_response_release(&response);
+    job_submit(&t.daemon, body, id);
     job_wait(&t.daemon, id, "succeeded");
     json_t *o = post("/models/mine/predict", "{\"inputs\":\"today stock goal 7\"}");
     cr_expect(score_of(o, "money") > 0.5 && score_of(o, "sport") > 0.5);

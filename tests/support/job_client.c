@@ -64,6 +64,16 @@ struct http_response job_post(const struct daemon *daemon, const char *body, con
     return response;
 }
 
+void job_submit(const struct daemon *daemon, const char *body, char id[static JOB_ID_MAX])
+{
+    struct http_response response = job_post(daemon, body, NULL);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *object = json_from_response(&response);
+    (void)snprintf(id, JOB_ID_MAX, "%s", json_string_at(object, "id"));
+    json_decref(object);
+    http_response_release(&response);
+}
+
 void job_create(const struct daemon *daemon, const char *file, const char *name,
                 const char *settings, char id[static JOB_ID_MAX])
 {
@@ -73,12 +83,7 @@ void job_create(const struct daemon *daemon, const char *file, const char *name,
         "{\"model\":\"encoder\",\"training_file\":\"%s\",\"suffix\":\"%s\",\"seed\":7,"
         "\"method\":{\"type\":\"supervised\",\"supervised\":{\"hyperparameters\":{%s}}}}",
         file, name, settings);
-    struct http_response response = job_post(daemon, body, NULL);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *object = json_from_response(&response);
-    (void)snprintf(id, JOB_ID_MAX, "%s", json_string_at(object, "id"));
-    json_decref(object);
-    http_response_release(&response);
+    job_submit(daemon, body, id);
 }
 
 static void path_of(const char *id, const char *what, char path[static 256])

@@ -27,6 +27,8 @@ void job_upload_reviews(const struct daemon *daemon, int count, char id[static J
 
 /* POST /v1/fine_tuning/jobs. The caller releases the response. key NULL: none. */
 struct http_response job_post(const struct daemon *daemon, const char *body, const char *key);
+/* The same without a key, of a job that must be accepted. id: its id. */
+void job_submit(const struct daemon *daemon, const char *body, char id[static JOB_ID_MAX]);
 /* A job that must be accepted: an encoder from scratch. `settings` are hyper-parameters. */
 void job_create(const struct daemon *daemon, const char *file, const char *name,
                 const char *settings, char id[static JOB_ID_MAX]);
