@@ -256,6 +256,31 @@ Test(hostile_clients, four_hundred_connections_of_trouble_leave_nothing_behind)
     daemon_stop(&d);
 }
 
+/* An event loop takes a number of events at a time, and libmicrohttpd's would wait for more when
+ * that number is exactly reached: so with every number of connections, all requests come at
+ * once. */
+Test(hostile_clients, however_many_requests_arrive_at_once_all_are_answered)
+{
+    enum { CONNECTIONS = 300, FROM = 100 };
+
+    int fds[CONNECTIONS];
+    DAEMON_START(&d, "--threads", "1");
+    for (int count = 1; count <= CONNECTIONS; count++) {
+        fds[count - 1] = raw_connect(&d);
+        if (count < FROM)
+            continue;
+        cr_assert_eq(kill(d.pid, SIGSTOP), 0);
+        for (int i = 0; i < count; i++)
+            raw_send(fds[i], "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n");
+        cr_assert_eq(kill(d.pid, SIGCONT), 0);
+        for (int i = 0; i < count; i++)
+            raw_expect(fds[i], "{\"live\":true}");
+    }
+    for (int i = 0; i < CONNECTIONS; i++)
+        (void)close(fds[i]);
+    daemon_stop(&d);
+}
+
 /* ---- clients that let us wait --------------------------------------------------------------- */
 
 static bool has_ended(int fd, int ms)
