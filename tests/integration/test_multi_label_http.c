@@ -63,7 +63,7 @@ static double score_of(const json_t *scores, const char *label)
 /* ---- the APIs -------------------------------------------------------------------------------- */
 
 /* All labels, the most probable first; each has a probability of its own. */
-Test(multi_label_http, predict_has_independent_scores)
+static void predict_has_independent_scores(void)
 {
     json_t *both = post("/predict", "{\"inputs\":\"today stock goal 7\"}"),
            *none = post("/predict", "{\"inputs\":\"perhaps again\"}"),
@@ -84,7 +84,7 @@ Test(multi_label_http, predict_has_independent_scores)
     json_decref(logits);
 }
 
-Test(multi_label_http, hugging_face_chooses_the_function)
+static void hugging_face_chooses_the_function(void)
 {
     static const struct {
         const char *parameters;
@@ -106,7 +106,7 @@ Test(multi_label_http, hugging_face_chooses_the_function)
     }
 }
 
-Test(multi_label_http, inference_protocol_joins_the_predicted_labels)
+static void inference_protocol_joins_the_predicted_labels(void)
 {
     json_t *o =
         post("/v2/models/" TOPICS "/infer",
@@ -125,7 +125,7 @@ Test(multi_label_http, inference_protocol_joins_the_predicted_labels)
 }
 
 /* A predicate is its label's own probability; of choices, exactly one is right. */
-Test(multi_label_http, decisions_about_independent_labels)
+static void decisions_about_independent_labels(void)
 {
     json_t *o = post("/v1/decisions",
                      "{\"model\":\"" TOPICS "\",\"input\":\"today stock goal 7\",\"questions\":["
@@ -146,7 +146,7 @@ Test(multi_label_http, decisions_about_independent_labels)
 }
 
 /* What moved the most probable label is the words of that label, not what the others have less. */
-Test(multi_label_http, explanations_are_of_the_label_alone)
+static void explanations_are_of_the_label_alone(void)
 {
     json_t *o = post("/predict", "{\"inputs\":\"today vote 7\",\"sluice\":{\"explain\":2}}");
     cr_expect_str_eq(json_string_at(o, "0/label"), "politics");
@@ -156,7 +156,7 @@ Test(multi_label_http, explanations_are_of_the_label_alone)
     json_decref(o);
 }
 
-Test(multi_label_http, models_say_their_problem_type)
+static void models_say_their_problem_type(void)
 {
     json_t *info = get("/info"), *model = get("/v2/models/" TOPICS),
            *details = get("/v1/models/" TOPICS);
@@ -171,7 +171,7 @@ Test(multi_label_http, models_say_their_problem_type)
 
 /* ---- sluicectl ------------------------------------------------------------------------------- */
 
-Test(multi_label_http, sluicectl_prints_the_predicted_labels)
+static void sluicectl_prints_the_predicted_labels(void)
 {
     CTL(&t, "classify", "--model", TOPICS, "today stock goal 7", "perhaps again");
     EXPECT_EXIT(&t.result, 0);
@@ -184,6 +184,20 @@ Test(multi_label_http, sluicectl_prints_the_predicted_labels)
     EXPECT_SAID(t.result.out, "politics\t0.");
     CTL(&t, "classify", "--model", TOPICS, "--json", "perhaps again");
     EXPECT_SAID(t.result.out, "\"labels\":[],");
+}
+
+/* ---- one model for all of them --------------------------------------------------------------- */
+
+/* Training it takes longer than all the rest. */
+Test(multi_label_http, every_api_knows_independent_labels)
+{
+    predict_has_independent_scores();
+    hugging_face_chooses_the_function();
+    inference_protocol_joins_the_predicted_labels();
+    decisions_about_independent_labels();
+    explanations_are_of_the_label_alone();
+    models_say_their_problem_type();
+    sluicectl_prints_the_predicted_labels();
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
