@@ -107,7 +107,7 @@ bool ctl_follow_job(const struct ctl_options *ctl, const char *id, struct client
         return false;
     if (outcome.succeeded)
         return true;
-    return client_error_set(failure, EXIT_FAILED,
+    return client_error_set(failure, outcome.is_input_at_fault ? EXIT_BAD_INPUT : EXIT_FAILED,
                             outcome.ended ? "the job ended without a model: %s"
                                           : "the job has not ended: %s",
                             outcome.text);

@@ -109,7 +109,9 @@ bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome,
     outcome->succeeded = strcmp(status, "succeeded") == 0;
     outcome->ended =
         outcome->succeeded || strcmp(status, "failed") == 0 || strcmp(status, "cancelled") == 0;
-    why = response_text(json_object_get(job, "error"), "message");
+    const json_t *error = json_object_get(job, "error");
+    outcome->is_input_at_fault = response_text(error, "param")[0] != '\0';
+    why = response_text(error, "message");
     (void)snprintf(outcome->text, sizeof outcome->text, "%s",
                    outcome->succeeded ? response_text(job, "fine_tuned_model")
                    : why[0]           ? why

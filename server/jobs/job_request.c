@@ -182,6 +182,14 @@ static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setti
                         "'seed' is no hyper-parameter; set the seed of the job instead.");
 }
 
+static bool refuse_distillation(struct sv_job_spec *spec, const struct sv_setting *setting,
+                                struct sv_error *error)
+{
+    (void)spec;
+    return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                        "'%s' has no effect: a job has no teacher.", setting->name);
+}
+
 /* Settings that are not simply options of `sluice train`. */
 static const struct {
     const char *name;
@@ -199,6 +207,7 @@ static const struct {
     {"promotion_margin", check_margin},
     {"promotion_weight", check_weight},
     {"seed", refuse_seed},
+    {"distillation_weight", refuse_distillation},
 };
 
 /* Without an architecture only these have an effect. */

@@ -129,13 +129,15 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
 {
     char bad[PATH_MAX];
     test_write_file(test_path(bad, d.directory, "bad.jsonl"), "{\"text\":\"a\"}\n");
-    CTL(1, "train", bad, "--model", "encoder", "--name", "mood", SMALL);
+    CTL(2, "train", bad, "--model", "encoder", "--name", "mood", SMALL);
     EXPECT_SAID(result.err, "the job ended without a model: ");
     EXPECT_SAID(result.err, "label");
     CTL(2, "train", reviews, "--model", "gpt-5");
     EXPECT_SAID(result.err, "(404 model_not_found");
     EXPECT_SAID(result.err, "'gpt-5' is neither a loaded model (loaded: ");
     EXPECT_SAID(result.err, ") nor an architecture; choose one of: ");
+    CTL(2, "train", reviews, "--model", "encoder", "distillation_weight=0.5");
+    EXPECT_SAID(result.err, "a job has no teacher");
     CTL(2, "train", reviews, "--model", "encoder", "colour=red");
     EXPECT_SAID(result.err, "unknown hyper-parameter 'colour' of encoder; `sluice train encoder "
                             "--help` lists them");
