@@ -38,8 +38,8 @@ struct contrast {
     double *chances;          /* of the documents before each, summed up */
     struct part *parts;       /* 2 batch: the first ones of all pairs, then the second ones */
     float *y, *dy, *norm;     /* of each part */
-    float *p;                 /* batch x batch: exp(s), then the gradient of the loss by s */
-    float *row_sum, *column_sum;
+    float *p; /* batch x batch: s, then its softmax by rows, then the gradient of the loss by s */
+    float *q; /* batch x batch, transposed: the softmax of s by columns */
     float *gradient;  /* vocab x width; 0 between steps */
     int32_t *touched; /* tokens of the step */
     bool *is_touched;
@@ -138,29 +138,40 @@ static void compare_rows(void *ctx, int first, int last, int worker)
 {
     const struct contrast *c = ctx;
     (void)worker;
-    for (int i = first; i < last; i++) {
-        float *p = c->p + (size_t)i * (size_t)c->batch;
-        c->row_sum[i] = 0.0f;
-        for (int j = 0; j < c->batch; j++) {
-            float cosine =
-                c->kernels->dot(part_row(c, c->y, i), part_row(c, c->y, c->batch + j), c->width);
-            p[j] = expf((cosine - 1.0f) / c->options->temperature);
-            c->row_sum[i] += p[j];
-        }
+    for (int i = first; i < last; i++)
+        for (int j = 0; j < c->batch; j++)
+            c->p[(size_t)i * (size_t)c->batch + (size_t)j] =
+                c->kernels->dot(part_row(c, c->y, i), part_row(c, c->y, c->batch + j), c->width) /
+                c->options->temperature;
+}
+
+static void softmax_columns(void *ctx, int first, int last, int worker)
+{
+    const struct contrast *c = ctx;
+    const size_t batch = (size_t)c->batch;
+    (void)worker;
+    for (int j = first; j < last; j++) {
+        float *q = c->q + (size_t)j * batch;
+        for (size_t i = 0; i < batch; i++)
+            q[i] = c->p[i * batch + (size_t)j];
+        c->kernels->softmax(q, c->batch, NULL);
     }
+}
+
+static void softmax_rows(void *ctx, int first, int last, int worker)
+{
+    const struct contrast *c = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++)
+        c->kernels->softmax(c->p + (size_t)i * (size_t)c->batch, c->batch, NULL);
 }
 
 static void add_loss(struct contrast *c)
 {
     const size_t batch = (size_t)c->batch;
-    memset(c->column_sum, 0, batch * sizeof *c->column_sum);
-    for (size_t i = 0; i < batch; i++)
-        for (size_t j = 0; j < batch; j++)
-            c->column_sum[j] += c->p[i * batch + j];
     for (size_t i = 0; i < batch; i++) {
-        float own = fmaxf(c->p[i * batch + i], 1e-30f);
-        c->loss += (double)(0.5f * (logf(c->row_sum[i] / own) + logf(c->column_sum[i] / own))) /
-                   (double)c->batch;
+        const float p = fmaxf(c->p[i * batch + i], 1e-30f), q = fmaxf(c->q[i * batch + i], 1e-30f);
+        c->loss -= (double)(0.5f * (logf(p) + logf(q))) / (double)c->batch;
     }
     c->steps++;
 }
@@ -168,12 +179,12 @@ static void add_loss(struct contrast *c)
 static void differentiate_rows(void *ctx, int first, int last, int worker)
 {
     const struct contrast *c = ctx;
+    const size_t batch = (size_t)c->batch;
     (void)worker;
-    for (int i = first; i < last; i++)
-        for (int j = 0; j < c->batch; j++) {
-            float *p = c->p + (size_t)i * (size_t)c->batch + j;
-            *p = 0.5f * (*p / c->row_sum[i] + *p / c->column_sum[j]) - (i == j ? 1.0f : 0.0f);
-        }
+    for (size_t i = (size_t)first; i < (size_t)last; i++)
+        for (size_t j = 0; j < batch; j++)
+            c->p[i * batch + j] =
+                0.5f * (c->p[i * batch + j] + c->q[j * batch + i]) - (i == j ? 1.0f : 0.0f);
 }
 
 /* dy = sum of p times the other parts' y; then dx = (dy - (dy . y) y) / |x|. */
@@ -242,6 +253,8 @@ static void learn_step(struct contrast *c)
     draw_pairs(c);
     sl_parallel_for(c->pool, 2 * c->batch, 16, pool_parts, c);
     sl_parallel_for(c->pool, c->batch, 16, compare_rows, c);
+    sl_parallel_for(c->pool, c->batch, 16, softmax_columns, c);
+    sl_parallel_for(c->pool, c->batch, 16, softmax_rows, c);
     add_loss(c);
     sl_parallel_for(c->pool, c->batch, 16, differentiate_rows, c);
     sl_parallel_for(c->pool, 2 * c->batch, 16, differentiate_parts, c);
@@ -322,13 +335,12 @@ static bool allocate(struct contrast *c, struct sl_err *err)
     c->dy = calloc(2 * batch * width, sizeof *c->dy);
     c->norm = calloc(2 * batch, sizeof *c->norm);
     c->p = calloc(batch * batch, sizeof *c->p);
-    c->row_sum = calloc(batch, sizeof *c->row_sum);
-    c->column_sum = calloc(batch, sizeof *c->column_sum);
+    c->q = calloc(batch * batch, sizeof *c->q);
     c->gradient = calloc(vocab * width, sizeof *c->gradient);
     c->touched = calloc(vocab, sizeof *c->touched);
     c->is_touched = calloc(vocab, sizeof *c->is_touched);
     return (c->weights && c->squares && c->chances && c->parts && c->y && c->dy && c->norm &&
-            c->p && c->row_sum && c->column_sum && c->gradient && c->touched && c->is_touched) ||
+            c->p && c->q && c->gradient && c->touched && c->is_touched) ||
            sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", c->vocab);
 }
 
@@ -342,8 +354,7 @@ static void release(struct contrast *c)
     free(c->dy);
     free(c->norm);
     free(c->p);
-    free(c->row_sum);
-    free(c->column_sum);
+    free(c->q);
     free(c->gradient);
     free(c->touched);
     free(c->is_touched);
@@ -369,6 +380,8 @@ bool sl_document_vectors_train(const struct sl_documents *documents, const int64
         sl_document_weights(counts, documents->count, vocab, SL_SIF_SMOOTHING, c.weights);
         centre(&c, counts);
         ok = learn(&c, report) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
+        ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)c.width,
+                                         "document_learning_rate", err);
     }
     release(&c);
     return ok;

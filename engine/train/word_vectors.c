@@ -208,6 +208,15 @@ static bool allocate(struct skip_gram *s, int64_t **counts, struct sl_err *err)
            sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", s->vocab);
 }
 
+bool sl_word_vectors_check(const float *vectors, size_t floats, const char *rate,
+                           struct sl_err *err)
+{
+    for (size_t i = 0; i < floats; i++)
+        if (!isfinite(vectors[i]))
+            return sl_fail(err, SL_NOT_FINITE, "a vector became NaN or infinity; lower %s", rate);
+    return true;
+}
+
 bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
                            const struct sl_word_vectors_options *options,
                            const struct sl_kernels *kernels,
@@ -230,6 +239,8 @@ bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
         fill_keep(&s, counts);
         struct reporter r = {.report = report, .begun = sl_now_seconds()};
         ok = learn(&s, &r) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
+        ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)options->width,
+                                         "learning_rate", err);
     }
     free(counts);
     free(s.out);

@@ -41,6 +41,10 @@ bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
                            const struct sl_word_vectors_report *report, float *vectors,
                            struct sl_err *err) SL_MUST_CHECK;
 
+/* Fails with SL_NOT_FINITE when a number is NaN or infinity. rate: the parameter to lower. */
+bool sl_word_vectors_check(const float *vectors, size_t floats, const char *rate,
+                           struct sl_err *err) SL_MUST_CHECK;
+
 /* Each row of `tuned`, then that of `skip_gram`, scaled so that classifiers of texts on topics lose
  * nothing by it. out: vocab x (tuned_width + skip_gram_width). */
 void sl_word_vectors_append(const float *tuned, int tuned_width, const float *skip_gram,

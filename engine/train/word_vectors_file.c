@@ -92,13 +92,13 @@ struct rows_read {
     int count, width;
 };
 
-/* The numbers of a line; false unless there are exactly `width`. */
+/* The numbers of a line; false unless there are exactly `width`, all of them finite. */
 static bool read_numbers(const char *text, float *out, int width)
 {
     for (int c = 0; c < width; c++) {
         char *end;
         out[c] = strtof(text, &end);
-        if (end == text)
+        if (end == text || !isfinite(out[c]))
             return false;
         text = end;
     }
@@ -109,17 +109,19 @@ static bool read_numbers(const char *text, float *out, int width)
 
 /* The reader's buffer holds a line feed after the line, or nothing: a copy ends with a NUL. */
 static bool read_vector(const struct sl_line *line, const struct token_index *index,
-                        struct rows_read *rows)
+                        struct rows_read *rows, struct sl_err *err)
 {
     char *copy = strndup(line->text, line->bytes);
-    char *space = copy ? strchr(copy, ' ') : NULL;
+    if (!copy)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a line");
+    char *space = strchr(copy, ' ');
     int32_t id = space ? index_find(index, copy, (size_t)(space - copy)) : -1;
     float *row = rows->vectors + (size_t)(id >= 0 ? id : index->count) * (size_t)rows->width;
     bool ok = space && space > copy && read_numbers(space, row, rows->width);
     if (ok && id >= 0)
         rows->known[id] = true;
     free(copy);
-    return ok;
+    return ok || sl_fail(err, SL_BAD_INPUT, "expected a token and %d finite numbers", rows->width);
 }
 
 static bool read_header(const struct sl_line *line, int width, struct sl_err *err)
@@ -146,10 +148,8 @@ static bool read_lines(struct sl_line_reader *lines, const struct token_index *i
     while (sl_line_reader_next_nonempty(lines, &line, err)) {
         if (!line.text)
             return true;
-        if (read_vector(&line, index, rows))
-            continue;
-        sl_fail(err, SL_BAD_INPUT, "expected a token and %d numbers", rows->width);
-        return sl_line_reader_wrap(lines, line.number, err);
+        if (!read_vector(&line, index, rows, err))
+            return sl_line_reader_wrap(lines, line.number, err);
     }
     return false;
 }

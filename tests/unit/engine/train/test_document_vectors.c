@@ -51,13 +51,22 @@ static struct sl_tokenizer *tokens_of_corpus(struct sl_documents *documents)
     return tokens;
 }
 
+static struct sl_word_vectors_options options_of(int steps)
+{
+    struct sl_word_vectors_options options;
+    sl_params_set_defaults(sl_word_vectors_rows, &options);
+    options.width = WIDTH;
+    options.document_steps = steps;
+    options.document_batch = 20;
+    return options;
+}
+
 /* Begins with vectors that say nothing. */
 static void learn(const struct sl_tokenizer *tokens, const struct sl_documents *documents,
-                  int threads, int steps, float *out)
+                  int threads, const struct sl_word_vectors_options *options, float *out)
 {
     struct sl_err err;
     const int vocab = sl_tokenizer_size(tokens);
-    struct sl_word_vectors_options options;
     const struct sl_word_vectors_report silent = {0};
     int64_t counts[64] = {0};
     struct sl_engine *engine = fixture_engine(NULL, threads);
@@ -66,12 +75,8 @@ static void learn(const struct sl_tokenizer *tokens, const struct sl_documents *
         counts[documents->ids[i]]++;
     for (int i = 0; i < vocab * WIDTH; i++)
         out[i] = (float)((i * 31 + i / WIDTH * 17) % 13 - 6) / 60.0f;
-    sl_params_set_defaults(sl_word_vectors_rows, &options);
-    options.width = WIDTH;
-    options.document_steps = steps;
-    options.document_batch = 20;
     EXPECT_OK(
-        sl_document_vectors_train(documents, counts, vocab, &options, engine, &silent, out, &err),
+        sl_document_vectors_train(documents, counts, vocab, options, engine, &silent, out, &err),
         err);
     sl_engine_destroy(engine);
 }
@@ -100,7 +105,8 @@ Test(document_vectors, words_of_the_same_documents_are_close)
     struct sl_documents documents;
     struct sl_tokenizer *tokens = tokens_of_corpus(&documents);
     float all[64 * WIDTH];
-    learn(tokens, &documents, 1, 300, all);
+    const struct sl_word_vectors_options options = options_of(300);
+    learn(tokens, &documents, 1, &options, all);
     double alike = cosine(vector(tokens, all, "aa"), vector(tokens, all, "cb"));
     double unlike = cosine(vector(tokens, all, "aa"), vector(tokens, all, "db"));
     cr_expect_gt(alike, unlike + 0.5, "%g and %g", alike, unlike);
@@ -114,9 +120,25 @@ Test(document_vectors, threads_do_not_change_the_bits)
     struct sl_tokenizer *tokens = tokens_of_corpus(&documents);
     float all[2][64 * WIDTH];
     size_t bytes = (size_t)sl_tokenizer_size(tokens) * WIDTH * sizeof(float);
-    learn(tokens, &documents, 1, 20, all[0]);
-    learn(tokens, &documents, 3, 20, all[1]);
+    const struct sl_word_vectors_options options = options_of(20);
+    learn(tokens, &documents, 1, &options, all[0]);
+    learn(tokens, &documents, 3, &options, all[1]);
     cr_expect_eq(memcmp(all[0], all[1], bytes), 0);
+    sl_documents_close(&documents);
+    sl_tokenizer_destroy(tokens);
+}
+
+/* exp(-1 / temperature) is 0 in single precision. */
+Test(document_vectors, the_lowest_temperature_gives_finite_vectors)
+{
+    struct sl_documents documents;
+    struct sl_tokenizer *tokens = tokens_of_corpus(&documents);
+    float all[64 * WIDTH];
+    struct sl_word_vectors_options options = options_of(20);
+    options.temperature = 0.001f;
+    learn(tokens, &documents, 1, &options, all);
+    for (int i = 0; i < sl_tokenizer_size(tokens) * WIDTH; i++)
+        cr_assert(isfinite(all[i]), "number %d", i);
     sl_documents_close(&documents);
     sl_tokenizer_destroy(tokens);
 }
@@ -132,14 +154,11 @@ Test(document_vectors, short_documents_are_an_error)
     cr_assert_eq(fclose(file), 0);
     sl_documents_close(&documents);
     EXPECT_OK(sl_documents_open(&documents, corpus, tokens, &err), err);
-    struct sl_word_vectors_options options;
+    const struct sl_word_vectors_options options = options_of(1);
     const struct sl_word_vectors_report silent = {0};
     int64_t counts[64] = {0};
     float all[64 * WIDTH] = {0};
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    sl_params_set_defaults(sl_word_vectors_rows, &options);
-    options.width = WIDTH;
-    options.document_steps = 1;
     cr_expect(!sl_document_vectors_train(&documents, counts, sl_tokenizer_size(tokens), &options,
                                          engine, &silent, all, &err));
     cr_expect(strstr(err.text, "24 tokens"), "%s", err.text);

@@ -97,6 +97,16 @@ Test(word_vectors, words_of_the_same_company_are_close)
     sl_tokenizer_destroy(tokens);
 }
 
+Test(word_vectors, vectors_that_are_not_finite_are_an_error)
+{
+    struct sl_err err;
+    const float good[] = {1.0f, -2.0f}, bad[] = {1.0f, -HUGE_VALF};
+    EXPECT_OK(sl_word_vectors_check(good, 2, "learning_rate", &err), err);
+    cr_expect(!sl_word_vectors_check(bad, 2, "learning_rate", &err));
+    cr_expect_eq(err.code, SL_NOT_FINITE);
+    cr_expect(strstr(err.text, "lower learning_rate"), "%s", err.text);
+}
+
 /* Vectors are centred and scaled when they are applied: differences keep their direction. */
 Test(word_vectors, a_written_file_is_applied_to_a_table)
 {
@@ -148,5 +158,8 @@ Test(word_vectors, bad_files_are_errors)
     expect_refused("1 3\ncat 1 2 3\n", "the model has width 2");
     expect_refused("2 2\ncat 1 2\ndog 1\n", "line 3");
     expect_refused("1 2\ncat 1 x\n", "line 2");
+    expect_refused("2 2\ncat 1 2\ndog 1 nan\n", "line 3");
+    expect_refused("1 2\ncat inf 1\n", "expected a token and 2 finite numbers");
+    expect_refused("1 2\ncat 1e39 1\n", "line 2");
     expect_refused("1 2\nelephant 1 2\n", "no vector of a token");
 }
