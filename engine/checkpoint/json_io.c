@@ -87,6 +87,12 @@ json_t *sl_json_string(const char *text)
     return string;
 }
 
+json_t *sl_json_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return sl_json_string(slash ? slash + 1 : path);
+}
+
 json_t *sl_json_float(float value)
 {
     char text[32];

@@ -21,6 +21,9 @@ char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) 
 /* A JSON string. Bytes that are not UTF-8 become U+FFFD. NULL: no memory. */
 struct json_t *sl_json_string(const char *text);
 
+/* The name of a file without its directories: models are passed on, and directories are private. */
+struct json_t *sl_json_file_name(const char *path);
+
 /* The finite number with the fewest digits that is the same float: 0.9, not 0.89999998. */
 struct json_t *sl_json_float(float value);
 

@@ -27,6 +27,16 @@ void automatic_report_texts(const struct sl_linear_training *l, const struct dat
     (void)fflush(stdout);
 }
 
+void automatic_report_warn_base(const struct sl_linear_training *l, const char *base)
+{
+    if (l->base_is_foreign)
+        (void)fprintf(
+            stderr,
+            "sluice train: warning: --init-from '%s' is not used: it lacks %.1f %% of the "
+            "words\n",
+            base, 100.0 * l->unknown);
+}
+
 /* ---- the trials ------------------------------------------------------------------------------ */
 
 static const char *loss_name(enum sl_linear_loss loss)
@@ -199,11 +209,13 @@ double automatic_report_loss(const struct automatic_report *r)
     return r->validation ? r->validation->loss : r->l->search.loss;
 }
 
-static json_t *facts_json(const struct dataset_facts *f)
+static json_t *facts_json(const struct automatic_report *r)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:I}", "median_tokens", f->median, "truncated",
+    const struct dataset_facts *f = r->facts;
+    return json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "median_tokens", f->median, "truncated",
                      f->set->truncated, "duplicates", f->duplicates.count, "conflicting_labels",
-                     f->conflicts.count, "skipped", (json_int_t)f->set->skipped.records);
+                     f->conflicts.count, "skipped", (json_int_t)f->set->skipped.records,
+                     "foreign_base", (int)r->l->base_is_foreign);
 }
 
 static bool is_multi_label(const struct automatic_report *r)
@@ -242,7 +254,7 @@ static json_t *result_json(const struct automatic_report *r)
         (void)json_object_set_new(o, "seconds_given", json_real(r->l->seconds));
     if (r->validation)
         (void)json_object_set_new(o, "validation_file", validation_json(r));
-    (void)json_object_set_new(o, "data", facts_json(r->facts));
+    (void)json_object_set_new(o, "data", facts_json(r));
     if (!is_multi_label(r))
         add_curve(o, &search->curve);
     (void)json_object_set_new(o, "recipe",
@@ -254,8 +266,8 @@ static json_t *result_json(const struct automatic_report *r)
 char *automatic_report_provenance(const struct automatic_report *r, const char *data,
                                   struct sl_err *err)
 {
-    json_t *o = json_pack("{s:o, s:i, s:I, s:f, s:f, s:o}", "data", sl_json_string(data), "texts",
-                          r->l->set.count, "finished", (json_int_t)time(NULL),
+    json_t *o = json_pack("{s:o, s:i, s:I, s:f, s:f, s:o}", "data", sl_json_file_name(data),
+                          "texts", r->l->set.count, "finished", (json_int_t)time(NULL),
                           "validation_accuracy", automatic_report_accuracy(r), "validation_loss",
                           automatic_report_loss(r), "validation", result_json(r));
     char *text = o ? json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT)) : NULL;
@@ -265,24 +277,55 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
     return text;
 }
 
-static void print_least_score(const struct automatic_report *r)
+void automatic_report_least_score(const struct automatic_report *r, char text[CONCLUSION_TEXT])
 {
     const struct least_score *least = &r->least;
+    text[0] = '\0';
     if (least->precision > 0.0 && least->reached > 0)
-        printf("of the labels with a score of %.4f or more, at least %.1f %% are right; %.1f %% of "
-               "the %s reach that score\n",
-               least->score, 100.0 * least->precision, 100.0 * least->reached / least->predicted,
-               is_multi_label(r) ? "predicted labels" : "texts");
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "Of the labels with a score of %.4f or more, at least %.1f %% are right; "
+                       "%.1f %% of the %s reach that score.",
+                       least->score, 100.0 * least->precision,
+                       100.0 * least->reached / least->predicted,
+                       is_multi_label(r) ? "predicted labels" : "texts");
     else if (least->precision > 0.0)
-        printf("no score is high enough for %.1f %% to be right\n", 100.0 * least->precision);
+        (void)snprintf(text, CONCLUSION_TEXT, "No score is high enough for %.1f %% to be right.",
+                       100.0 * least->precision);
 }
 
-static void print_validation(const struct automatic_report *r)
+void automatic_report_validation(const struct automatic_report *r, char text[CONCLUSION_TEXT])
 {
-    printf("on the %d texts of '%s': ", r->facts->validation->count, r->facts->validation->path);
+    char f1[32] = "";
+    text[0] = '\0';
+    if (!r->validation)
+        return;
     if (is_multi_label(r))
-        printf("micro F1 %.4f, subset ", r->validation->micro_f1);
-    printf("accuracy %.2f %%, loss %.4f\n", 100.0 * r->validation->accuracy, r->validation->loss);
+        (void)snprintf(f1, sizeof f1, "micro F1 %.4f, subset ", r->validation->micro_f1);
+    (void)snprintf(text, CONCLUSION_TEXT,
+                   "On the %d texts of the validation file: %saccuracy %.2f %%, loss %.4f.",
+                   r->facts->validation->count, f1, 100.0 * r->validation->accuracy,
+                   r->validation->loss);
+}
+
+void automatic_report_method(const struct automatic_report *r, char text[CONCLUSION_TEXT])
+{
+    const struct sl_linear_search *search = &r->l->search;
+    if (search->folds_predicted > 1)
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "On all %d texts, each predicted without it in %d-fold cross-validation. "
+                       "The published model was then fitted to all texts.",
+                       r->quality.texts, search->folds);
+    else
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "On %d texts that were held out. The published model was then fitted to all "
+                       "%d texts.",
+                       r->quality.texts, r->l->set.count);
+}
+
+static void print_sentence(const char *text)
+{
+    if (text[0])
+        printf("%s\n", text);
 }
 
 void automatic_report_print(const struct automatic_report *r, const char *model, const char *page,
@@ -290,31 +333,28 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
-    char text[RECIPE_TEXT], time_text[CONCLUSION_TEXT];
+    char recipe[RECIPE_TEXT], text[CONCLUSION_TEXT];
     if (json) {
         json_t *o = result_json(r);
         (void)json_object_set_new(o, "published", sl_json_string(model));
         print_json(o);
         return;
     }
-    automatic_report_time(r->l, time_text);
-    if (time_text[0])
-        printf("%s\n", time_text);
-    printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, text));
+    automatic_report_time(r->l, text);
+    print_sentence(text);
+    printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, recipe));
     if (is_multi_label(r))
         printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     printf("accuracy %.2f %% (95 %% interval %.2f to %.2f), loss %.4f, calibration error %.4f\n",
            100.0 * accuracy_of(r), 100.0 * q->low, 100.0 * q->high, search->loss, q->calibration);
-    if (search->folds_predicted > 1)
-        printf("on all texts, each predicted without it in %d-fold cross-validation\n",
-               search->folds);
-    else
-        printf("on %d texts that were held out; then all were trained on\n", q->texts);
-    if (r->validation)
-        print_validation(r);
+    automatic_report_method(r, text);
+    print_sentence(text);
+    automatic_report_validation(r, text);
+    print_sentence(text);
     if (!is_multi_label(r))
         print_curve(&search->curve);
-    print_least_score(r);
+    automatic_report_least_score(r, text);
+    print_sentence(text);
     label_metrics_print(r->l->model, r->labels);
     printf("\npublished to %s\n", model);
     if (page)

@@ -10,6 +10,9 @@
 void automatic_report_texts(const struct sl_linear_training *l, const struct dataset_facts *facts,
                             const char *why_no_base);
 
+/* Warns that the given base is not used, if so. */
+void automatic_report_warn_base(const struct sl_linear_training *l, const char *base);
+
 /* A line for the last trial. */
 void automatic_report_trial(const struct sl_linear_search *search, bool multi_label, bool json);
 
@@ -41,6 +44,7 @@ char *automatic_report_provenance(const struct automatic_report *report, const c
 double automatic_report_accuracy(const struct automatic_report *report);
 double automatic_report_loss(const struct automatic_report *report);
 
+/* Sentences of the terminal and of the HTML report. */
 enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 192 };
 
 /* What was done with more time than the usual recipes take; "" if there was none. */
@@ -49,3 +53,10 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
 const char *automatic_report_recipe(const struct sl_linear_recipe *recipe, char text[RECIPE_TEXT]);
 /* What the learning curve says of more texts, a sentence. */
 void automatic_report_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT]);
+/* On which texts the figures are. */
+void automatic_report_method(const struct automatic_report *report, char text[CONCLUSION_TEXT]);
+/* The result on the validation file; "" if there is none. */
+void automatic_report_validation(const struct automatic_report *report, char text[CONCLUSION_TEXT]);
+/* Which score to trust; "" if that was not asked for. */
+void automatic_report_least_score(const struct automatic_report *report,
+                                  char text[CONCLUSION_TEXT]);

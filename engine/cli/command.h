@@ -22,6 +22,12 @@ extern const struct command command_train, command_init, command_eval, command_g
     command_classify, command_embed, command_inspect, command_bench, command_vocab, command_vectors,
     command_operating_points;
 
+#define THREADS_OPTION(type)                                                                       \
+    {                                                                                              \
+        "threads", "N", "compute threads; 0: one for each CPU that this process may use [0]",      \
+            SL_OPTION_INT, offsetof(type, threads), 0, 256                                         \
+    }
+
 #define ISA_OPTION(type)                                                                           \
     {                                                                                              \
         "isa", "LEVEL",                                                                            \
@@ -46,14 +52,7 @@ extern const struct command command_train, command_init, command_eval, command_g
     }
 #define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
 #define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
-    {"threads",                                                                                    \
-     "N",                                                                                          \
-     "compute threads; 0: one for each CPU that this process may use [0]",                         \
-     SL_OPTION_INT,                                                                                \
-     offsetof(type, threads),                                                                      \
-     0,                                                                                            \
-     256},                                                                                         \
-        ISA_OPTION(type), PRECISION_OPTION(type),                                                  \
+    THREADS_OPTION(type), ISA_OPTION(type), PRECISION_OPTION(type),                                \
     {                                                                                              \
         "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
     }

@@ -27,6 +27,11 @@ static void watch_signals(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* A full disk and a reader that went away are errors of write(), and do not end the training. */
+static void ignore_write_signals(void)
+{
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
 }
@@ -179,6 +184,7 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
 static bool run_train(int count, char **words, struct sl_err *err)
 {
     struct train_arguments a = {0};
+    ignore_write_signals();
     if (train_is_automatic(count, words))
         return train_automatic(count, words, err);
     if (!train_arguments_read(&a, train_rows, count, words, err))

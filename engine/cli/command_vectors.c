@@ -17,6 +17,7 @@
 struct arguments {
     const char *corpus, *vocabulary, *out, *known, *base, *isa;
     bool cased, json;
+    int threads;
     struct sl_word_vectors_options vectors;
 };
 
@@ -38,6 +39,7 @@ static const struct sl_option rows[] = {
      "--base; --corpus then only says how frequent words are. With --document-steps: begin with "
      "them",
      SL_OPTION_STRING, offsetof(struct arguments, known), 0, 0},
+    THREADS_OPTION(struct arguments),
     ISA_OPTION(struct arguments),
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
@@ -206,10 +208,13 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     struct sl_documents documents = {0};
     struct sl_tokenizer *tokens = sl_vocabulary_open("wordpiece", !a.cased, a.vocabulary, err);
-    struct sl_engine *engine = tokens ? command_engine(1, a.isa, NULL, err) : NULL;
-    bool ok = engine && sl_documents_open(&documents, a.corpus, tokens, err) &&
-              (!a.out || learn(&a, tokens, &documents, engine, err)) &&
-              write_base(&a, tokens, &documents, engine, err);
+    struct sl_engine *engine = tokens ? command_engine(a.threads, a.isa, NULL, err) : NULL;
+    bool ok =
+        engine &&
+        (!a.out || sl_word_vectors_check_size(sl_tokenizer_size(tokens), width_of(&a), err)) &&
+        sl_documents_open(&documents, a.corpus, tokens, err) &&
+        (!a.out || learn(&a, tokens, &documents, engine, err)) &&
+        write_base(&a, tokens, &documents, engine, err);
     sl_documents_close(&documents);
     sl_engine_destroy(engine);
     sl_tokenizer_destroy(tokens);

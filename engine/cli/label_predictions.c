@@ -164,6 +164,10 @@ static int compare_scores(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
+/* Scores are cut to the digits that are printed: those who take the printed score as a limit get
+ * just the labels that were counted. */
+static const double score_steps = 1e4;
+
 bool least_score_find(struct least_score *least, const struct label_predictions *p,
                       double precision, struct sl_err *err)
 {
@@ -171,9 +175,12 @@ bool least_score_find(struct least_score *least, const struct label_predictions 
     struct label_prediction *all = malloc(((size_t)p->count + 1) * sizeof *all);
     if (!all)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d scores", p->count);
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i].predicted >= 0)
-            all[least->predicted++] = p->list[i];
+    for (int i = 0; i < p->count; i++) {
+        if (p->list[i].predicted < 0)
+            continue;
+        all[least->predicted] = p->list[i];
+        all[least->predicted++].score = (float)floor((double)p->list[i].score * score_steps);
+    }
     qsort(all, (size_t)least->predicted, sizeof *all, compare_scores);
     for (int i = 0, right = 0; i < least->predicted; i++) {
         right += all[i].label == all[i].predicted;
@@ -181,7 +188,7 @@ bool least_score_find(struct least_score *least, const struct label_predictions 
         if (ties || right < precision * (i + 1))
             continue;
         least->reached = i + 1;
-        least->score = (double)all[i].score;
+        least->score = (double)all[i].score / score_steps;
     }
     free(all);
     return true;

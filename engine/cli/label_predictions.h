@@ -59,8 +59,8 @@ void prediction_quality_measure(struct prediction_quality *quality,
                                 const struct label_predictions *predictions,
                                 const struct label_metrics *labels);
 
-/* The lowest score from which on this fraction of the predicted labels is right, and how many reach
- * it, of how many; 0: there is none. */
+/* The lowest score of at most four decimals from which on this fraction of the predicted labels is
+ * right, and how many reach it, of how many; 0: there is none. */
 struct least_score {
     double precision, score;
     int reached, predicted;

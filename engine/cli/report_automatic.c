@@ -8,7 +8,14 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LINE = 512 };
+static void write_sentence(struct sl_buffer *out, const char *text)
+{
+    if (!text[0])
+        return;
+    sl_buffer_append_string(out, "<p>");
+    html_string(out, text);
+    sl_buffer_append_string(out, "</p>\n");
+}
 
 static void write_trials(struct sl_buffer *out, const struct sl_linear_training *l)
 {
@@ -34,14 +41,14 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
     html_table_end(out);
     sl_buffer_printf(
         out,
-        "<p>The recipe in bold was chosen: it has the highest %s minus 0.3 times the loss%s. The "
+        "<p>The recipe in bold was chosen: it has the highest %s minus %.1f times the loss%s. The "
         "loss counts because it is less noisy than the %s where texts are few. C is the inverse "
         "strength of regularization.</p>\n",
-        several ? "micro F1" : "accuracy", several ? " per label" : "",
+        several ? "micro F1" : "accuracy", sl_linear_loss_weight(l->set.count),
+        several ? ", which is divided by the labels per text if they are more than one" : "",
         several ? "F1" : "accuracy");
     automatic_report_time(l, more);
-    if (more[0])
-        sl_buffer_printf(out, "<p>%s</p>\n", more);
+    write_sentence(out, more);
     html_section_end(out);
 }
 
@@ -63,60 +70,15 @@ static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *c
                                 .dots = true};
     automatic_report_conclude(curve, text);
     html_section(out, "Would more texts help?");
-    sl_buffer_append_string(out, "<p>");
-    html_string(out, text);
-    sl_buffer_append_string(out, "</p>\n");
+    write_sentence(out, text);
     chart_write(out, &chart);
     html_section_end(out);
-}
-
-static void write_validation(struct sl_buffer *out, const struct automatic_report *r)
-{
-    if (!r->validation)
-        return;
-    sl_buffer_printf(out,
-                     "<p>On the %d texts of the validation file: ", r->facts->validation->count);
-    if (r->l->set.multi_label)
-        sl_buffer_printf(out, "micro F1 %.4f, subset ", r->validation->micro_f1);
-    sl_buffer_printf(out, "accuracy %.2f %%, loss %.4f.</p>\n", 100.0 * r->validation->accuracy,
-                     r->validation->loss);
-}
-
-static void write_least_score(struct sl_buffer *out, const struct automatic_report *r)
-{
-    const struct least_score *least = &r->least;
-    if (least->precision > 0.0 && least->reached > 0)
-        sl_buffer_printf(out,
-                         "<p>Of the labels with a score of %.4f or more, at least %.1f %% are "
-                         "right; %.1f %% of the %s reach that score.</p>\n",
-                         least->score, 100.0 * least->precision,
-                         100.0 * least->reached / least->predicted,
-                         r->l->set.multi_label ? "predicted labels" : "texts");
-    else if (least->precision > 0.0)
-        sl_buffer_printf(out, "<p>No score is high enough for %.1f %% to be right.</p>\n",
-                         100.0 * least->precision);
-}
-
-/* On which texts the figures are. */
-static void describe(const struct automatic_report *r, char text[LINE])
-{
-    const struct sl_linear_search *search = &r->l->search;
-    if (search->folds_predicted > 1)
-        (void)snprintf(text, LINE,
-                       "On all %d texts, each predicted without it in %d-fold cross-validation. "
-                       "The published model was then fitted to all texts.",
-                       r->quality.texts, search->folds);
-    else
-        (void)snprintf(text, LINE,
-                       "On %d texts that were held out. The published model was then fitted to all "
-                       "%d texts.",
-                       r->quality.texts, r->l->set.count);
 }
 
 static bool write_page(struct sl_buffer *out, const struct automatic_report *r, const char *data,
                        const char *model, struct sl_err *err)
 {
-    char text[LINE];
+    char text[CONCLUSION_TEXT];
     const struct report_predictions p = {.model = r->l->model,
                                          .predictions = &r->predictions,
                                          .labels = r->labels,
@@ -124,10 +86,12 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
                                          .loss = r->l->search.loss,
                                          .tokens = r->l->tokens};
     report_begin(out, model, "linear model, trained on", data);
-    describe(r, text);
+    automatic_report_method(r, text);
     report_figures(out, &p, (double)NAN, text);
-    write_validation(out, r);
-    write_least_score(out, r);
+    automatic_report_validation(r, text);
+    write_sentence(out, text);
+    automatic_report_least_score(r, text);
+    write_sentence(out, text);
     report_dataset(out, r->facts, r->l->base->config.context_length);
     write_trials(out, r->l);
     if (!r->l->set.multi_label)

@@ -68,6 +68,7 @@ struct run {
     struct automatic_log log;
 };
 
+/* The page comes first: if it fails, nothing was published. */
 static bool publish(struct run *run, struct sl_err *err)
 {
     const struct train_automatic_options *a = run->a;
@@ -78,8 +79,9 @@ static bool publish(struct run *run, struct sl_err *err)
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
     bool ok =
-        provenance && sl_linear_training_publish(&run->l, a->out, provenance, err) &&
-        (!a->report || report_automatic_write(&report, a->sources.data, a->out, a->report, err));
+        provenance &&
+        (!a->report || report_automatic_write(&report, a->sources.data, a->out, a->report, err)) &&
+        sl_linear_training_publish(&run->l, a->out, provenance, err);
     if (ok) {
         automatic_report_print(&report, a->out, a->report, a->json);
         automatic_log_published(&run->log, &report, a->out);
@@ -114,6 +116,8 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
     if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
         return false;
     dataset_facts_warn_leaks(&run->facts);
+    if (run->a->base)
+        automatic_report_warn_base(&run->l, run->a->base);
     if (!run->a->sources.labels)
         dataset_facts_warn_twins(&run->facts);
     if (!run->a->json)

@@ -301,12 +301,10 @@ void training_log_close(struct training_log *r, const char *failure, const char 
 
 /* -- provenance, stored with the model -------------------------------------------------------- */
 
-/* Only the file name: models are passed on, and directories are private. */
 static void put_file(json_t *object, const char *key, const char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
     if (path)
-        put(object, key, sl_json_string(slash ? slash + 1 : path));
+        put(object, key, sl_json_file_name(path));
 }
 
 char *training_log_provenance(const struct sl_trainer *trainer, struct sl_err *err)

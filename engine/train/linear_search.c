@@ -163,6 +163,11 @@ static struct sl_label_counts count(const struct sl_linear_run *s,
     return n;
 }
 
+double sl_linear_loss_weight(int texts)
+{
+    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
+}
+
 /* The loss counts, too: it is less noisy than the accuracy where texts are few. Of very many texts
  * the accuracy is known well, and logistic regression, whose loss is lower, often has less. Of
  * independent labels the loss grows with their number in a text. */
@@ -172,7 +177,7 @@ static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial
     const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
     const struct sl_label_counts n = count(s, &calibration);
     const double per_text = (double)n.labels / s->predicted_count;
-    const double weight = s->options->features->texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
+    const double weight = sl_linear_loss_weight(s->options->features->texts);
     trial->loss = sl_calibration_loss(&calibration, &predictions);
     trial->accuracy = (double)n.texts_right / s->predicted_count;
     trial->micro_f1 = sl_label_counts_micro_f1(&n);

@@ -51,7 +51,9 @@ void sl_word_vectors_append(const float *tuned, int tuned_width, const float *sk
                             int skip_gram_width, int vocab, float *out);
 
 /* word2vec's text format: a line with the number of vectors and their width, then a line for each:
- * the token and its numbers, separated by spaces. */
+ * the token and its numbers, separated by spaces. check_size: fails if the file would be too large;
+ * to call before learning. */
+bool sl_word_vectors_check_size(int vocab, int width, struct sl_err *err) SL_MUST_CHECK;
 bool sl_word_vectors_write(const char *path, const struct sl_tokenizer *tokens,
                            const float *vectors, int width, struct sl_err *err) SL_MUST_CHECK;
 

@@ -9,10 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* [bytes] A number is at most " -1.2345e-38". The file is made in memory. */
+enum { FILE_GIB_MAX = 8, NUMBER_MAX = 12, TOKEN_MAX = 256 };
+
+bool sl_word_vectors_check_size(int vocab, int width, struct sl_err *err)
+{
+    const double bytes = (double)vocab * ((double)width * NUMBER_MAX + TOKEN_MAX);
+    return bytes <= (double)FILE_GIB_MAX * (1 << 30) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "%d vectors of width %d may take more than %d GiB; lower the width or the size "
+                   "of the vocabulary",
+                   vocab, width, FILE_GIB_MAX);
+}
+
 bool sl_word_vectors_write(const char *path, const struct sl_tokenizer *tokens,
                            const float *vectors, int width, struct sl_err *err)
 {
-    struct sl_buffer text = {.bytes_max = (size_t)2 << 30};
+    struct sl_buffer text = {.bytes_max = (size_t)FILE_GIB_MAX << 30};
     sl_buffer_printf(&text, "%d %d\n", sl_tokenizer_size(tokens), width);
     for (int32_t i = 0; i < sl_tokenizer_size(tokens); i++) {
         size_t bytes;

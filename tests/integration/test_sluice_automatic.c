@@ -5,6 +5,8 @@
 #include "support/test.h"
 
 #include <jansson.h>
+#include <math.h>
+#include <sys/stat.h>
 
 static struct workspace dirs;
 static struct program_result r;
@@ -61,6 +63,8 @@ Test(sluice_automatic, says_which_score_to_trust)
     long long texts = json_integer_value(json_at(o, "confident/texts"));
     cr_expect(accuracy > 0.7 && accuracy < 0.95, "%g", accuracy);
     cr_expect(score > 0.5 && score <= 1.0, "%g", score);
+    cr_expect_float_eq(score * 1e4, round(score * 1e4), 1e-6, "more digits than are printed: %.9g",
+                       score);
     cr_expect(texts >= TEXTS / 2 && texts <= TEXTS * 4 / 5, "%lld of %d", texts, TEXTS);
     json_decref(o);
 }
@@ -117,7 +121,7 @@ Test(sluice_automatic, names_the_lines_of_contradictions_and_of_leaks)
                        "  line 1 'good', line 2 'bad'\n");
     EXPECT_SAID(r.err, "1 of 2 validation texts is in the training texts, too, the first in line 2 "
                        "(there line 3); results on them are too good");
-    EXPECT_SAID(r.out, "on the 2 texts of '");
+    EXPECT_SAID(r.out, "On the 2 texts of the validation file: accuracy ");
 }
 
 Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
@@ -131,4 +135,66 @@ Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "label", "--text", "text",
                                    "--output", dirs.output, "--overwrite"));
     cr_expect_str_empty(r.err);
+}
+
+Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
+{
+    char data[PATH_MAX], sluice[PATH_MAX], unfinished[PATH_MAX + 16];
+    write_data(data, "");
+    (void)snprintf(unfinished, sizeof unfinished, "%s.sluice-tmp", dirs.output);
+    program_run(&r, "/bin/sh", NULL,
+                ARGS("-c", "ulimit -f 1; exec \"$0\" \"$@\" >/dev/null",
+                     program_path(sluice, "sluice"), "train", "--data", data, "--label", "1",
+                     "--text", "2", "--output", dirs.output));
+    EXPECT_EXIT(&r, 3);
+    cr_expect_neq(access(unfinished, F_OK), 0);
+}
+
+Test(sluice_automatic, a_report_that_fails_leaves_no_model)
+{
+    char data[PATH_MAX], report[PATH_MAX], page[PATH_MAX];
+    write_data(data, "");
+    cr_assert_eq(mkdir(test_path(report, dirs.top, "report"), 0700), 0);
+    cr_assert_eq(mkdir(test_path(page, report, "index.html"), 0700), 0);
+    sluice_run(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
+                        dirs.output, "--report", report));
+    cr_assert_neq(r.exit_code, 0);
+    EXPECT_SAID(r.err, "index.html");
+    cr_expect_neq(access(dirs.output, F_OK), 0);
+}
+
+/* `training` of a model's config.json. */
+static json_t *provenance(void)
+{
+    char path[PATH_MAX];
+    json_t *config = json_load_file(test_path(path, dirs.output, "config.json"), 0, NULL);
+    cr_assert(config, "%s", path);
+    json_t *training = json_incref(json_object_get(config, "training"));
+    cr_assert(training);
+    json_decref(config);
+    return training;
+}
+
+/* No word of these is in the vocabulary of a base of English. */
+Test(sluice_automatic, a_base_of_another_language_is_named)
+{
+    char data[PATH_MAX], base[PATH_MAX], vocab[PATH_MAX], vectors[PATH_MAX];
+    sluice_expect_success(&r, ARGS("vocab", "wordpiece", "--output",
+                                   test_path(vocab, dirs.top, "vocab.txt"), "--vocab-size", "60",
+                                   dirs.corpus));
+    sluice_expect_success(&r, ARGS("vectors", "--corpus", dirs.corpus, "--vocab-file", vocab,
+                                   "--width", "8", "--epochs", "1", "--output",
+                                   test_path(vectors, dirs.top, "words.vec"), "--base",
+                                   test_path(base, dirs.top, "7")));
+    write_data(data, "bad\t\xd0\xbf\xd0\xbb\xd0\xbe\xd1\x85\xd0\xbe\n");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--output", dirs.output, "--init-from", base, "--json"));
+    EXPECT_SAID(r.err, "--init-from");
+    EXPECT_SAID(r.err, " is not used: it lacks ");
+    json_t *o = result(), *training = provenance();
+    cr_expect(json_is_true(json_at(o, "data/foreign_base")));
+    cr_expect(json_is_true(json_at(training, "validation/data/foreign_base")));
+    cr_expect_str_eq(json_string_at(training, "data"), "data.tsv");
+    json_decref(o);
+    json_decref(training);
 }

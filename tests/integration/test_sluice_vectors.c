@@ -71,11 +71,11 @@ Test(sluice_vectors, skip_gram_vectors_stand_beside_tuned_ones)
         &r, ARGS("vocab", "wordpiece", "--output", vocab, "--vocab-size", "60", corpus));
     sluice_expect_success(&r, ARGS("vectors", "--corpus", corpus, "--vocab-file", vocab, "--width",
                                    "16", "--document-steps", "3", "--document-batch", "4",
-                                   "--skip-gram-width", "0", "--output", tuned));
-    json_t *o = sluice_expect_json(&r, ARGS("vectors", "--corpus", corpus, "--vocab-file", vocab,
-                                            "--width", "16", "--document-steps", "3",
-                                            "--document-batch", "4", "--skip-gram-width", "8",
-                                            "--output", both, "--base", base, "--json"));
+                                   "--skip-gram-width", "0", "--threads", "1", "--output", tuned));
+    json_t *o = sluice_expect_json(
+        &r, ARGS("vectors", "--corpus", corpus, "--vocab-file", vocab, "--width", "16",
+                 "--document-steps", "3", "--document-batch", "4", "--skip-gram-width", "8",
+                 "--threads", "3", "--output", both, "--base", base, "--json"));
     cr_expect_eq(json_number_at(o, "width"), TUNED + SKIP_GRAM);
     json_decref(o);
     cr_assert_eq(read_vector(tuned, "pears", alone), TUNED);

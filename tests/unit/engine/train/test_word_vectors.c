@@ -107,6 +107,14 @@ Test(word_vectors, vectors_that_are_not_finite_are_an_error)
     cr_expect(strstr(err.text, "lower learning_rate"), "%s", err.text);
 }
 
+Test(word_vectors, too_large_a_file_is_refused_before_learning)
+{
+    struct sl_err err;
+    EXPECT_OK(sl_word_vectors_check_size(200000, 2048, &err), err);
+    cr_expect(!sl_word_vectors_check_size(200000, 8192, &err));
+    cr_expect(strstr(err.text, "200000 vectors of width 8192"), "%s", err.text);
+}
+
 /* Vectors are centred and scaled when they are applied: differences keep their direction. */
 Test(word_vectors, a_written_file_is_applied_to_a_table)
 {
