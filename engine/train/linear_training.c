@@ -159,6 +159,18 @@ static bool open_texts(struct sl_linear_training *l, const struct sl_data_source
     return ok;
 }
 
+/* The search keeps dozens of numbers for each text and label. */
+static bool check_size(const struct sl_dataset *set, struct sl_err *err)
+{
+    enum { TEXTS_TIMES_LABELS_MAX = 100000000 };
+
+    return (int64_t)set->count * set->labels.count <= TEXTS_TIMES_LABELS_MAX ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' has %d texts and %d labels: without an architecture, texts times labels "
+                   "may be at most %d",
+                   set->path, set->count, set->labels.count, TEXTS_TIMES_LABELS_MAX);
+}
+
 /* Without a base, the vocabulary is that of the texts, and there are no word vectors. */
 static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sources *s,
                         struct sl_err *err)
@@ -212,8 +224,9 @@ bool sl_linear_training_open(struct sl_linear_training *l,
 {
     *l = (struct sl_linear_training){.engine = options->engine, .seconds = options->seconds};
     const struct sl_data_sources *s = &options->sources;
-    bool ok = open_texts(l, s, err) && (!options->base || open_base(l, options->base, err)) &&
-              leave_foreign_base(l, err) && open_tokens(l, s, err);
+    bool ok = open_texts(l, s, err) && check_size(&l->set, err) &&
+              (!options->base || open_base(l, options->base, err)) && leave_foreign_base(l, err) &&
+              open_tokens(l, s, err);
     if (ok && s->truncation != SL_TRUNCATE_DEFAULT)
         l->tokens->truncation_side = s->truncation;
     const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,

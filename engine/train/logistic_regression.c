@@ -17,6 +17,9 @@
 
 enum { HISTORY = 6, ITERATIONS_MAX = 300, LINE_STEPS = 8, PATIENCE = 3, REFRESH = 12 };
 
+/* Pairs of L-BFGS, and room for one that is perhaps not kept. */
+enum { SLOTS = HISTORY + 1 };
+
 /* A vector of the solver, count x classes, and its product by K. */
 struct vector {
     float *a, *z;
@@ -26,10 +29,10 @@ struct solver {
     const struct sl_logistic_problem *p;
     struct sl_logistic_weights *w; /* dense and bias: scratch of the product */
     struct sl_sparse_columns columns;
-    int size; /* count x classes */
-    struct vector x, gradient, direction, change[HISTORY], slope[HISTORY];
-    double curvature[HISTORY];
-    int pairs; /* number of pairs seen */
+    size_t size; /* count x classes */
+    struct vector x, gradient, direction, change[SLOTS], slope[SLOTS];
+    double curvature[SLOTS];
+    int pairs; /* number of pairs kept; the last HISTORY of them count */
     float *memory;
 };
 
@@ -132,18 +135,18 @@ void sl_logistic_logits(const struct sl_logistic_problem *p, const struct sl_log
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-static double inner(const float *x, const float *y, int size)
+static double inner(const float *x, const float *y, size_t size)
 {
     double sum = 0.0;
-    for (int i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         sum += (double)x[i] * (double)y[i];
     return sum;
 }
 
-static void add_scaled(struct vector *y, double by, const struct vector *x, int size)
+static void add_scaled(struct vector *y, double by, const struct vector *x, size_t size)
 {
     const float scale = (float)by;
-    for (int i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++) {
         y->a[i] += scale * x->a[i];
         y->z[i] += scale * x->z[i];
     }
@@ -161,14 +164,14 @@ static void multiply(struct solver *s, struct vector *v)
 static bool solver_open(struct solver *s, const struct sl_logistic_problem *p,
                         struct sl_logistic_weights *w, struct sl_err *err)
 {
-    *s = (struct solver){.p = p, .w = w, .size = p->count * p->classes};
-    struct vector *all[3 + 2 * HISTORY] = {&s->x, &s->gradient, &s->direction};
-    const int count = 3 + 2 * HISTORY;
-    for (int i = 0; i < HISTORY; i++) {
+    *s = (struct solver){.p = p, .w = w, .size = (size_t)p->count * (size_t)p->classes};
+    struct vector *all[3 + 2 * SLOTS] = {&s->x, &s->gradient, &s->direction};
+    const int count = 3 + 2 * SLOTS;
+    for (int i = 0; i < SLOTS; i++) {
         all[3 + i] = &s->change[i];
-        all[3 + HISTORY + i] = &s->slope[i];
+        all[3 + SLOTS + i] = &s->slope[i];
     }
-    size_t size = (size_t)s->size;
+    const size_t size = s->size;
     s->memory = calloc(2 * (size_t)count * size, sizeof *s->memory);
     if (!s->memory)
         return sl_fail(err, SL_NO_MEMORY, "no memory to fit %d texts of %d classes", p->count,
@@ -296,23 +299,24 @@ static void set_gradient(struct solver *s)
 /* The two loops (Nocedal & Wright 2006, algorithm 7.4): direction = -H gradient. */
 static void set_direction(struct solver *s)
 {
-    const int size = s->size, known = s->pairs < HISTORY ? s->pairs : HISTORY;
-    double alpha[HISTORY];
-    memset(s->direction.a, 0, (size_t)size * sizeof(float));
-    memset(s->direction.z, 0, (size_t)size * sizeof(float));
+    const size_t size = s->size;
+    const int known = s->pairs < HISTORY ? s->pairs : HISTORY;
+    double alpha[SLOTS];
+    memset(s->direction.a, 0, size * sizeof(float));
+    memset(s->direction.z, 0, size * sizeof(float));
     add_scaled(&s->direction, -1.0, &s->gradient, size);
     for (int k = 1; k <= known; k++) {
-        int i = (s->pairs - k) % HISTORY;
+        int i = (s->pairs - k) % SLOTS;
         alpha[i] = inner(s->change[i].a, s->direction.z, size) / s->curvature[i];
         add_scaled(&s->direction, -alpha[i], &s->slope[i], size);
     }
     if (known > 0) {
-        int last = (s->pairs - 1) % HISTORY;
+        int last = (s->pairs - 1) % SLOTS;
         double scale = s->curvature[last] / inner(s->slope[last].a, s->slope[last].z, size);
         add_scaled(&s->direction, scale - 1.0, &s->direction, size);
     }
     for (int k = known; k >= 1; k--) {
-        int i = (s->pairs - k) % HISTORY;
+        int i = (s->pairs - k) % SLOTS;
         double beta = inner(s->slope[i].a, s->direction.z, size) / s->curvature[i];
         add_scaled(&s->direction, alpha[i] - beta, &s->change[i], size);
     }
@@ -341,12 +345,13 @@ static double search_line(const struct solver *s, double *value)
     return best;
 }
 
-/* Goes the step, and keeps the pair of changes of place and gradient. */
+/* Goes the step, and keeps the pair of changes of place and gradient if its curvature is positive,
+ * which rounding may prevent near the optimum. */
 static void advance(struct solver *s, double step)
 {
-    int i = s->pairs % HISTORY;
+    int i = s->pairs % SLOTS;
     struct vector *change = &s->change[i], *slope = &s->slope[i];
-    size_t bytes = (size_t)s->size * sizeof(float);
+    size_t bytes = s->size * sizeof(float);
     memset(change->a, 0, bytes);
     memset(change->z, 0, bytes);
     memset(slope->a, 0, bytes);

@@ -1,15 +1,18 @@
 /* text_features.c - counts the n-grams of labelled texts, and pools their word vectors. */
 #include "train/text_features.h"
 
+#include "base/int_math.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. Those of
- * three words are counted apart, so that they do not displace shorter ones. */
-enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000 };
+/* More n-grams than this, or more weights of them, one for each label, would make a model of tens of
+ * megabytes: the rarest are left out. Those of three words are counted apart, so that they do not
+ * displace shorter ones. */
+enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, WEIGHTS_MAX = 10000000 };
 
-enum { SLOTS_AT_FIRST = 1 << 12, FREQUENCIES = 64 };
+enum { SLOTS_AT_FIRST = 1 << 12 };
 
 /* An n-gram in the hash table of all; hash 0: an empty slot. */
 struct slot {
@@ -150,20 +153,29 @@ static bool count_trigrams(struct collector *c, struct sl_err *err)
     return true;
 }
 
-/* How many texts an n-gram must at least be in, for at most this many. */
-static int least_texts(const struct table *t, bool trigrams, size_t most)
+/* How many n-grams may be features, of texts with so many labels. */
+static int ngrams_max(int of_few_labels, int labels)
 {
-    size_t at_least[FREQUENCIES + 1] = {0};
+    return sl_min(of_few_labels, WEIGHTS_MAX / labels);
+}
+
+/* Sets *least to how many texts an n-gram must at least be in, for at most this many. */
+static bool find_least(const struct collector *c, bool trigrams, int most, int *least,
+                       struct sl_err *err)
+{
+    const struct table *t = &c->table;
+    int64_t *in_texts = calloc((size_t)c->f->texts + 1, sizeof *in_texts), kept = 0;
+    if (!in_texts)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to count the n-grams of %d texts",
+                       c->f->texts);
     for (size_t i = 0; i < t->size; i++)
         if (t->slots[i].hash && (t->slots[i].order == 3) == trigrams)
-            at_least[t->slots[i].texts < FREQUENCIES ? t->slots[i].texts : FREQUENCIES]++;
-    int least = FREQUENCIES;
-    for (size_t kept = at_least[least]; least > 1; least--) {
-        kept += at_least[least - 1];
-        if (kept > most)
-            break;
-    }
-    return least;
+            in_texts[t->slots[i].texts]++;
+    *least = c->f->texts + 1;
+    while (*least > 1 && kept + in_texts[*least - 1] <= most)
+        kept += in_texts[--*least];
+    free(in_texts);
+    return true;
 }
 
 /* Adds a text's n-grams to the features, new ones in the order of their first occurrence. */
@@ -197,12 +209,14 @@ static void add_text(struct collector *c, int text)
 static bool collect(struct collector *c, struct sl_err *err)
 {
     struct sl_text_features *f = c->f;
-    if (!count_texts(c, err))
+    const int most = ngrams_max(NGRAMS_MAX, c->set->labels.count),
+              most_trigrams = ngrams_max(TRIGRAMS_MAX, c->set->labels.count);
+    if (!count_texts(c, err) || !find_least(c, false, most, &c->least, err))
         return false;
-    c->least = least_texts(&c->table, false, NGRAMS_MAX);
     if (c->order > 2 && !count_trigrams(c, err))
         return false;
-    c->least_trigrams = least_texts(&c->table, true, TRIGRAMS_MAX);
+    if (!find_least(c, true, most_trigrams, &c->least_trigrams, err))
+        return false;
     f->hash = calloc(c->table.used + 1, sizeof *f->hash);
     f->order = calloc(c->table.used + 1, sizeof *f->order);
     f->first = calloc((size_t)f->texts + 1, sizeof *f->first);

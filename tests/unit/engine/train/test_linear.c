@@ -383,12 +383,17 @@ static void teardown(void)
 
 TestSuite(linear_training, .init = setup, .fini = teardown);
 
+static struct sl_linear_training_options options_of(struct sl_engine *engine)
+{
+    return (struct sl_linear_training_options){
+        .engine = engine,
+        .sources = {.data = dirs.corpus, .columns = {.label = "1", .text = "2", .format = "tsv"}}};
+}
+
 static void train(struct sl_linear_training *l, struct sl_engine *engine)
 {
     struct sl_err err;
-    const struct sl_linear_training_options options = {
-        .engine = engine,
-        .sources = {.data = dirs.corpus, .columns = {.label = "1", .text = "2", .format = "tsv"}}};
+    const struct sl_linear_training_options options = options_of(engine);
     EXPECT_OK(sl_linear_training_open(l, &options, &err), err);
     EXPECT_OK(sl_linear_training_run(l, NULL, NULL, &err), err);
 }
@@ -414,6 +419,48 @@ Test(linear_training, equal_texts_are_in_the_same_fold)
     for (int i = 9; i < l.set.count; i += 10)
         cr_expect_eq(l.search.fold[i], l.search.fold[i - 1], "text %d", i);
     sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+static void write_many(int texts, int labels, int words)
+{
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (int i = 0; i < texts; i++) {
+        cr_assert_gt(fprintf(file, "label%d\t", i % labels), 0);
+        for (int w = 0; w < words; w++)
+            cr_assert_gt(fprintf(file, "w%d ", (words * i + w) % (words * texts / 2)), 0);
+        cr_assert_gt(fprintf(file, "\n"), 0);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(linear_training, many_labels_leave_room_for_fewer_ngrams)
+{
+    enum { LABELS = 1000, NGRAMS_MAX = 10000 };
+
+    struct sl_err err;
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    const struct sl_linear_training_options options = options_of(engine);
+    write_many(2 * LABELS, LABELS, 8);
+    EXPECT_OK(sl_linear_training_open(&l, &options, &err), err);
+    EXPECT_OK(sl_text_features_open(&l.features, engine, &l.parts, 2, &l.set, &err), err);
+    cr_expect_gt(l.features.ngrams, 0);
+    cr_expect_leq(l.features.ngrams, NGRAMS_MAX);
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+Test(linear_training, too_many_texts_and_labels_are_refused_at_once)
+{
+    struct sl_err err;
+    struct sl_linear_training l;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    const struct sl_linear_training_options options = options_of(engine);
+    write_many(50001, 2000, 1);
+    EXPECT_FAIL(sl_linear_training_open(&l, &options, &err), err, SL_BAD_INPUT,
+                "has 50001 texts and 2000 labels");
     sl_engine_destroy(engine);
 }
 
