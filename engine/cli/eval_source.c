@@ -21,7 +21,8 @@ const struct sl_option eval_source_rows[] = {
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.label), 0, 0},
     {"label-separator", "TEXT",
-     "what stands between the labels of a text, if the model gives texts several [|]",
+     "what stands between the labels of a text, if the model gives texts several [| in TSV and "
+     "CSV; JSON Lines have lists]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.label_separator), 0, 0},
     {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.text), 0, 0},
@@ -111,8 +112,8 @@ static bool open_labelled(struct eval_source *source, const struct eval_source_o
                                            .unknown = SL_UNKNOWN_REPLACE,
                                            .keep_text = o->keep_text};
     struct sl_record_options columns = o->columns;
-    if (m->config.multi_label && !columns.label_separator)
-        columns.label_separator = LABEL_SEPARATOR;
+    if (m->config.multi_label)
+        columns.table_label_separator = LABEL_SEPARATOR;
     if (!list_labels(m, o->labels, &source->labels, err) ||
         !sl_dataset_open(&source->set, o->data, &columns, &source->labels, err) ||
         !sl_dataset_fit_to(&source->set, m->config.multi_label, err) ||

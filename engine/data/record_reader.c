@@ -154,12 +154,15 @@ static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
 static bool columns_choose(struct sl_record_reader *r, const struct sl_record_options *options,
                            struct sl_err *err)
 {
+    const char *separator = options->label_separator;
+    if (!separator && !r->format->keyed)
+        separator = options->table_label_separator;
     r->chosen.unlabelled = options->unlabelled;
     r->skips_incomplete = options->skip_incomplete;
     r->label_column = strdup(options->label ? options->label : "label");
     r->text_columns = strdup(options->text ? options->text : "text");
-    r->label_separator = options->label_separator ? strdup(options->label_separator) : NULL;
-    if (!r->label_column || !r->text_columns || (options->label_separator && !r->label_separator))
+    r->label_separator = separator ? strdup(separator) : NULL;
+    if (!r->label_column || !r->text_columns || (separator && !r->label_separator))
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
     if (!sl_label_separator_check(r->label_separator, err) || !chosen_split(r, err))
         return false;

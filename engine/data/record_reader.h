@@ -23,6 +23,8 @@ struct sl_record_options {
     /* Between the labels of a text, which then may have several, or none if the field is empty.
      * NULL: a field is one label. A list of JSON Lines is several labels either way. */
     const char *label_separator;
+    /* Instead of NULL, but not in JSON Lines, whose lists leave any character to labels. */
+    const char *table_label_separator;
     bool unlabelled;      /* do not read a label column; records have no label */
     bool skip_incomplete; /* skip records whose label is missing or whose text is empty, instead of
                              failing */

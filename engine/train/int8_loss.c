@@ -4,15 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-/* NAN: the copy produced NaN or infinity. */
+/* A model is worth more than this figure of it. */
+static bool is_harmless(const struct sl_err *err)
+{
+    return err->code == SL_NOT_FINITE || err->code == SL_NO_MEMORY;
+}
+
+/* NAN: the copy produced NaN or infinity, or there is no memory for it. */
 static bool loss_of_copy(const struct sl_model *model, bool int8, const struct sl_policy *policy,
                          sl_evaluate_copy *evaluate, const void *context, double *loss,
                          struct sl_err *err)
 {
     struct sl_model *copy =
         sl_model_create_as(model->engine, model->arch, &model->config, int8, err);
+    *loss = (double)NAN;
     if (!copy)
-        return false;
+        return is_harmless(err);
     for (int i = 0; i < copy->state_dict_count; i++)
         memcpy(copy->state_dict[i].data, model->state_dict[i].data,
                sl_parameter_floats(&copy->state_dict[i]) * sizeof(float));
@@ -21,7 +28,7 @@ static bool loss_of_copy(const struct sl_model *model, bool int8, const struct s
     bool ok = evaluate(context, copy, policy, &e, err);
     sl_model_close(copy);
     *loss = ok ? e.loss : (double)NAN;
-    return ok || err->code == SL_NOT_FINITE;
+    return ok || is_harmless(err);
 }
 
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
@@ -35,7 +42,7 @@ bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *
     if (!loss_of_copy(model, false, policy, evaluate, context, &loss, err) ||
         !loss_of_copy(model, true, policy, evaluate, context, &in_int8, err))
         return false;
-    if (isfinite(in_int8) && loss > 0.0)
+    if (isfinite(in_int8) && isfinite(loss) && loss > 0.0)
         *out = (struct sl_int8_loss){.measured = true, .increase = in_int8 / loss - 1.0};
     return true;
 }

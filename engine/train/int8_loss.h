@@ -10,8 +10,8 @@ typedef bool sl_evaluate_copy(const void *context, const struct sl_model *copy,
                               struct sl_err *err);
 
 /* Evaluates two copies of the model, one of them in int8. The model must have kept its values. Not
- * measured: no product of the model can be computed in int8, a copy produced NaN or infinity, or
- * the model was only pretrained, because its loss says nothing about embeddings. */
+ * measured: no product of the model can be computed in int8, a copy produced NaN or infinity or
+ * had no memory, or the model was only pretrained: its loss says nothing about embeddings. */
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
                           sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
                           struct sl_err *err) SL_MUST_CHECK;

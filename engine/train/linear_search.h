@@ -54,8 +54,9 @@ void sl_linear_search_close(struct sl_linear_search *search); /* a zeroed one is
 
 /* Words of the longest n-grams that are tried with so many texts. */
 int sl_linear_order(int texts);
-/* The best recipe of so many texts has the highest accuracy, or micro F1, minus this times the loss;
- * of several labels the loss is divided by their mean number in a text, if that is more than 1. */
+/* The best recipe of so many texts has the highest accuracy, or micro F1, minus this times the
+ * loss; of several labels the loss is divided by their mean number in a text, if that is more than
+ * 1. */
 double sl_linear_loss_weight(int texts);
 /* Whether a text was predicted. */
 bool sl_linear_search_has(const struct sl_linear_search *search, int text);

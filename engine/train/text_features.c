@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More n-grams than this, or more weights of them, one for each label, would make a model of tens of
- * megabytes: the rarest are left out. Those of three words are counted apart, so that they do not
- * displace shorter ones. */
+/* More n-grams than this, or more weights of them, one for each label, would make a model of tens
+ * of megabytes: the rarest are left out. Those of three words are counted apart, so that they do
+ * not displace shorter ones. */
 enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, WEIGHTS_MAX = 10000000 };
 
 enum { SLOTS_AT_FIRST = 1 << 12 };

@@ -46,7 +46,7 @@ Test(sluice_multi_label, training_says_what_it_found)
     EXPECT_SAID(r.out, "micro F1    loss\n");
     EXPECT_SAID(r.out, "\nmicro F1 ");
     EXPECT_SAID(r.out, ", subset accuracy ");
-    EXPECT_SAID(r.out, "% of the predicted labels reach that score\n");
+    EXPECT_SAID(r.out, "% of the predicted labels reach that score.\n");
     EXPECT_SAID(r.out, "      recall   precision\n");
     cr_expect(!strstr(r.out, "More texts") && !strstr(r.out, "confused"), "%s", r.out);
     test_read_file(html, sizeof html, test_path(page, report, "index.html"));
@@ -110,6 +110,24 @@ Test(sluice_multi_label, evaluation_may_have_another_separator)
     sluice_run(&r, ARGS("eval", dirs.output, "--data", test, COLUMNS));
     EXPECT_EXIT(&r, 2);
     EXPECT_SAID(r.err, "unknown label 'money;sport'");
+}
+
+Test(sluice_multi_label, no_character_separates_labels_in_json_lines)
+{
+    char json[PATH_MAX];
+    FILE *file = fopen(test_path(json, dirs.top, "languages.jsonl"), "we");
+    cr_assert(file);
+    for (int i = 0; i < 20; i++)
+        cr_assert_gt(fprintf(file,
+                             "{\"label\": \"C|C++\", \"text\": \"pointers %d\"}\n"
+                             "{\"label\": [\"Lua\", \"Perl\"], \"text\": \"tables %d\"}\n",
+                             i, i),
+                     0);
+    cr_assert_eq(fclose(file), 0);
+    sluice_expect_success(&r, ARGS("train", "--data", json, BASE, "--output", dirs.output));
+    json_t *o = sluice_expect_json(&r, ARGS("eval", dirs.output, "--data", json, "--json"));
+    cr_expect_eq(json_integer_at(o, "labels/0/texts"), 20);
+    json_decref(o);
 }
 
 /* ---- classify -------------------------------------------------------------------------------- */
