@@ -53,9 +53,9 @@ static char *choose_for(struct client *client, const char *name, const char *tas
 
 char *ctl_model(struct client *client, const char *name, struct client_error *failure)
 {
-    return choose_for(client, name, "completion",
-                      "language model loaded; train one with `sluice train` and restart the daemon",
-                      failure);
+    return choose_for(
+        client, name, "completion",
+        "language model loaded; train one with `sluice train`, then `sluicectl load` it", failure);
 }
 
 char *ctl_embedder(struct client *client, const char *name, struct client_error *failure)

@@ -5,6 +5,7 @@
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,25 +97,25 @@ static bool check(const struct ctl_options *ctl, const struct train_arguments *a
 /* ---- files ----------------------------------------------------------------------------------- */
 
 struct training_file {
-    const char *given;     /* a path or an id; NULL: none */
-    char id[PRINT_ID_MAX]; /* "": none */
-    bool is_uploaded;
+    const char *given;           /* a path, or what the daemon knows it by; NULL: none */
+    char uploaded[PRINT_ID_MAX]; /* its id; "": not uploaded */
 };
 
 static bool upload(struct client *client, struct training_file *file, struct client_error *failure)
 {
     struct client_response response = {0};
     const struct client_request request = {.path = "/v1/files", .file = file->given};
-    if (!file->given)
+    if (!file->given || is_remote(file->given))
         return true;
-    if (is_remote(file->given)) {
-        (void)snprintf(file->id, sizeof file->id, "%s", file->given);
-        return true;
-    }
-    file->is_uploaded = ctl_send(client, &request, &response, failure) &&
-                        print_id(&response.body, file->id, failure);
+    bool good = ctl_send(client, &request, &response, failure) &&
+                print_id(&response.body, file->uploaded, failure);
     client_response_release(&response);
-    return file->is_uploaded;
+    return good;
+}
+
+static const char *id_of(const struct training_file *file)
+{
+    return file->uploaded[0] ? file->uploaded : file->given;
 }
 
 /* Nothing uses it: no job was created. */
@@ -123,26 +124,32 @@ static void delete_upload(struct client *client, const struct training_file *fil
     struct client_response response = {0};
     struct client_error failure = {0};
     const struct client_request request = {
-        .method = "DELETE", .path = "/v1/files/{}", .argument = file->id};
-    if (file->is_uploaded && !ctl_send(client, &request, &response, &failure))
-        (void)fprintf(stderr, "sluicectl: the uploaded file %s was not deleted: %s\n", file->id,
-                      failure.err.text);
+        .method = "DELETE", .path = "/v1/files/{}", .argument = file->uploaded};
+    if (file->uploaded[0] && !ctl_send(client, &request, &response, &failure))
+        (void)fprintf(stderr, "sluicectl: the uploaded file %s was not deleted: %s\n",
+                      file->uploaded, failure.err.text);
     client_response_release(&response);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* NAME=VALUE; numbers and booleans as they are. */
+/* Whether JSON has it as a number or a boolean. */
+static bool is_plain(const char *value)
+{
+    json_t *json = json_loads(value, JSON_DECODE_ANY, NULL);
+    bool plain = json_is_number(json) || json_is_boolean(json);
+    json_decref(json);
+    return plain;
+}
+
+/* NAME=VALUE. The names of columns are strings: a number would lose its last zeros. */
 static void add_setting(struct sl_json_writer *json, const char *setting)
 {
     size_t bytes = name_bytes(setting);
     const char *value = setting + bytes + 1;
-    char *end;
-    (void)strtod(value, &end);
-    bool is_plain = (end > value && !*end && strspn(value, "0123456789.eE+-") == strlen(value)) ||
-                    strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    bool is_column = strncmp(setting, "label=", 6) == 0 || strncmp(setting, "text=", 5) == 0;
     (void)sl_json_key_bytes(json, setting, bytes);
-    if (is_plain)
+    if (!is_column && is_plain(value))
         sl_json_add_raw(json, value, strlen(value));
     else
         sl_json_add_string(json, value);
@@ -155,9 +162,9 @@ static void write_job(const struct ctl_options *ctl, const struct train_argument
     sl_json_begin_object(&json);
     if (a->model)
         sl_json_add_string(sl_json_key(&json, "model"), a->model);
-    sl_json_add_string(sl_json_key(&json, "training_file"), files[0].id);
-    if (files[1].id[0])
-        sl_json_add_string(sl_json_key(&json, "validation_file"), files[1].id);
+    sl_json_add_string(sl_json_key(&json, "training_file"), id_of(&files[0]));
+    if (files[1].given)
+        sl_json_add_string(sl_json_key(&json, "validation_file"), id_of(&files[1]));
     if (a->name)
         sl_json_add_string(sl_json_key(&json, "suffix"), a->name);
     if (a->seed.given)

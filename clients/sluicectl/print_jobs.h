@@ -19,7 +19,7 @@ bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],
 struct print_outcome {
     bool ended, succeeded;
     bool is_input_at_fault; /* it failed for what is in a file */
-    char text[512]; /* the model, or why there is none */
+    char text[512];         /* the model, or why there is none */
 };
 
 bool print_outcome(const struct sl_buffer *body, struct print_outcome *outcome,

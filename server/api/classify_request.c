@@ -117,6 +117,7 @@ static bool encode(struct sv_classification *c, const char *param, int index,
     c->task.items[index] =
         (struct sv_classification_item){.tokens = tokens.ids,
                                         .count = tokens.count,
+                                        .cost = tokens.count,
                                         .text = index,
                                         .logits = c->results + (size_t)index * (size_t)c->outputs};
     c->usage.prompt_tokens += tokens.count;
@@ -134,6 +135,11 @@ static bool check_outputs(const struct sv_classification *c, int texts, struct s
 {
     int max = sv_classify_batch_max(c->outputs) / sv_explain_items(c);
     const char *outputs = c->classes > 0 ? "labels" : "dimensions";
+    if (max == 0)
+        return sv_fail(error, SV_INVALID_VALUE, NULL,
+                       "'%s' has %d labels, too many for explanations: at most %d.",
+                       sv_model_ref_id(c->ref), c->outputs,
+                       sv_classify_batch_max(1) / sv_explain_items(c));
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
                    "'%s' holds %d texts and '%s' has %d %s; at most %d texts with so many %s are "

@@ -40,6 +40,7 @@ static bool add_occlusion(struct sv_classification *c, int index, int word, stru
     c->task.items[at] =
         (struct sv_classification_item){.tokens = ids,
                                         .count = count,
+                                        .cost = count,
                                         .text = index,
                                         .logits = c->results + (size_t)at * (size_t)c->outputs};
     c->work_tokens += count;
@@ -67,8 +68,10 @@ bool sv_explain_text(struct sv_classification *c, int index, const struct sv_tok
         sl_text_words(&tokenized, exact ? tokens->count : SL_OCCLUSIONS_MAX, e->words, e->word_of);
     e->first_item = c->items;
     c->task.items[index].contributions = e->contributions;
-    if (exact)
+    if (exact) {
+        c->task.items[index].cost += tokens->count;
         c->work_tokens += tokens->count;
+    }
     for (int word = 0; word < e->count && !exact && ok; word++)
         ok = add_occlusion(c, index, word, error);
     return ok;

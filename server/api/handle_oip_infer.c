@@ -350,9 +350,17 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
 static bool check_outputs(const struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_infer_params *params = c->params;
-    for (int i = 0; i < params->outputs.count; i++)
+    const struct sv_output *outputs = params->outputs.items;
+    bool has_words = params->outputs.count == 0;
+    for (int i = 0; i < params->outputs.count; i++) {
         if (!check_output(c, i, error))
             return false;
+        has_words = has_words || outputs[i].kind == SV_OUTPUT_WORDS;
+    }
+    if (params->explain > 0 && c->classes > 0 && !has_words)
+        return sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
+                       "'parameters.explain' has no effect without the output 'words'; add it to "
+                       "'outputs', or leave 'outputs' out.");
     return params->explain == 0 || c->classes > 0 ||
            sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
                    "'parameters.explain' is for classifiers; '%s' gives embeddings.",

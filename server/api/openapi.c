@@ -118,7 +118,7 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
                                                 "deadline of the request in milliseconds"};
     static const struct sv_parameter budget = {
         "header", "X-Sluice-Budget", "number",
-        "budget of the request, from 0 to 1, if its body has none; chooses an operating point"};
+        "budget of the request, from 0.01 to 1, if its body has none; chooses an operating point"};
     sl_json_begin_array(sl_json_key(json, "parameters"));
     add_path_parameters(json, route->path);
     if (operation->is_page)

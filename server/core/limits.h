@@ -122,3 +122,6 @@ enum {
     SV_RETRY_MS_MIN = 50,
     SV_RETRY_MS_MAX = 60000 /* the openai client ignores longer waits */
 };
+
+/* The least budget of a request; less than any operating point takes. */
+#define SV_BUDGET_MIN 0.01

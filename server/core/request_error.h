@@ -14,7 +14,7 @@ enum sv_error_kind {
     SV_ERROR_KINDS
 };
 
-enum { SV_ERROR_MESSAGE_MAX = 1536, SV_PARAM_MAX = 64 };
+enum { SV_ERROR_MESSAGE_MAX = 1536, SV_PARAM_MAX = 128 };
 
 struct sv_error {
     enum sv_error_kind kind;

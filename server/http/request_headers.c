@@ -3,6 +3,7 @@
 #include "access/authorize.h"
 #include "access/cors.h"
 #include "access/hosts.h"
+#include "core/limits.h"
 #include "core/options.h"
 
 #include <stdio.h>
@@ -58,11 +59,11 @@ static bool check_budget(struct sv_request *request, struct sv_error *error)
     char *end = NULL;
     request->budget = is_number ? strtod(given, &end) : 0;
     bool is_whole = end && end > given && !*end;
-    return (is_whole && request->budget > 0 && request->budget <= 1) ||
+    return (is_whole && request->budget >= SV_BUDGET_MIN && request->budget <= 1) ||
            sv_fail(error, SV_INVALID_VALUE, NULL,
-                   "X-Sluice-Budget must be a number above 0 and at most 1 (the fraction of "
-                   "computing everything), not \"%.40s\".",
-                   given);
+                   "X-Sluice-Budget must be a number from %g to 1 (the fraction of computing "
+                   "everything), not \"%.40s\".",
+                   SV_BUDGET_MIN, given);
 }
 
 static enum sv_progress handle_preflight(struct sv_request *request)

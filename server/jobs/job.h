@@ -189,6 +189,11 @@ void sv_job_count_end(struct sv_jobs *jobs, enum sv_job_phase phase);
 /* Fills the spec of a new job from a request. */
 bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
                       struct sv_job_spec *spec, struct sv_error *error) SL_MUST_CHECK;
+/* OpenAI's hyper-parameters, which alone may be "auto": as if they were not given. NULL ends
+ * them. */
+extern const char *const sv_openai_settings[];
+bool sv_setting_is_auto(const struct sv_setting *setting);
+
 /* The promotion and the checks of settings, for a spec whose hyper-parameters are read. */
 bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error) SL_MUST_CHECK;
 
@@ -221,6 +226,8 @@ void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
  * instead of options. Returns the parameter with the file at fault, if it is a file's fault. */
 const char *sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
                                      char text[static SV_TRAINER_REASON_MAX]);
+/* The code of an error that is in the file of this parameter. */
+const char *sv_trainer_error_code(const char *param);
 /* Whether another process still trains in the job's directory. */
 bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job);
 /* Whether the trainer has finished the model. */

@@ -67,7 +67,7 @@ bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
     char extension[SV_FILE_EXTENSION_MAX];
     if (strncmp(name, local, sizeof local - 1) == 0)
         return find_local(jobs, name + sizeof local - 1, param, data, error) &&
-               set_task(data, sv_file_extension(data, extension), param, spec, error);
+               set_task(name, sv_file_extension(data, extension), param, spec, error);
     if (!sv_file_find(jobs->server->files, name, param, &info, error) ||
         !set_task(info.filename, sv_file_extension(info.filename, extension), param, spec, error))
         return false;

@@ -46,12 +46,11 @@ static void add_text(struct sl_json_writer *json, const char *text)
 /* Those of OpenAI are always there. */
 static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
 {
-    static const char *const usual[] = {"n_epochs", "batch_size", "learning_rate_multiplier"};
     const struct sv_string *raw = &spec->hyperparameters.raw;
     sl_json_begin_object(json);
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        if (!sv_setting_find(&spec->hyperparameters, usual[i]))
-            sl_json_add_string(sl_json_key(json, usual[i]), "auto");
+    for (const char *const *name = sv_openai_settings; *name; name++)
+        if (!sv_setting_find(&spec->hyperparameters, *name))
+            sl_json_add_string(sl_json_key(json, *name), "auto");
     if (raw->bytes > 2) {
         if (json->needs_comma)
             sl_buffer_append(json->out, ",", 1);

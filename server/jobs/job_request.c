@@ -21,17 +21,25 @@
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* The message names the setting. */
+/* The message names the setting; name_setting completes the parameter. */
 static bool SL_PRINTF(4, 5) fail_setting(struct sv_error *error, enum sv_error_kind kind,
                                          const char *name, const char *format, ...)
 {
-    char param[SV_PARAM_MAX], message[SV_ERROR_MESSAGE_MAX];
+    char message[SV_ERROR_MESSAGE_MAX];
     va_list list;
     va_start(list, format);
     (void)vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    (void)snprintf(param, sizeof param, "method.supervised.hyperparameters.%.28s", name);
-    return sv_fail(error, kind, param, "%s", message);
+    return sv_fail(error, kind, name, "%s", message);
+}
+
+/* Where in the request the setting is. */
+static bool name_setting(const struct sv_settings *settings, struct sv_error *error)
+{
+    char name[SV_METADATA_KEY_BYTES_MAX + 1];
+    (void)snprintf(name, sizeof name, "%.64s", error->param);
+    (void)snprintf(error->param, sizeof error->param, "%s%s", settings->prefix, name);
+    return false;
 }
 
 static bool fail_value(struct sv_error *error, const struct sv_setting *setting,
@@ -65,15 +73,21 @@ static bool check_setting(const struct sv_job_spec *spec, const char *as,
     return fail_setting(error, SV_INVALID_VALUE, setting->name, "%s", err.text);
 }
 
-static bool is_auto(const struct sv_setting *setting)
+const char *const sv_openai_settings[] = {"n_epochs", "batch_size", "learning_rate_multiplier",
+                                          NULL};
+
+bool sv_setting_is_auto(const struct sv_setting *setting)
 {
-    return strcmp(setting->value, "auto") == 0;
+    const char *const *name = sv_openai_settings;
+    while (*name && strcmp(*name, setting->name) != 0)
+        name++;
+    return *name && strcmp(setting->value, "auto") == 0;
 }
 
 static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *setting,
                          struct sv_error *error)
 {
-    if (is_auto(setting))
+    if (sv_setting_is_auto(setting))
         return true;
     if (!spec->classifies)
         return fail_setting(error, SV_UNSUPPORTED_PARAMETER, setting->name,
@@ -84,14 +98,14 @@ static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *sett
 static bool check_batch_size(struct sv_job_spec *spec, const struct sv_setting *setting,
                              struct sv_error *error)
 {
-    return is_auto(setting) || check_setting(spec, "batch_size", setting, error);
+    return sv_setting_is_auto(setting) || check_setting(spec, "batch_size", setting, error);
 }
 
 static bool check_multiplier(struct sv_job_spec *spec, const struct sv_setting *setting,
                              struct sv_error *error)
 {
     double value;
-    if (is_auto(setting))
+    if (sv_setting_is_auto(setting))
         return true;
     if (sv_setting_find(&spec->hyperparameters, "learning_rate"))
         return fail_setting(error, SV_INVALID_VALUE, setting->name,
@@ -135,9 +149,11 @@ static bool check_weight(struct sv_job_spec *spec, const struct sv_setting *sett
                          struct sv_error *error)
 {
     double weight = 0;
-    bool ok = read_number(setting, 1, 99, &weight, error);
+    if (!read_number(setting, 1, 99, &weight, error))
+        return false;
     spec->weight = (int64_t)weight;
-    return ok;
+    return fabs(weight - (double)spec->weight) <= 0.0 ||
+           fail_value(error, setting, "a whole number from 1 to 99");
 }
 
 bool sv_job_is_automatic(const struct sv_job_spec *spec)
@@ -238,7 +254,8 @@ static bool check_automatic(const struct sv_setting *setting, struct sv_error *e
 static bool check_one(struct sv_job_spec *spec, const struct sv_setting *setting,
                       struct sv_error *error)
 {
-    if (sv_job_is_automatic(spec) && !is_auto(setting) && !check_automatic(setting, error))
+    if (sv_job_is_automatic(spec) && !sv_setting_is_auto(setting) &&
+        !check_automatic(setting, error))
         return false;
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
         if (strcmp(special[i].name, setting->name) == 0)
@@ -279,20 +296,40 @@ static bool check_promotion_details(const struct sv_job_spec *spec, struct sv_er
                         spec->margin);
 }
 
+/* Only one of these says how long to train. */
+static bool check_length(const struct sv_settings *settings, struct sv_error *error)
+{
+    static const char *const names[] = {"n_epochs", "epochs", "steps"};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = sv_setting_find(settings, names[i]);
+        if (!value || strcmp(value, "auto") == 0)
+            continue;
+        if (first)
+            return fail_setting(error, SV_INVALID_VALUE, names[i], "give '%s' or '%s', not both.",
+                                names[i], first);
+        first = names[i];
+    }
+    return true;
+}
+
+static bool check_settings(struct sv_job_spec *spec, struct sv_error *error)
+{
+    const struct sv_settings *settings = &spec->hyperparameters;
+    if (!check_spelling(settings, error))
+        return false;
+    for (int i = 0; i < settings->count; i++)
+        if (!check_one(spec, &settings->items[i], error))
+            return false;
+    return check_length(settings, error);
+}
+
 bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error)
 {
     enum { CANARY_WEIGHT = 10 };
 
-    const struct sv_settings *settings = &spec->hyperparameters;
     spec->weight = CANARY_WEIGHT;
-    for (int i = 0; i < settings->count; i++)
-        if (!check_one(spec, &settings->items[i], error))
-            return false;
-    const char *epochs = sv_setting_find(settings, "n_epochs");
-    bool counts_epochs =
-        (epochs && strcmp(epochs, "auto") != 0) || sv_setting_find(settings, "epochs");
-    return !(counts_epochs && sv_setting_find(settings, "steps")) ||
-           fail_setting(error, SV_INVALID_VALUE, "steps", "give 'steps' or 'n_epochs', not both.");
+    return check_settings(spec, error) || name_setting(&spec->hyperparameters, error);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -449,6 +486,6 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);
-    return check_name(jobs, spec, error) && check_spelling(&spec->hyperparameters, error) &&
-           sv_job_spec_settings(spec, error) && check_promotion_details(spec, error);
+    return check_name(jobs, spec, error) && sv_job_spec_settings(spec, error) &&
+           (check_promotion_details(spec, error) || name_setting(&spec->hyperparameters, error));
 }

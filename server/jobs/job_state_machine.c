@@ -174,7 +174,8 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
     } else if (error.kind == SV_STORAGE_FULL)
         pause_until_mended(jobs, job, SV_JOB_PREPARING, error.message);
     else
-        sv_job_fail(jobs, job, error.kind == SV_INTERNAL ? "internal" : "invalid_training_file",
+        sv_job_fail(jobs, job,
+                    error.kind == SV_INTERNAL ? "internal" : sv_trainer_error_code(error.param),
                     error.param, error.message);
     return true;
 }
@@ -258,10 +259,7 @@ static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int sta
     const char *param = describe_end(jobs, job, status, reason);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == EXIT_BAD_INPUT)
-        sv_job_fail(jobs, job,
-                    strcmp(param, "validation_file") == 0 ? "invalid_validation_file"
-                                                          : "invalid_training_file",
-                    param, reason);
+        sv_job_fail(jobs, job, sv_trainer_error_code(param), param, reason);
     else
         on_failure(jobs, job, code == EXIT_NO_SPACE, reason);
 }
@@ -420,9 +418,10 @@ static void compare(struct sv_jobs *jobs, struct sv_job *job)
     const double *score = job->run.score;
     bool better = score[0] >= score[1] + job->spec.margin && score[0] > score[1];
     sv_job_event(jobs, job, "info", NULL,
-                 "On the validation data the new version scores %.4f and %s scores %.4f; it needs "
-                 "%.4f more to be promoted",
-                 score[0], job->run.serving, score[1], job->spec.margin);
+                 "%s: on the validation data the new version scores %.4f and %s %.4f, and "
+                 "promotion takes a score that is higher by %.4f or more",
+                 better ? "Better" : "Not promoted", score[0], job->run.serving, score[1],
+                 job->spec.margin);
     if (better)
         enter(jobs, job, SV_JOB_PROMOTING);
     else

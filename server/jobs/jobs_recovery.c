@@ -135,6 +135,7 @@ bool sv_jobs_own_settings(struct sv_job_spec *spec, struct sv_error *error)
         if (values[i]->data)
             sl_json_add_raw(sl_json_key(&json, names[i]), values[i]->data, values[i]->bytes);
     sl_json_end_object(&json);
+    spec->hyperparameters = spec->metadata = (struct sv_settings){0};
     spec->document = text.failed ? NULL : sv_json_read(&text, own_fields, NULL, spec, error);
     if (text.failed)
         (void)sv_fail_no_memory(error);

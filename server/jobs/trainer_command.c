@@ -76,7 +76,7 @@ static void add_settings(struct sv_command_line *line, const struct sv_job_spec 
     for (int i = 0; i < spec->hyperparameters.count; i++) {
         const struct sv_setting *setting = &spec->hyperparameters.items[i];
         bool is_rule = strncmp(setting->name, "promotion", strlen("promotion")) == 0;
-        if (is_rule || strcmp(setting->value, "auto") == 0)
+        if (is_rule || sv_setting_is_auto(setting))
             continue;
         if (is_flag(setting->name))
             add_flag(line, setting);

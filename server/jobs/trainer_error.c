@@ -131,3 +131,9 @@ const char *sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv
     name_settings(text);
     return is_validation ? "validation_file" : "training_file";
 }
+
+const char *sv_trainer_error_code(const char *param)
+{
+    return strcmp(param, "validation_file") == 0 ? "invalid_validation_file"
+                                                 : "invalid_training_file";
+}

@@ -1,6 +1,7 @@
 /* budget_field.h - the field of a request that limits how much of the model is computed. */
 #pragma once
 
+#include "core/limits.h"
 #include "json/json_schema.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@ struct sv_budget {
 
 /* A row for a struct sv_budget that is `member` of `type`. */
 #define SV_BUDGET_FIELD(type, member)                                                              \
-    SV_FIELD("budget", NUMBER, offsetof(struct type, member.value), 0, 1,                          \
+    SV_FIELD("budget", NUMBER, offsetof(struct type, member.value), SV_BUDGET_MIN, 1,              \
              .presence_offset = offsetof(struct type, member.is_given),                            \
              .help = "time to compute for, as a fraction of computing everything; chooses an "     \
                      "operating point of the model")

@@ -21,6 +21,15 @@ static bool copy_text(const struct sv_reader *r, const char *text, struct sv_str
     return true;
 }
 
+static void remove_nulls(json_t *object)
+{
+    const char *name;
+    json_t *member;
+    void *next;
+    json_object_foreach_safe(object, next, name, member) if (json_is_null(member))(void)
+        json_object_del(object, name);
+}
+
 /* The value as JSON. */
 static bool copy_json(const struct sv_reader *r, const struct sv_field *field, json_t *value,
                       struct sv_string *out)
@@ -52,31 +61,42 @@ static bool read_value(const struct sv_reader *r, const struct sv_field *field, 
     return ok;
 }
 
-/* inner: how each member is checked. */
+/* Two fields may have one target. */
+static bool fail_twice(const struct sv_reader *r, const struct sv_field *field,
+                       const struct sv_settings *settings)
+{
+    char param[SV_PARAM_MAX];
+    sv_reader_param(r, field, param);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' and '%.*s' are the same; give one of them.", param,
+                   (int)strlen(settings->prefix) - 1, settings->prefix);
+}
+
+/* subfields: how each member is checked. */
 static bool read_object(const struct sv_reader *r, const struct sv_field *field, json_t *value,
                         struct sv_field subfields)
 {
     struct sv_settings *settings = sv_reader_target(r, field->offset);
-    char prefix[SV_PARAM_MAX];
     const char *name;
     json_t *member;
     if (!json_is_object(value))
         return sv_reader_invalid(r, field, value, "an object");
+    if (settings->items)
+        return fail_twice(r, field, settings);
+    remove_nulls(value);
     if (!sv_reader_check_count(r, field, json_object_size(value), "members") ||
         !copy_json(r, field, value, &settings->raw))
         return false;
     settings->items = sv_reader_alloc(r, json_object_size(value) + 1, sizeof *settings->items);
     settings->count = 0;
-    (void)snprintf(prefix, sizeof prefix, "%s%s.", r->prefix, field->name);
+    (void)snprintf(settings->prefix, sizeof settings->prefix, "%s%s.", r->prefix, field->name);
     struct sv_reader below = *r;
-    below.prefix = prefix;
+    below.prefix = settings->prefix;
     if (!settings->items)
         return false;
     json_object_foreach (value, name, member) {
         struct sv_setting *item = &settings->items[settings->count];
         subfields.name = name;
-        if (json_is_null(member))
-            continue;
         if (strlen(name) > SV_METADATA_KEY_BYTES_MAX)
             return sv_reader_invalid(r, field, value, "an object with names of at most 64 bytes");
         if (subfields.kind == SV_FIELD_STRING && !json_is_string(member))

@@ -12,7 +12,8 @@ enum {
     SV_SUFFIX_BYTES_MAX = 64,
     SV_METADATA_MAX = 16,
     SV_METADATA_KEY_BYTES_MAX = 64,
-    SV_METADATA_VALUE_BYTES_MAX = 512
+    SV_METADATA_VALUE_BYTES_MAX = 512,
+    SV_SETTINGS_PREFIX_MAX = 48 /* with a name, below SV_PARAM_MAX */
 };
 
 /* A member of an object whose names are not known here. */
@@ -20,11 +21,12 @@ struct sv_setting {
     const char *name, *value; /* a number as text, a string, true or false */
 };
 
-/* All of them; without those that are null. */
+/* All of them but those that are null. */
 struct sv_settings {
     int count;
-    struct sv_setting *items; /* the document's */
-    struct sv_string raw;     /* the object as JSON; NULL: not given */
+    struct sv_setting *items;            /* the document's */
+    struct sv_string raw;                /* the object as JSON; NULL: not given */
+    char prefix[SV_SETTINGS_PREFIX_MAX]; /* "hyperparameters." or where else the object was */
 };
 
 struct sv_job_params {

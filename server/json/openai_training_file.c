@@ -6,19 +6,30 @@
 #include <jansson.h>
 #include <string.h>
 
+struct lines {
+    const char *at, *end;
+    long long number; /* of the last one, from 1 */
+};
+
 /* The next line that is not blank; NULL: there is none. */
-static const char *next_line(const char **at, const char *end, size_t *bytes)
+static const char *next_line(struct lines *lines, size_t *bytes)
 {
-    while (*at < end) {
-        const char *line = *at;
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        *bytes = (size_t)((stop ? stop : end) - line);
-        *at = line + *bytes + 1;
+    while (lines->at < lines->end) {
+        const char *line = lines->at;
+        const char *stop = memchr(line, '\n', (size_t)(lines->end - line));
+        *bytes = (size_t)((stop ? stop : lines->end) - line);
+        lines->at = stop ? stop + 1 : lines->end;
+        lines->number++;
         for (size_t i = 0; i < *bytes; i++)
             if (!strchr(" \t\r", line[i]))
                 return line;
     }
     return NULL;
+}
+
+static struct lines lines_of(const char *text, size_t bytes)
+{
+    return (struct lines){.at = text + sl_utf8_mark(text, bytes), .end = text + bytes};
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -29,7 +40,8 @@ static const char *text_of(const json_t *object, const char *name)
 bool sv_openai_training_file_found(const char *text, size_t bytes)
 {
     size_t count;
-    const char *at = text + sl_utf8_mark(text, bytes), *line = next_line(&at, text + bytes, &count);
+    struct lines lines = lines_of(text, bytes);
+    const char *line = next_line(&lines, &count);
     json_t *object = line ? json_loadb(line, count, 0, NULL) : NULL;
     bool found = json_is_array(json_object_get(object, "messages")) ||
                  (text_of(object, "prompt") && text_of(object, "completion"));
@@ -113,12 +125,12 @@ bool sv_openai_training_file_convert(const char *text, size_t bytes,
 {
     struct sl_buffer out = {0};
     size_t count;
-    long long number = 0;
-    const char *at = text + sl_utf8_mark(text, bytes), *line;
+    struct lines lines = lines_of(text, bytes);
+    const char *line;
     bool ok = true;
-    while (ok && (line = next_line(&at, text + bytes, &count)))
-        ok =
-            convert_line(line, count, ++number, &out, error) && write(context, out.data, out.bytes);
+    while (ok && (line = next_line(&lines, &count)))
+        ok = convert_line(line, count, lines.number, &out, error) &&
+             write(context, out.data, out.bytes);
     sl_buffer_release(&out);
     return ok;
 }

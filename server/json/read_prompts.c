@@ -15,7 +15,7 @@ struct shape {
 
 static const struct shape of_prompts = {
     "a string, an array of strings, an array of token ids, or an array of arrays of token ids",
-    "prompts"};
+    "texts"};
 static const struct shape of_ids = {"an array of token ids, or an array of arrays of token ids",
                                     "arrays of token ids"};
 

@@ -23,6 +23,7 @@ void sv_admission_init(struct sv_admission *admission, const char *name, int64_t
 void sv_admission_release(struct sv_admission *admission)
 {
     assert(admission->items == 0);
+    assert(admission->tokens == 0);
     pthread_mutex_destroy(&admission->lock);
 }
 
@@ -61,8 +62,8 @@ static bool fail_always(const struct sv_admission *admission, int items, int64_t
 {
     return sv_fail(
         error, SV_INVALID_VALUE, NULL,
-        "This request needs %d texts and %lld tokens, prompt and max_tokens together; this daemon "
-        "admits at most %lld texts and %lld tokens.",
+        "This request needs room for %d texts and %lld tokens (with max_tokens, and with what "
+        "explanations compute); this daemon admits at most %lld texts and %lld tokens.",
         items, (long long)tokens, (long long)admission->items_max,
         (long long)admission->tokens_max);
 }

@@ -200,12 +200,20 @@ static void finish_task(struct executor *executor, struct sv_classification_task
     sv_request_release(request);
 }
 
-/* Counts an item's outcome. The item may be gone afterwards; after the last one, the task too. */
+/* Whether it is a text of the request, not one without a word, which only explains a text. */
+static bool is_text(const struct sv_classification_task *task,
+                    const struct sv_classification_item *item)
+{
+    return item - task->items == item->text;
+}
+
+/* Counts a text's outcome. The item may be gone afterwards; after the last one, the task too. */
 static void end_item(struct executor *executor, struct sv_classification_task *task,
                      const struct sv_classification_item *item, enum sv_error_kind kind)
 {
-    sv_metric_add(kind == SV_OK ? executor->answered : outcome_series(executor, kind), 1);
-    sv_admission_complete(&executor->base.admission, item->count);
+    if (is_text(task, item))
+        sv_metric_add(kind == SV_OK ? executor->answered : outcome_series(executor, kind), 1);
+    sv_admission_complete(&executor->base.admission, item->cost);
     assert(task->remaining > 0);
     if (--task->remaining == 0)
         finish_task(executor, task);
@@ -290,7 +298,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     int rows = 0, answered = 0;
     for (int i = 0; i < count; i++) {
         rows += executor->feeds[i].count;
-        answered += executor->feeds[i].finite;
+        answered += executor->feeds[i].finite && is_text(executor->owner[i], executor->fed[i]);
     }
     sv_executor_record_batch(&executor->base, count, rows, took);
     sv_metric_add(executor->base.series[SV_METRIC_PROMPT_TOKENS], rows);
@@ -308,8 +316,13 @@ static void explain(const struct executor *executor, struct sv_classification_ta
 {
     struct sl_err err;
     const int label = sl_argmax(fed->logits, executor->outputs);
-    if (!sl_classifier_explain(executor->classifier, fed, label, item->contributions, &err))
+    if (sl_classifier_explain(executor->classifier, fed, label, item->contributions, &err))
+        return;
+    if (err.code == SL_NO_MEMORY)
         (void)sv_fail_no_memory(&task->error);
+    else
+        (void)sv_fail(&task->error, SV_INTERNAL, NULL, "The model failed to explain text %d: %s.",
+                      item->text, err.text);
 }
 
 /* Copies a result to its item. NaN or infinity fails only this item, and its request in the end;
@@ -329,9 +342,8 @@ static void take(struct executor *executor, int index, int64_t now)
     sv_metric_observe(executor->base.series[SV_METRIC_MEAN_DEPTH],
                       sv_mean_depth(executor->depth, fed->layers_used, fed->layers_full));
     item->finite = fed->finite;
-    if (item->contributions && fed->finite)
+    if (!must_end(task, NULL, now) && item->contributions && fed->finite)
         explain(executor, task, item, fed);
-    (void)must_end(task, NULL, now);
     end_item(executor, task, item, fed->finite ? task->error.kind : SV_INTERNAL);
 }
 

@@ -15,6 +15,7 @@
 struct sv_classification_item {
     const int32_t *tokens;
     int count;
+    int64_t cost; /* tokens that it was admitted with */
 
     int text; /* its index in the request, or that of the text that it helps to explain */
     float *contributions; /* one float per token, to explain the result exactly; or NULL */
@@ -78,7 +79,7 @@ struct sv_classification_stats {
     int64_t items, batches;                    /* texts with a result; batches run */
     struct sv_duration success, fail;          /* requests, from arrival to end */
     struct sv_duration queue, encode, compute; /* of those that succeeded */
-    struct sv_duration *by_size;               /* batches of 0 to size_most texts */
+    struct sv_duration *by_size;               /* batches of 0 to size_max texts */
     int size_max;
 };
 

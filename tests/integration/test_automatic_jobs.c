@@ -152,7 +152,7 @@ Test(automatic_jobs, a_model_is_replaced_only_by_a_better_one)
                    file);
     create(more, "mood", settings, id);
     job_wait(&d, id, "succeeded");
-    cr_assert(job_has_event(&d, id, "On the validation data the new version scores"));
+    cr_assert(job_has_event(&d, id, "on the validation data the new version scores"));
     expect_label("mood@2", "a dull and weak film", "negative");
 }
 
@@ -184,16 +184,16 @@ Test(automatic_jobs, what_is_refused_is_named)
                    "{\"training_file\":\"%s\",\"suffix\":\"mine\",\"hyperparameters\":"
                    "{\"n_epochs\":\"auto\",\"width\":8}}",
                    file);
-    refuse(body, "method.supervised.hyperparameters.width",
+    refuse(body, "hyperparameters.width",
            "the hyper-parameters are: label, label_separator, text, format");
     (void)snprintf(body, sizeof body,
                    "{\"training_file\":\"%s\",\"suffix\":\"mine\",\"hyperparameters\":"
                    "{\"time\":\"soon\"}}",
                    file);
-    refuse(body, "method.supervised.hyperparameters.time", "1s to 24h");
+    refuse(body, "hyperparameters.time", "1s to 24h");
     (void)snprintf(body, sizeof body,
                    "{\"training_file\":\"%s\",\"model\":\"encoder\",\"hyperparameters\":"
                    "{\"time\":\"1m\"}}",
                    file);
-    refuse(body, "method.supervised.hyperparameters.time", "only without a model");
+    refuse(body, "hyperparameters.time", "only without a model");
 }

@@ -245,7 +245,7 @@ Test(budget_http, bad_budgets_are_rejected_with_what_is_accepted)
         const char *value, *said;
     } values[] = {
         {"0.29", "is 0.29, and '@' needs at least 0.3; 0.3 to 1 are accepted."},
-        {"0", "is 0, and '@' needs at least 0.3"},
+        {"0", "budget' must be a number from 0.01 to 1"},
         {"1.01", "budget' must be"},
         {"-0.5", "budget' must be"},
         {"\"half\"", "budget' must be"},
@@ -274,7 +274,7 @@ Test(budget_http, bad_headers_are_rejected)
     static const char *const values[] = {"0", "1.5", "-1", "half", "0.5x", ".", "1e-1", "nan"};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         expect_rejected("/predict", "{\"inputs\":\"a\"}", values[i],
-                        "X-Sluice-Budget must be a number above 0 and at most 1");
+                        "X-Sluice-Budget must be a number from 0.01 to 1");
     expect_rejected("/predict", "{\"inputs\":\"a\"}", "0.1",
                     "'X-Sluice-Budget' is 0.1, and 'mood@4' needs at least 0.3");
 }

@@ -183,7 +183,7 @@ static void expect_refused_setting(const char *file, const char *setting, const 
     char fields[JOB_BODY_MAX], param[64];
     (void)snprintf(fields, sizeof fields, "\"model\":\"encoder\",\"hyperparameters\":{%s}",
                    setting);
-    (void)snprintf(param, sizeof param, "method.supervised.hyperparameters.%s", name);
+    (void)snprintf(param, sizeof param, "hyperparameters.%s", name);
     expect_refused_with(file, fields, 400, param, part);
 }
 
@@ -223,6 +223,18 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_setting(file, "\"output\":\"/tmp/x\"", "output", "unknown");
     expect_refused_setting(file, "\"tokenizer\":\"magic\"", "tokenizer", "wordpiece");
     expect_refused_setting(file, "\"steps\":5,\"n_epochs\":5", "steps", "not both");
+    expect_refused_setting(file, "\"epochs\":5,\"n_epochs\":3", "epochs", "not both");
+    expect_refused_setting(file, "\"width\":\"auto\"", "width", "number");
+    expect_refused_setting(file, "\"promotion\":\"canary\",\"promotion_weight\":10.7",
+                           "promotion_weight", "a whole number from 1 to 99");
+    expect_refused_with(file,
+                        "\"model\":\"encoder\",\"hyperparameters\":{\"width\":16},"
+                        "\"method\":{\"supervised\":{\"hyperparameters\":{\"width\":16}}}",
+                        400, NULL, "are the same; give one of them");
+    expect_refused_with(file,
+                        "\"model\":\"encoder\",\"method\":{\"supervised\":{"
+                        "\"hyperparameters\":{\"width\":0}}}",
+                        400, "method.supervised.hyperparameters.width", "from");
     expect_refused_setting(file, "\"learning-rate\":0.1", "learning-rate", "'_'");
     expect_refused_setting(file, "\"promotion\":\"always\"", "promotion", "never");
     expect_refused_setting(file, "\"promotion\":\"if_better\"", "promotion", "validation file");
@@ -233,8 +245,7 @@ Test(jobs, what_is_refused_is_named)
                    "\"model\":\"encoder\",\"validation_file\":\"%s\",\"hyperparameters\":{"
                    "\"promotion\":\"if_better\",\"promotion_margin\":2}",
                    file);
-    expect_refused_with(file, both, 400, "method.supervised.hyperparameters.promotion_margin",
-                        "from 0 to 1");
+    expect_refused_with(file, both, 400, "hyperparameters.promotion_margin", "from 0 to 1");
     json_t *page = job_get(&d, "", "");
     cr_assert_eq(json_array_size(json_at(page, "data")), 0);
     json_decref(page);
@@ -259,12 +270,12 @@ Test(jobs, a_bad_file_fails_the_job_with_the_trainers_reason)
     cr_assert(job_has_event(&d, id, "The job failed"));
 }
 
-Test(jobs, a_bad_validation_file_is_named)
+static void expect_bad_validation(const char *text, const char *said)
 {
     char file[JOB_ID_MAX], validation[JOB_ID_MAX], id[JOB_ID_MAX], body[1024];
     file_upload_text(&d, "a.jsonl",
                      "{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\",\"label\":\"y\"}\n", file);
-    file_upload_text(&d, "checked.jsonl", "{\"text\":\"a\",\"label\":\"z\"}\n", validation);
+    file_upload_text(&d, "checked.jsonl", text, validation);
     (void)snprintf(body, sizeof body,
                    "{\"model\":\"encoder\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
                    "\"hyperparameters\":{" JOB_TINY "}}",
@@ -274,8 +285,15 @@ Test(jobs, a_bad_validation_file_is_named)
     json_t *job = job_get(&d, id, "");
     cr_expect_str_eq(json_string_at(job, "error/code"), "invalid_validation_file");
     cr_expect_str_eq(json_string_at(job, "error/param"), "validation_file");
-    EXPECT_SAID(json_string_at(job, "error/message"), "checked.jsonl");
+    EXPECT_SAID(json_string_at(job, "error/message"), said);
     json_decref(job);
+}
+
+Test(jobs, a_bad_validation_file_is_named)
+{
+    expect_bad_validation("{\"text\":\"a\",\"label\":\"z\"}\n", "checked.jsonl");
+    expect_bad_validation("{\"prompt\":\"a\",\"completion\":\"x\"}\n\n \n\n{\"prompt\":\"a\"}\n",
+                          "Line 5 needs");
 }
 
 Test(jobs, local_files_stay_in_their_directory)
@@ -536,7 +554,7 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     job_submit(&d, body, id);
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "3");
-    cr_assert(job_has_event(&d, id, " and mood@3 scores "));
+    cr_assert(job_has_event(&d, id, " and mood@3 "));
     cr_assert_not(job_has_event(&d, id, "sluicectl load"), "it would serve the worse one");
 }
 

@@ -138,6 +138,9 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     EXPECT_SAID(result.err, ") nor an architecture; choose one of: ");
     CTL(2, "train", reviews, "--model", "encoder", "distillation_weight=0.5");
     EXPECT_SAID(result.err, "a job has no teacher");
+    CTL(2, "train", reviews, "--model", "encoder", "learning_rate=.001", "label=2024.10",
+        "width=0");
+    EXPECT_SAID(result.err, "width");
     CTL(2, "train", reviews, "--model", "encoder", "colour=red");
     EXPECT_SAID(result.err, "unknown hyper-parameter 'colour' of encoder; `sluice train encoder "
                             "--help` lists them");

@@ -113,6 +113,11 @@ export class Daemon {
     return daemon;
   }
 
+  /// For a test's own daemon, which is not stopped when the test fails before: node would wait for it.
+  killAfter(t) {
+    t.after(() => this.process.kill('SIGKILL'));
+  }
+
   async stop() {
     this.process.kill('SIGTERM');
     const code = await this.left;

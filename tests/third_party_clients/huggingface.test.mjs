@@ -87,8 +87,9 @@ test('a model that could not be loaded is a 424, asked once', { timeout: SPIN_MS
   assert.equal(await daemon.ended(labels), 1);
 });
 
-test('a daemon that is shutting down says 429', { timeout: 4 * SPIN_MS }, async () => {
+test('a daemon that is shutting down says 429', { timeout: 4 * SPIN_MS }, async (t) => {
   const own = await Daemon.start(folder, 'draining', { 'drain-timeout': 600 });
+  own.killAfter(t);
   const lasting = new AbortController();
   try {
     const stream = await fetch(`${own.url}/v1/completions`, {

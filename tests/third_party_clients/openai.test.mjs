@@ -319,8 +319,9 @@ test('what there is not is a NotFoundError', async () => {
   );
 });
 
-test('a full queue is a RateLimitError, and passes', async () => {
+test('a full queue is a RateLimitError, and passes', async (t) => {
   const small = await Daemon.start(folder, 'small', { 'max-sequences': 1, 'max-queue-size': 0 });
+  small.killAfter(t);
   const fields = { model: MODEL, prompt: 'abc' };
   let refusals = 0;
   try {
@@ -364,11 +365,12 @@ test('a request with its own deadline is not retried', async () => {
 
 // ---- files and training jobs ----------------------------------------------------------------
 
-test('uploads a file, trains a model on it, follows its events and reads its results', async () => {
+test('uploads a file, trains a model on it, follows its events and reads its results', async (t) => {
   const trainer = await Daemon.start(folder, 'trainer', {
     state: `${folder}/state`,
     'admin-listen': '127.0.0.1:0',
   });
+  trainer.killAfter(t);
   const jobs = connect({ url: trainer.adminUrl });
   const lines = [];
   for (let i = 0; i < 60; i++)

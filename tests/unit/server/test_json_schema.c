@@ -192,7 +192,7 @@ Test(json_schema, deep_and_wide_bodies_are_rejected)
     for (int i = 0; i <= SV_PROMPTS_MAX; i++)
         sl_buffer_append_string(&body, i ? ",\"[{\\\"\"" : "\"\"");
     sl_buffer_append_string(&body, "]}");
-    expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "prompt", "513 prompts; at most 512");
+    expect_refused(body.data, body.bytes, SV_INVALID_VALUE, "prompt", "513 texts; at most 512");
     sl_buffer_release(&body);
 }
 
