@@ -1,7 +1,6 @@
 /* dataset_facts.c - see dataset_facts.h. */
 #include "cli/dataset_facts.h"
 
-#include "base/random.h"
 #include "cli/label_names.h"
 #include "tokenizer/tokenizer.h"
 
@@ -14,37 +13,6 @@
 enum { LABELS_SHOWN = 20 };
 
 /* ---- equal texts ----------------------------------------------------------------------------- */
-
-/* A text by its tokens, to find equal ones. */
-struct said {
-    uint64_t hash;
-    int32_t text;
-};
-
-static int compare_said(const void *a, const void *b)
-{
-    const struct said *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return (x->text > y->text) - (x->text < y->text);
-}
-
-static uint64_t hash_text(const struct sl_dataset *set, int text)
-{
-    int count;
-    const int32_t *ids = sl_dataset_ids(set, text, &count);
-    uint64_t hash = sl_random_key((uint64_t)count, "texts");
-    for (int i = 0; i < count; i++)
-        hash = sl_random_bits(hash, (uint64_t)ids[i]);
-    return hash;
-}
-
-static void sort_texts(const struct sl_dataset *set, struct said *said)
-{
-    for (int i = 0; i < set->count; i++)
-        said[i] = (struct said){hash_text(set, i), i};
-    qsort(said, (size_t)set->count, sizeof *said, compare_said);
-}
 
 /* earlier: a text of the facts' set. */
 static void add_pair(const struct dataset_facts *f, struct text_pairs *pairs,
@@ -59,13 +27,9 @@ static void add_pair(const struct dataset_facts *f, struct text_pairs *pairs,
     pairs->count++;
 }
 
-/* first: receives the first text that each equals. */
-static void find_repeats(struct dataset_facts *f, const struct said *said, int32_t *first)
+/* first: the first text that each equals. */
+static void find_repeats(struct dataset_facts *f, const int32_t *first)
 {
-    for (int i = 0; i < f->set->count; i++) {
-        bool repeats = i > 0 && said[i].hash == said[i - 1].hash;
-        first[said[i].text] = repeats ? first[said[i - 1].text] : said[i].text;
-    }
     for (int i = 0; i < f->set->count; i++) {
         if (first[i] == i)
             continue;
@@ -77,25 +41,28 @@ static void find_repeats(struct dataset_facts *f, const struct said *said, int32
 }
 
 /* The first text with this hash; NULL: there is none. */
-static const struct said *find_hash(const struct said *said, int count, uint64_t hash)
+static const struct sl_numbered_example *find_hash(const struct sl_numbered_example *texts,
+                                                   int count, uint64_t hash)
 {
     int low = 0, high = count;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (said[middle].hash < hash)
+        if (texts[middle].number < hash)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < count && said[low].hash == hash ? &said[low] : NULL;
+    return low < count && texts[low].number == hash ? &texts[low] : NULL;
 }
 
-static void find_leaks(struct dataset_facts *f, const struct said *said)
+/* texts: by hash. */
+static void find_leaks(struct dataset_facts *f, const struct sl_numbered_example *texts)
 {
     for (int i = 0; f->validation && i < f->validation->count; i++) {
-        const struct said *same = find_hash(said, f->set->count, hash_text(f->validation, i));
+        const struct sl_numbered_example *same =
+            find_hash(texts, f->set->count, sl_dataset_hash(f->validation, i));
         if (same)
-            add_pair(f, &f->leaks, f->validation, i, same->text);
+            add_pair(f, &f->leaks, f->validation, i, same->example);
     }
 }
 
@@ -147,22 +114,23 @@ bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
 {
     size_t texts = (size_t)set->count;
     *f = (struct dataset_facts){.set = set, .validation = validation};
-    struct said *said = malloc(texts * sizeof *said);
+    struct sl_numbered_example *by_hash = sl_dataset_by_hash(set, err);
     int32_t *first = malloc(texts * sizeof *first);
     f->label_texts = calloc((size_t)set->labels.count, sizeof *f->label_texts);
-    bool ok = (said && first && f->label_texts) ||
-              sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts);
+    bool ok =
+        by_hash && ((first && f->label_texts) ||
+                    sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts));
     ok = ok && label_twins_find(&f->twins, &set->labels, err);
     if (ok) {
         count_tokens(f, tokens, first);
         count_labels(f);
-        sort_texts(set, said);
-        find_repeats(f, said, first);
-        find_leaks(f, said);
+        sl_dataset_firsts(by_hash, set->count, first);
+        find_repeats(f, first);
+        find_leaks(f, by_hash);
     } else {
         dataset_facts_close(f);
     }
-    free(said);
+    free(by_hash);
     free(first);
     return ok;
 }

@@ -57,20 +57,24 @@ void sl_dataset_close(struct sl_dataset *set); /* a zeroed one is fine */
 bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* An example with a number, such as a random one. */
+/* An example with a number: random bits, or a hash. */
 struct sl_numbered_example {
     uint64_t number;
     int32_t stratum, example;
 };
 
-typedef uint64_t sl_example_number(const struct sl_dataset *set, int example, uint64_t key);
-/* sl_random_bits of the key and the example. */
-sl_example_number sl_example_random;
-
-/* All examples by stratum, and within one by their numbers; free() the list. NULL: no memory. */
-struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set,
-                                                  sl_example_number *number, uint64_t key,
+/* All examples by stratum, and within one in a random order; free() the list. NULL: no memory. */
+struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set, uint64_t key,
                                                   struct sl_err *err) SL_MUST_CHECK;
+
+/* Of an encoded example: equal if the tokens are, and else, in practice, different. */
+uint64_t sl_dataset_hash(const struct sl_dataset *set, int example);
+/* All encoded examples by their hashes, equal ones in the order of the file, without strata; free()
+ * the list. NULL: no memory. */
+struct sl_numbered_example *sl_dataset_by_hash(const struct sl_dataset *set, struct sl_err *err)
+    SL_MUST_CHECK;
+/* Sets of each example the first one that equals it. by_hash: the list above. */
+void sl_dataset_firsts(const struct sl_numbered_example *by_hash, int count, int32_t *first);
 
 /* Moves a fraction (between 0 and 1) of the examples to a second set: that fraction of each
  * stratum's, rounded, but never all of them. The choice depends on the seed and the examples'

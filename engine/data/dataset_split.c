@@ -39,23 +39,28 @@ static int examples_compare(const void *a, const void *b)
     return (x->example > y->example) - (x->example < y->example);
 }
 
-uint64_t sl_example_random(const struct sl_dataset *set, int example, uint64_t key)
+static struct sl_numbered_example *examples_make(const struct sl_dataset *set, struct sl_err *err)
 {
-    (void)set;
-    return sl_random_bits(key, (uint64_t)example);
+    struct sl_numbered_example *list = calloc((size_t)set->count, sizeof *list);
+    for (int32_t i = 0; list && i < set->count; i++)
+        list[i].example = i;
+    if (!list)
+        sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
+    return list;
 }
 
-struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set,
-                                                  sl_example_number *number, uint64_t key,
+struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set, uint64_t key,
                                                   struct sl_err *err)
 {
-    struct sl_numbered_example *list = malloc((size_t)set->count * sizeof *list);
+    struct sl_numbered_example *list = examples_make(set, err);
     int32_t *strata = malloc((size_t)set->count * sizeof *strata);
-    bool ok = (list && strata) ||
-              sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count);
+    bool ok = list &&
+              (strata || sl_fail(err, SL_NO_MEMORY, "no memory to divide %d examples", set->count));
     ok = ok && sl_dataset_strata(set, strata, err);
-    for (int32_t i = 0; ok && i < set->count; i++)
-        list[i] = (struct sl_numbered_example){number(set, i, key), strata[i], i};
+    for (int32_t i = 0; ok && i < set->count; i++) {
+        list[i].number = sl_random_bits(key, (uint64_t)i);
+        list[i].stratum = strata[i];
+    }
     free(strata);
     if (!ok) {
         free(list);
@@ -63,6 +68,35 @@ struct sl_numbered_example *sl_dataset_by_stratum(const struct sl_dataset *set,
     }
     qsort(list, (size_t)set->count, sizeof *list, examples_compare);
     return list;
+}
+
+uint64_t sl_dataset_hash(const struct sl_dataset *set, int example)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(set, example, &count);
+    uint64_t hash = sl_random_key((uint64_t)count, "texts");
+    for (int i = 0; i < count; i++)
+        hash = sl_random_bits(hash, (uint64_t)ids[i]);
+    return hash;
+}
+
+struct sl_numbered_example *sl_dataset_by_hash(const struct sl_dataset *set, struct sl_err *err)
+{
+    struct sl_numbered_example *list = examples_make(set, err);
+    if (!list)
+        return NULL;
+    for (int i = 0; i < set->count; i++)
+        list[i].number = sl_dataset_hash(set, i);
+    qsort(list, (size_t)set->count, sizeof *list, examples_compare);
+    return list;
+}
+
+void sl_dataset_firsts(const struct sl_numbered_example *by_hash, int count, int32_t *first)
+{
+    for (int i = 0; i < count; i++) {
+        const bool repeats = i > 0 && by_hash[i].number == by_hash[i - 1].number;
+        first[by_hash[i].example] = repeats ? first[by_hash[i - 1].example] : by_hash[i].example;
+    }
 }
 
 /* The number to take of one stratum's examples: rounded, but at least one stays for training. */
@@ -91,8 +125,8 @@ static int draws_take(const struct sl_numbered_example *draws, int count, double
 static bool examples_choose(const struct sl_dataset *set, double share, uint64_t seed, bool *taken,
                             struct sl_err *err)
 {
-    struct sl_numbered_example *draws = sl_dataset_by_stratum(
-        set, sl_example_random, sl_random_key(seed, "validation examples"), err);
+    struct sl_numbered_example *draws =
+        sl_dataset_by_stratum(set, sl_random_key(seed, "validation examples"), err);
     if (!draws)
         return false;
     const int total = draws_take(draws, set->count, share, taken);

@@ -69,7 +69,8 @@ static bool object_parse(struct jsonl *jsonl, const struct sl_line *line, struct
                     "invalid JSON: it ends too early; each line must be a whole object");
         else
             sl_fail(err, SL_BAD_INPUT, "byte %d: invalid JSON: %s", error.position, error.text);
-        return sl_err_set_place(err, (int)line->number, error.position + 1);
+        /* The position is the end of the token that was not expected: its last byte, from 1. */
+        return sl_err_set_place(err, (int)line->number, error.position > 0 ? error.position : 1);
     }
     return json_is_object(jsonl->object) ||
            sl_fail(err, SL_BAD_INPUT, "the JSON is %s: expected an object",

@@ -26,6 +26,7 @@ struct sl_predictions {
     const int32_t *rows; /* which of them were predicted */
     int count, classes;
     bool independent; /* as above */
+    int stride;       /* only every so many-th row counts; 0: every one */
 };
 
 /* Sets the probabilities of one text (p may be NULL or the logits) and returns -log p of its
@@ -37,7 +38,7 @@ double sl_calibrate(const struct sl_calibration *c, const float *logits, int cla
 double sl_calibration_loss(const struct sl_calibration *c,
                            const struct sl_predictions *predictions);
 
-/* Minimize that loss: with the temperature alone, and then with shift and exponent. Both use
- * temperature and shift if labels are independent. */
+/* Minimize that loss: with the temperature alone, and then with shift and exponent, on a part of
+ * very many rows or labels. Both use temperature and shift if labels are independent. */
 struct sl_calibration sl_calibration_fit_temperature(const struct sl_predictions *predictions);
 struct sl_calibration sl_calibration_fit(const struct sl_predictions *predictions);

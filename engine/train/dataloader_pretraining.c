@@ -72,11 +72,14 @@ static bool check(const struct sl_dataloader *m, struct sl_err *err)
             err, SL_BAD_INPUT,
             "mask_fraction and replace_fraction are %g and %g: expected at most 0.9 together",
             (double)h->mask_fraction, (double)h->replace_fraction);
-    if (h->passage_length > m->positions || m->context < PASSAGE_MIN)
+    if (m->positions < PASSAGE_MIN)
         return sl_fail(err, SL_BAD_INPUT,
-                       "invalid passage_length '%d': expected %d to %d, the context length",
-                       h->passage_length, PASSAGE_MIN, m->positions);
-    return true;
+                       "invalid context_length '%d': pretraining needs at least %d", m->positions,
+                       PASSAGE_MIN);
+    return (m->context >= PASSAGE_MIN && m->context <= m->positions) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "invalid passage_length '%d': expected %d to %d, the context length",
+                   h->passage_length, PASSAGE_MIN, m->positions);
 }
 
 static bool check_tokens(const struct sl_dataloader *m, struct sl_err *err)

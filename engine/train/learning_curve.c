@@ -10,7 +10,7 @@
 bool sl_learning_parts(const struct sl_dataset *set, int8_t *part, struct sl_err *err)
 {
     struct sl_numbered_example *texts =
-        sl_dataset_by_stratum(set, sl_example_random, sl_random_key(0, "learning curve"), err);
+        sl_dataset_by_stratum(set, sl_random_key(0, "learning curve"), err);
     if (!texts)
         return false;
     for (int i = 0; i < set->count; i++)

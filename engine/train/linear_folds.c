@@ -1,37 +1,15 @@
 /* linear_folds.c - see linear_folds.h. */
 #include "train/linear_folds.h"
 
-#include "base/random.h"
-
 #include <stdlib.h>
 
-/* Of equal texts it is equal. */
-static uint64_t hash_text(const struct sl_dataset *set, int text, uint64_t key)
+static bool find_firsts(const struct sl_dataset *set, int32_t *first, struct sl_err *err)
 {
-    int count;
-    const int32_t *ids = sl_dataset_ids(set, text, &count);
-    uint64_t hash = key;
-    for (int i = 0; i < count; i++)
-        hash = sl_random_bits(hash, (uint64_t)ids[i]);
-    return hash;
-}
-
-/* strata: of each text. first[i]: the first text that equals text i and has its stratum. */
-static bool find_firsts(const struct sl_dataset *set, int32_t *strata, int32_t *first,
-                        struct sl_err *err)
-{
-    struct sl_numbered_example *texts =
-        sl_dataset_by_stratum(set, hash_text, sl_random_key(0, "folds"), err);
-    if (!texts)
-        return false;
-    for (int i = 0; i < set->count; i++) {
-        const struct sl_numbered_example *t = &texts[i], *before = i > 0 ? t - 1 : NULL;
-        bool same = before && before->stratum == t->stratum && before->number == t->number;
-        strata[t->example] = t->stratum;
-        first[t->example] = same ? first[before->example] : t->example;
-    }
+    struct sl_numbered_example *texts = sl_dataset_by_hash(set, err);
+    if (texts)
+        sl_dataset_firsts(texts, set->count, first);
     free(texts);
-    return true;
+    return texts != NULL;
 }
 
 /* The texts of a stratum: all, and those that have a fold. */
@@ -39,8 +17,8 @@ struct stratum {
     int texts, before;
 };
 
-/* Fold 0 is the last part of each stratum's texts, equal ones counted once. Those with fewer texts
- * than folds take turns. */
+/* Fold 0 is the last part of each stratum's texts. Those with fewer texts than folds take turns.
+ * Equal texts count once, for the first one's stratum. */
 static void cut(const struct sl_dataset *set, const int32_t *strata, const int32_t *first,
                 struct stratum *all, int folds, int32_t *fold)
 {
@@ -67,7 +45,7 @@ bool sl_linear_folds(const struct sl_dataset *set, int folds, int32_t *fold, str
     struct stratum *all = calloc((size_t)set->labels.count + 1, sizeof *all);
     bool ok = (first && strata && all) ||
               sl_fail(err, SL_NO_MEMORY, "no memory to divide %d texts", set->count);
-    ok = ok && find_firsts(set, strata, first, err);
+    ok = ok && sl_dataset_strata(set, strata, err) && find_firsts(set, first, err);
     if (ok)
         cut(set, strata, first, all, folds, fold);
     free(first);

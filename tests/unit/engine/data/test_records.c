@@ -346,6 +346,7 @@ Test(records, errors_have_location_and_field, .init = setup, .fini = teardown)
         {"csv", "label,text\n,b\n", "label", 2, 0},
         {"tsv", "label\ttext\na\tb\nc\n", "", 3, 0},
         {"jsonl", "{\"label\": \"a\", \"text\": true}\n", "text", 1, 0},
+        {"jsonl", "{\"label\": \"a\", \"text\": x}\n", "", 1, 24},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {

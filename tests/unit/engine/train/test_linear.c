@@ -7,6 +7,7 @@
 #include "support/test.h"
 #include "support/workspace.h"
 #include "train/evaluate.h"
+#include "train/linear_folds.h"
 #include "train/linear_training.h"
 #include "train/log_count_ratios.h"
 
@@ -418,6 +419,29 @@ Test(linear_training, equal_texts_are_in_the_same_fold)
     train(&l, engine);
     for (int i = 9; i < l.set.count; i += 10)
         cr_expect_eq(l.search.fold[i], l.search.fold[i - 1], "text %d", i);
+    sl_linear_training_close(&l);
+    sl_engine_destroy(engine);
+}
+
+/* The second half of the texts repeats the first one, with the other label. */
+Test(linear_training, equal_texts_with_other_labels_are_in_the_same_fold)
+{
+    enum { HALF = 51, FOLDS = 5 };
+
+    struct sl_err err;
+    struct sl_linear_training l;
+    int32_t fold[2 * HALF];
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    const struct sl_linear_training_options options = options_of(engine);
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (int i = 0; i < 2 * HALF; i++)
+        cr_assert_gt(fprintf(file, "%s\tfilm %d\n", i % 2 ? "good" : "bad", i % HALF), 0);
+    cr_assert_eq(fclose(file), 0);
+    EXPECT_OK(sl_linear_training_open(&l, &options, &err), err);
+    EXPECT_OK(sl_linear_folds(&l.set, FOLDS, fold, &err), err);
+    for (int i = 0; i < HALF; i++)
+        cr_expect_eq(fold[i], fold[HALF + i], "text %d", i);
     sl_linear_training_close(&l);
     sl_engine_destroy(engine);
 }

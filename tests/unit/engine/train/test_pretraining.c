@@ -86,6 +86,27 @@ static void load(struct loaded *l, int window)
     EXPECT_OK(sl_dataloader_open(&l->m, &sources, &l->config, &l->hyperparameters, &err), err);
 }
 
+static void expect_refused(int context, int passage, const char *says)
+{
+    struct sl_err err;
+    struct sl_dataloader m;
+    struct sl_hyperparameters hyperparameters;
+    struct sl_config config = {.context_length = context};
+    const struct sl_data_sources sources = {.corpus = dirs.corpus, .tokenizer = "wordpiece"};
+    sl_params_set_defaults(sl_hyperparameter_rows, &hyperparameters);
+    hyperparameters.mask_fraction = 0.25f;
+    hyperparameters.passage_length = passage;
+    EXPECT_FAIL(sl_dataloader_open(&m, &sources, &config, &hyperparameters, &err), err,
+                SL_BAD_INPUT, says);
+}
+
+Test(pretraining, lengths_that_do_not_fit_are_named)
+{
+    expect_refused(6, 0, "invalid context_length '6': pretraining needs at least 8");
+    expect_refused(16, 7, "invalid passage_length '7': expected 8 to 16, the context length");
+    expect_refused(16, 17, "invalid passage_length '17': expected 8 to 16, the context length");
+}
+
 Test(pretraining, documents_end_at_empty_lines)
 {
     struct loaded l;
