@@ -158,7 +158,9 @@ const struct sl_arch *sl_arch_at(int index);          /* NULL past the last */
 
 enum { SL_ARCH_LIST = 512 };
 
-/* The names of those that can do one of the tasks, for errors; returns `list`. */
+/* The tasks that `sluice train` trains it for. */
+unsigned sl_arch_trains(const struct sl_arch *arch);
+/* The names of those that it trains for one of the tasks, for errors; returns `list`. */
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
 
 /* Whether the architecture has the task; if not, err lists those that have. */

@@ -44,11 +44,16 @@ const struct sl_arch *sl_arch_find(const char *name)
     return NULL;
 }
 
+unsigned sl_arch_trains(const struct sl_arch *arch)
+{
+    return arch->pretrained_by ? arch->tasks & ~SL_PRETRAINS : arch->tasks;
+}
+
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST])
 {
     list[0] = '\0';
     for (int i = 0; i < ARCHS; i++)
-        if (archs[i]->tasks & tasks)
+        if (sl_arch_trains(archs[i]) & tasks)
             sl_list_add(list, SL_ARCH_LIST, archs[i]->name);
     return list;
 }

@@ -87,7 +87,7 @@ static const char *tasks_of(const struct sl_arch *arch, char list[SL_ARCH_LIST])
         sl_list_add(list, SL_ARCH_LIST, "completes");
     if (arch->tasks & SL_CLASSIFIES)
         sl_list_add(list, SL_ARCH_LIST, "classifies");
-    if (arch->tasks & SL_PRETRAINS)
+    if (sl_arch_trains(arch) & SL_PRETRAINS)
         sl_list_add(list, SL_ARCH_LIST, "can be pretrained");
     return list;
 }

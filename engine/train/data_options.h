@@ -38,14 +38,15 @@
          0},                                                                                       \
         {"tokenizer",                                                                              \
          "KIND",                                                                                   \
-         "characters, bytes, words or wordpiece [--corpus: characters; --data: words]",            \
+         "characters, bytes, words or wordpiece [--corpus: characters; --data: words; without an " \
+         "architecture: wordpiece]",                                                               \
          SL_OPTION_STRING,                                                                         \
          place(tokenizer),                                                                         \
          0,                                                                                        \
          0},                                                                                       \
         {"vocab-size",                                                                             \
          "N",                                                                                      \
-         "vocabulary size to learn (tokens) [30000]",                                              \
+         "vocabulary size to learn (tokens) [30000; words without an architecture: 200000]",       \
          SL_OPTION_INT,                                                                            \
          place(vocabulary_size),                                                                   \
          8,                                                                                        \

@@ -175,10 +175,10 @@ static bool check_size(const struct sl_dataset *set, struct sl_err *err)
 static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sources *s,
                         struct sl_err *err)
 {
-    const int most = s->tokenizer ? WORDS_MAX : PIECES_MAX;
-    const struct sl_tokenizer_options how = {.kind = s->tokenizer ? s->tokenizer : "wordpiece",
-                                             .size = s->vocabulary_size ? s->vocabulary_size : most,
-                                             .lower = !s->cased};
+    const char *kind = s->tokenizer ? s->tokenizer : "wordpiece";
+    const int most = strcmp(kind, "words") == 0 ? WORDS_MAX : PIECES_MAX;
+    const struct sl_tokenizer_options how = {
+        .kind = kind, .size = s->vocabulary_size ? s->vocabulary_size : most, .lower = !s->cased};
     if (l->base)
         return true;
     l->tokens = sl_tokenizer_train(&how, l->set.text, l->set.text_bytes, err);
