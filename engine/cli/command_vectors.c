@@ -114,8 +114,7 @@ static bool learn_documents(const struct arguments *a, int vocab,
     int64_t *counts = calloc((size_t)vocab, sizeof *counts);
     if (!counts)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
-    for (int64_t i = 0; i < documents->count; i++)
-        counts[documents->ids[i]]++;
+    sl_documents_count(documents, vocab, counts);
     bool ok = sl_document_vectors_train(documents, counts, vocab, &a->vectors, engine, &report,
                                         vectors, err);
     free(counts);

@@ -94,10 +94,9 @@ static void count_tokens(struct dataset_facts *f, const struct sl_tokenizer *tok
 
 static void count_labels(struct dataset_facts *f)
 {
+    sl_dataset_count_labels(f->set, f->label_texts);
     for (int i = 0; i < f->set->count; i++) {
         const struct sl_label_list list = sl_label_list(&f->set->label_lists, i);
-        for (int k = 0; k < list.count; k++)
-            f->label_texts[list.ids[k]]++;
         f->unlabelled += list.count == 0;
         f->most_labels = list.count > f->most_labels ? list.count : f->most_labels;
     }
@@ -170,13 +169,6 @@ void dataset_facts_add(const struct dataset_facts *f, json_t *object)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Shortened: a wrong --label column can make whole sentences labels. */
-static const char *shown(const struct sl_dataset *set, int label, char name[SL_NAME_SHORT])
-{
-    const char *text = set->labels.list[label].name;
-    return sl_name_shorten(text, strlen(text), name);
-}
-
 void dataset_facts_print_lengths(const struct dataset_facts *f, int context)
 {
     printf("%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
@@ -194,7 +186,8 @@ void dataset_facts_print_labels(const struct dataset_facts *f)
     char name[SL_NAME_SHORT];
     printf("%d labels:", labels);
     for (int i = 0; i < labels && i < LABELS_SHOWN; i++)
-        printf("%s %s %d", i ? "," : "", shown(f->set, i, name), f->label_texts[i]);
+        printf("%s %s %d", i ? "," : "", sl_labels_shown(&f->set->labels, i, name),
+               f->label_texts[i]);
     if (labels > LABELS_SHOWN)
         printf(" and %d more", labels - LABELS_SHOWN);
     printf("\n");
@@ -270,6 +263,7 @@ void dataset_facts_warn_twins(const struct dataset_facts *f)
         (void)fprintf(stderr,
                       "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ "
                       "only in case or spaces; if they are one, spell it in one way%s\n",
-                      shown(f->set, usual, one), shown(f->set, rare, other),
+                      sl_labels_shown(&f->set->labels, usual, one),
+                      sl_labels_shown(&f->set->labels, rare, other),
                       (long long)first_line(f->set, rare), more);
 }

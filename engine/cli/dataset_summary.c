@@ -9,20 +9,6 @@
 /* Fewer steps hardly train a model. */
 enum { STEPS_WARN_BELOW = 300 };
 
-/* Number of texts per label. */
-struct counts {
-    int texts[SL_LABELS_MAX];
-};
-
-static struct counts count_labels(const struct sl_dataset *set)
-{
-    struct counts c = {{0}};
-    const int64_t labels = set->count > 0 ? set->label_lists.first[set->count] : 0;
-    for (int64_t i = 0; i < labels; i++)
-        c.texts[set->label_lists.ids[i]]++;
-    return c;
-}
-
 static bool is_labelled(const struct sl_dataloader *m)
 {
     return m->kind->task == SL_TASK_CLASSIFICATION;
@@ -44,13 +30,6 @@ void dataset_summary_add(const struct sl_trainer *trainer, const struct dataset_
         return;
     dataset_facts_add(facts, object);
     (void)json_object_set_new(object, "vocabulary", json_integer(sl_tokenizer_size(m->tokens)));
-}
-
-/* Shortened: a wrong --label column can make whole sentences labels. */
-static const char *shown(const struct sl_labels *labels, int label, char text[SL_NAME_SHORT])
-{
-    const char *name = labels->list[label].name;
-    return sl_name_shorten(name, strlen(name), text);
 }
 
 void dataset_summary_print(const struct sl_trainer *trainer, const struct dataset_facts *facts)
@@ -91,17 +70,18 @@ void dataset_summary_warn_skipped(const char *command, const char *path, struct 
 
 void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_dataset *validation)
 {
-    static const struct sl_dataset none;
-    struct counts train_counts = count_labels(train),
-                  validation_counts = count_labels(validation ? validation : &none);
+    int train_counts[SL_LABELS_MAX], validation_counts[SL_LABELS_MAX] = {0};
     int rare = 0, first_label = 0;
     char name[SL_NAME_SHORT];
     const struct sl_example *first = NULL;
+    sl_dataset_count_labels(train, train_counts);
+    if (validation)
+        sl_dataset_count_labels(validation, validation_counts);
     for (int i = 0; i < train->count; i++) {
         const struct sl_label_list list = sl_label_list(&train->label_lists, i);
         for (int k = 0; k < list.count; k++) {
             const int32_t label = list.ids[k];
-            if (train_counts.texts[label] > 1 || validation_counts.texts[label] > 0)
+            if (train_counts[label] > 1 || validation_counts[label] > 0)
                 continue;
             first_label = first ? first_label : label;
             first = first ? first : &train->examples[i];
@@ -111,7 +91,7 @@ void dataset_summary_warn_rare(const struct sl_dataset *train, const struct sl_d
     if (!first)
         return;
     (void)fprintf(stderr, "sluice train: warning: the label '%s' occurs only once, in line %lld",
-                  shown(&train->labels, first_label, name), (long long)first->line);
+                  sl_labels_shown(&train->labels, first_label, name), (long long)first->line);
     if (rare > 1)
         (void)fprintf(stderr, ", and so do %d others", rare - 1);
     (void)fprintf(stderr, ". %s To refuse other labels, list the valid ones with --labels FILE.\n",

@@ -52,6 +52,9 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
 bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *err) SL_MUST_CHECK;
 void sl_dataset_close(struct sl_dataset *set); /* a zeroed one is fine */
 
+/* How many texts have each label. counts: as many as there are labels. */
+void sl_dataset_count_labels(const struct sl_dataset *set, int *counts);
+
 /* Sets of each example the label that divides the set evenly: the rarest one of its labels; of one
  * without labels, their number. */
 bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)

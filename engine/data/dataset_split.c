@@ -11,13 +11,20 @@
 
 /* ---- which examples ------------------------------------------------------------------------- */
 
+void sl_dataset_count_labels(const struct sl_dataset *set, int *counts)
+{
+    const int64_t all = set->count > 0 ? set->label_lists.first[set->count] : 0;
+    memset(counts, 0, (size_t)set->labels.count * sizeof *counts);
+    for (int64_t i = 0; i < all; i++)
+        counts[set->label_lists.ids[i]]++;
+}
+
 bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
 {
     int *texts = calloc((size_t)set->labels.count, sizeof *texts);
     if (!texts)
         return sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", set->labels.count);
-    for (int64_t at = 0; at < set->label_lists.first[set->count]; at++)
-        texts[set->label_lists.ids[at]]++;
+    sl_dataset_count_labels(set, texts);
     for (int i = 0; i < set->count; i++) {
         const struct sl_label_list list = sl_label_list(&set->label_lists, i);
         strata[i] = list.count > 0 ? list.ids[0] : set->labels.count;

@@ -78,6 +78,13 @@ bool sl_documents_open(struct sl_documents *d, const char *path, const struct sl
     return sl_wrap(err, "corpus '%s'", path);
 }
 
+void sl_documents_count(const struct sl_documents *d, int vocab, int64_t *counts)
+{
+    memset(counts, 0, (size_t)vocab * sizeof *counts);
+    for (int64_t i = 0; i < d->count; i++)
+        counts[d->ids[i]]++;
+}
+
 void sl_documents_close(struct sl_documents *d)
 {
     sl_scratch_file_close(&d->file);

@@ -20,4 +20,6 @@ struct sl_documents {
 /* tokens: a tokenizer that never fails on UTF-8, that is, any but `characters`. */
 bool sl_documents_open(struct sl_documents *documents, const char *path,
                        const struct sl_tokenizer *tokens, struct sl_err *err) SL_MUST_CHECK;
+/* How often each token occurs. counts: as many as the vocabulary has tokens. */
+void sl_documents_count(const struct sl_documents *documents, int vocab, int64_t *counts);
 void sl_documents_close(struct sl_documents *documents); /* a zeroed one is fine */

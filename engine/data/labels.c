@@ -275,3 +275,9 @@ bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *
     free(entries);
     return true;
 }
+
+const char *sl_labels_shown(const struct sl_labels *labels, int label, char name[SL_NAME_SHORT])
+{
+    const char *whole = labels->list[label].name;
+    return sl_name_shorten(whole, strlen(whole), name);
+}

@@ -2,6 +2,7 @@
  * index in the list as id. */
 #pragma once
 
+#include "data/name_list.h"
 #include "sluice/err.h"
 #include "sluice/model.h"
 
@@ -43,3 +44,6 @@ bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, 
 /* Sorts labels: by number if all keys are whole numbers, else by code point. fresh[i] is the new id
  * of the label that had id i. */
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;
+
+/* A label's name, shortened: a wrong label column can make whole sentences labels. */
+const char *sl_labels_shown(const struct sl_labels *labels, int label, char name[SL_NAME_SHORT]);

@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens [first, end). */
-struct word {
-    int first, end;
-};
-
 /* Occurrences of n-grams of one kind; each is of `length` words from `word` on. */
 struct occurrences {
     uint64_t *hashes;
@@ -29,7 +24,7 @@ struct explainer {
     const float *weights; /* of the scores */
     const int32_t *tokens;
     int count;
-    struct word *words;
+    struct sl_word *words;
     int word_count;
     struct occurrences found;
     /* A hash table of rows: the row of each slot, or -1, and how often it occurs. */
@@ -42,7 +37,7 @@ struct explainer {
 static void add_to_words(const struct explainer *e, int word, int length, float value)
 {
     for (int i = word; i < word + length; i++) {
-        const struct word *w = &e->words[i];
+        const struct sl_word *w = &e->words[i];
         for (int t = w->first; t < w->end; t++)
             e->out[t] += value / (float)(length * (w->end - w->first));
     }
@@ -125,7 +120,7 @@ static void add_character_ngrams(struct explainer *e)
 {
     e->found.count = 0;
     for (int i = 0; i < e->word_count; i++) {
-        const struct word *w = &e->words[i];
+        const struct sl_word *w = &e->words[i];
         int grams = sl_character_hashes(e->m, e->tokens + w->first, w->end - w->first,
                                         e->found.hashes + e->found.count);
         for (int g = 0; g < grams; g++)
@@ -134,18 +129,10 @@ static void add_character_ngrams(struct explainer *e)
     add_occurrences(e);
 }
 
-/* The words of sl_ngram_hashes. */
 static void find_words(struct explainer *e)
 {
-    bool open = false;
-    for (int t = 0; t < e->count; t++) {
-        enum sl_token_role role = sl_token_role(e->m->roles, e->tokens[t]);
-        if (role == SL_TOKEN_CONTINUES && open)
-            e->words[e->word_count - 1].end = t + 1;
-        else if (role != SL_TOKEN_SKIPPED)
-            e->words[e->word_count++] = (struct word){t, t + 1};
-        open = role != SL_TOKEN_SKIPPED;
-    }
+    for (struct sl_word w = {0}; sl_next_word(e->m->roles, e->tokens, e->count, &w);)
+        e->words[e->word_count++] = w;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */

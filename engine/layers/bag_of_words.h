@@ -29,6 +29,24 @@ static inline enum sl_token_role sl_token_role(const struct sl_parameter *roles,
     return role < 1.5f ? SL_TOKEN_WORD : SL_TOKEN_CONTINUES;
 }
 
+/* A word of a text: its tokens from `first` to before `end`. */
+struct sl_word {
+    int first, end;
+};
+
+/* Moves to the next word, the first one if both are 0; false: there is none. */
+static inline bool sl_next_word(const struct sl_parameter *roles, const int32_t *tokens, int count,
+                                struct sl_word *word)
+{
+    int at = word->end;
+    while (at < count && sl_token_role(roles, tokens[at]) == SL_TOKEN_SKIPPED)
+        at++;
+    *word = (struct sl_word){at, at + 1};
+    while (word->end < count && sl_token_role(roles, tokens[word->end]) == SL_TOKEN_CONTINUES)
+        word->end++;
+    return at < count;
+}
+
 /* The second view weights a token of frequency p by a / (a + p): Arora et al. 2017. */
 #define SL_SIF_SMOOTHING 1e-3
 

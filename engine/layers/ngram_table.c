@@ -18,14 +18,10 @@ static int word_hashes(const struct sl_parameter *roles, const int32_t *tokens, 
                        uint64_t *hashes)
 {
     int words = 0;
-    bool open = false;
-    for (int i = 0; i < count; i++) {
-        enum sl_token_role role = sl_token_role(roles, tokens[i]);
-        if (role == SL_TOKEN_CONTINUES && open)
-            hashes[words - 1] = sl_random_bits(hashes[words - 1], (uint64_t)tokens[i]);
-        else if (role != SL_TOKEN_SKIPPED)
-            hashes[words++] = sl_random_bits(0, (uint64_t)tokens[i]);
-        open = role != SL_TOKEN_SKIPPED;
+    for (struct sl_word w = {0}; sl_next_word(roles, tokens, count, &w); words++) {
+        hashes[words] = 0;
+        for (int i = w.first; i < w.end; i++)
+            hashes[words] = sl_random_bits(hashes[words], (uint64_t)tokens[i]);
     }
     return words;
 }
@@ -82,20 +78,15 @@ int sl_character_hashes(const struct sl_bag_of_words *m, const int32_t *tokens, 
                         uint64_t *hashes)
 {
     struct window w = {.hashes = hashes};
-    for (int i = 0; i < count; i++) {
-        enum sl_token_role role = sl_token_role(m->roles, tokens[i]);
-        bool ends = i + 1 == count || sl_token_role(m->roles, tokens[i + 1]) != SL_TOKEN_CONTINUES;
-        const float *spelling = m->spellings->data + (size_t)tokens[i] * SL_SPELLING_FLOATS;
-        if (role == SL_TOKEN_SKIPPED)
-            continue;
-        if (role == SL_TOKEN_WORD || w.length == 0)
-            push(&w, ' ');
-        for (int at = 0; at < SL_SPELLING_CHARACTERS && spelling_get(spelling, at); at++)
-            push(&w, spelling_get(spelling, at));
-        if (ends) {
-            push(&w, ' ');
-            w.length = 0;
+    for (struct sl_word word = {0}; sl_next_word(m->roles, tokens, count, &word);) {
+        w.length = 0;
+        push(&w, ' ');
+        for (int i = word.first; i < word.end; i++) {
+            const float *spelling = m->spellings->data + (size_t)tokens[i] * SL_SPELLING_FLOATS;
+            for (int at = 0; at < SL_SPELLING_CHARACTERS && spelling_get(spelling, at); at++)
+                push(&w, spelling_get(spelling, at));
         }
+        push(&w, ' ');
     }
     return w.count;
 }

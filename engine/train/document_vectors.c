@@ -46,8 +46,7 @@ struct contrast {
     int touched_count;
     float rate;
     uint64_t key, draws;
-    double loss;
-    int steps;
+    struct sl_word_vectors_reporter reporter; /* counts steps */
 };
 
 static float *part_row(const struct contrast *c, float *table, int part)
@@ -171,9 +170,9 @@ static void add_loss(struct contrast *c)
     const size_t batch = (size_t)c->batch;
     for (size_t i = 0; i < batch; i++) {
         const float p = fmaxf(c->p[i * batch + i], 1e-30f), q = fmaxf(c->q[i * batch + i], 1e-30f);
-        c->loss -= (double)(0.5f * (logf(p) + logf(q))) / (double)c->batch;
+        c->reporter.loss -= (double)(0.5f * (logf(p) + logf(q))) / (double)c->batch;
     }
-    c->steps++;
+    c->reporter.count++;
 }
 
 static void differentiate_rows(void *ctx, int first, int last, int worker)
@@ -265,23 +264,6 @@ static void learn_step(struct contrast *c)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* False when the caller wants to stop. */
-static bool go_on(struct contrast *c, const struct sl_word_vectors_report *report, double begun,
-                  double *last, double fraction)
-{
-    double now = sl_now_seconds();
-    if (now - *last < 1.0 && fraction < 1.0)
-        return true;
-    *last = now;
-    const struct sl_word_vectors_progress progress = {
-        .fraction = fraction, .loss = c->loss / c->steps, .seconds = now - begun};
-    c->loss = 0.0;
-    c->steps = 0;
-    if (report->report)
-        report->report(report->context, &progress);
-    return !report->stop || !report->stop(report->context);
-}
-
 static float rate_at(const struct contrast *c, float fraction)
 {
     const float top = c->options->document_learning_rate;
@@ -290,14 +272,14 @@ static float rate_at(const struct contrast *c, float fraction)
     return fraction > decay ? top * (1.0f - fraction) / (1.0f - decay) : top;
 }
 
-static bool learn(struct contrast *c, const struct sl_word_vectors_report *report)
+static bool learn(struct contrast *c)
 {
     const int steps = c->options->document_steps;
-    double begun = sl_now_seconds(), last = begun;
+    c->reporter.begun = c->reporter.last = sl_now_seconds();
     for (int step = 0; step < steps; step++) {
         c->rate = rate_at(c, (float)step / (float)steps);
         learn_step(c);
-        if (!go_on(c, report, begun, &last, (step + 1.0) / steps))
+        if (!sl_word_vectors_go_on(&c->reporter, (step + 1.0) / steps))
             return false;
     }
     return true;
@@ -374,12 +356,13 @@ bool sl_document_vectors_train(const struct sl_documents *documents, const int64
                          .width = options->width,
                          .batch = options->document_batch,
                          .vectors = vectors,
+                         .reporter = {.report = report},
                          .key = sl_random_key((uint64_t)options->seed, "parts of documents")};
     bool ok = allocate(&c, err) && set_chances(&c, err);
     if (ok) {
         sl_document_weights(counts, documents->count, vocab, SL_SIF_SMOOTHING, c.weights);
         centre(&c, counts);
-        ok = learn(&c, report) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
+        ok = learn(&c) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
         ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)c.width,
                                          "document_learning_rate", err);
     }

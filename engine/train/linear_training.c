@@ -434,8 +434,7 @@ static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents
     int64_t *times = calloc((size_t)vocab, sizeof *times);
     if (!times)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
-    for (int64_t i = 0; i < documents->count; i++)
-        times[documents->ids[i]]++;
+    sl_documents_count(documents, vocab, times);
     for (int view = 0; view < SL_BAG_VIEWS; view++)
         sl_document_weights(times, documents->count, vocab, inverse_frequency[view],
                             m->token_weights->data + view * vocab);

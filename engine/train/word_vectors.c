@@ -51,9 +51,8 @@ struct skip_gram {
     int32_t *noise;  /* NOISE_SLOTS tokens, by frequency to the power 3/4 */
     float *update;   /* of one row of `in` */
     float rate;
-    uint64_t key, draws; /* of random numbers, and how many were drawn */
-    double loss;
-    int64_t pairs;
+    uint64_t key, draws;                      /* of random numbers, and how many were drawn */
+    struct sl_word_vectors_reporter reporter; /* counts pairs */
 };
 
 static uint64_t draw(struct skip_gram *s, uint64_t below)
@@ -72,7 +71,7 @@ static void learn_pair(struct skip_gram *s, const float *in, float *out, bool is
     int width = s->options->width;
     float x = s->kernels->dot(in, out, width), p = 1.0f / (1.0f + expf(-x));
     float step = s->rate * ((is_real ? 1.0f : 0.0f) - p);
-    s->loss -= (double)logf(fmaxf(is_real ? p : 1.0f - p, 1e-12f));
+    s->reporter.loss -= (double)logf(fmaxf(is_real ? p : 1.0f - p, 1e-12f));
     s->kernels->axpy(s->update, step, out, width);
     s->kernels->axpy(out, step, in, width);
 }
@@ -88,7 +87,7 @@ static void learn_context(struct skip_gram *s, int32_t word, int32_t centre,
         if (negatives[n] != centre)
             learn_pair(s, in, row(s, s->out, negatives[n]), false);
     s->kernels->axpy(in, 1.0f, s->update, width);
-    s->pairs++;
+    s->reporter.count++;
 }
 
 static void learn_tokens(struct skip_gram *s, const int32_t *tokens, int count)
@@ -120,30 +119,24 @@ static void learn_piece(struct skip_gram *s, int64_t first, int64_t last)
 
 /* -- the run ---------------------------------------------------------------------------------- */
 
-struct reporter {
-    const struct sl_word_vectors_report *report;
-    double begun, last;
-};
-
-/* False when the caller wants to stop. */
-static bool go_on(struct reporter *r, struct skip_gram *s, double fraction)
+bool sl_word_vectors_go_on(struct sl_word_vectors_reporter *r, double fraction)
 {
     double now = sl_now_seconds();
     if (now - r->last < 1.0 && fraction < 1.0)
         return true;
     r->last = now;
-    struct sl_word_vectors_progress progress = {.fraction = fraction,
-                                                .loss =
-                                                    s->pairs > 0 ? s->loss / (double)s->pairs : 0.0,
-                                                .seconds = now - r->begun};
-    s->loss = 0.0;
-    s->pairs = 0;
+    const struct sl_word_vectors_progress progress = {
+        .fraction = fraction,
+        .loss = r->count > 0 ? r->loss / (double)r->count : 0.0,
+        .seconds = now - r->begun};
+    r->loss = 0.0;
+    r->count = 0;
     if (r->report->report)
         r->report->report(r->report->context, &progress);
     return !r->report->stop || !r->report->stop(r->report->context);
 }
 
-static bool learn(struct skip_gram *s, struct reporter *r)
+static bool learn(struct skip_gram *s)
 {
     const struct sl_documents *d = s->documents;
     double all = (double)d->count * s->options->epochs;
@@ -155,10 +148,10 @@ static bool learn(struct skip_gram *s, struct reporter *r)
                 int64_t end = at + PIECE < d->starts[i + 1] ? at + PIECE : d->starts[i + 1];
                 learn_piece(s, at, end);
             }
-            if (!go_on(r, s, done))
+            if (!sl_word_vectors_go_on(&s->reporter, done))
                 return false;
         }
-    return go_on(r, s, 1.0);
+    return sl_word_vectors_go_on(&s->reporter, 1.0);
 }
 
 /* -- frequencies ------------------------------------------------------------------------------ */
@@ -228,17 +221,17 @@ bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
                           .kernels = kernels,
                           .vocab = vocab,
                           .in = vectors,
+                          .reporter = {.report = report},
                           .key = sl_random_key((uint64_t)options->seed, "skip-gram")};
     int64_t *counts = NULL;
     bool ok = allocate(&s, &counts, err);
     if (ok) {
-        for (int64_t i = 0; i < documents->count; i++)
-            counts[documents->ids[i]]++;
+        sl_documents_count(documents, vocab, counts);
         initialize(&s);
         fill_noise(&s, counts);
         fill_keep(&s, counts);
-        struct reporter r = {.report = report, .begun = sl_now_seconds()};
-        ok = learn(&s, &r) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
+        s.reporter.begun = sl_now_seconds();
+        ok = learn(&s) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
         ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)options->width,
                                          "learning_rate", err);
     }

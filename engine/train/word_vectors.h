@@ -34,6 +34,17 @@ struct sl_word_vectors_report {
     void *context;
 };
 
+/* What reporting needs to know between two reports. */
+struct sl_word_vectors_reporter {
+    const struct sl_word_vectors_report *report;
+    double begun, last;
+    double loss;   /* summed since the last report, */
+    int64_t count; /* over so many pairs or steps */
+};
+
+/* Reports about once a second, and at the end. False when the caller wants to stop. */
+bool sl_word_vectors_go_on(struct sl_word_vectors_reporter *reporter, double fraction);
+
 /* vectors: vocab x width, replaced. Tokens that do not occur keep small random vectors. */
 bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
                            const struct sl_word_vectors_options *options,
