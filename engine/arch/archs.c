@@ -46,7 +46,7 @@ const struct sl_arch *sl_arch_find(const char *name)
 
 unsigned sl_arch_trains(const struct sl_arch *arch)
 {
-    return arch->pretrained_by ? arch->tasks & ~SL_PRETRAINS : arch->tasks;
+    return arch->pretrained_by ? arch->tasks & ~(unsigned)SL_PRETRAINS : arch->tasks;
 }
 
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST])

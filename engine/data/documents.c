@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Offsets of tokens are kept in 32 bits by those who index them. */
 static const int64_t tokens_max = INT32_MAX;
