@@ -3,6 +3,7 @@
  * the released tokenizer). */
 #include "base/utf8.h"
 #include "tokenizer/bpe_merges.h"
+#include "tokenizer/plain_words.h"
 #include "tokenizer/vocabulary_trie.h"
 #include "tokenizer/wordpiece_alphabet.h"
 
@@ -30,6 +31,7 @@ struct wordpiece {
     struct sl_tokenizer tokenizer;
     struct sl_normalizer normalizer;
     struct sl_trie trie;
+    struct sl_plain_words plain;
 };
 
 static bool wordpiece_choose(const struct sl_string_counter *words,
@@ -48,7 +50,8 @@ static bool wordpiece_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
     struct wordpiece *w = (struct wordpiece *)tokenizer;
     sl_normalizer_init(&w->normalizer, tokenizer->lower);
-    if (!sl_trie_fill(&w->trie, tokenizer, continuation_prefix, err))
+    if (!sl_trie_fill(&w->trie, tokenizer, continuation_prefix, err) ||
+        !sl_plain_words_fill(&w->plain, tokenizer, &w->normalizer, continuation_prefix, err))
         return false;
     for (int i = 0; i < NAMES; i++) {
         int32_t id = sl_trie_find(&w->trie, specials[i].name);
@@ -64,7 +67,9 @@ static bool wordpiece_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
 
 static void wordpiece_close(struct sl_tokenizer *tokenizer)
 {
-    sl_trie_release(&((struct wordpiece *)tokenizer)->trie);
+    struct wordpiece *w = (struct wordpiece *)tokenizer;
+    sl_trie_release(&w->trie);
+    sl_plain_words_release(&w->plain);
 }
 
 /* The byte span of some code points, of which sorted marks may be out of order. */
@@ -119,9 +124,15 @@ static bool wordpiece_encode(const struct sl_tokenizer *tokenizer, struct sl_enc
     struct sl_word word;
     if (!sl_utf8_check(job->text, job->bytes, err))
         return false;
-    while (sl_pre_tokenizer_next(&pre_tokenizer, &word))
-        word_put(w, &word, sink);
-    return true;
+    struct sl_token_offset place;
+    int32_t id;
+    for (;;)
+        if (sl_plain_words_next(&w->plain, &pre_tokenizer, &id, &place))
+            sl_encoder_emit(sink, id, place);
+        else if (sl_pre_tokenizer_next(&pre_tokenizer, &word))
+            word_put(w, &word, sink);
+        else
+            return true;
 }
 
 const struct sl_tokenizer_kind sl_tokenizer_wordpiece = {

@@ -1,6 +1,7 @@
 /* test_wordpiece.c - the tokenizers that are not of characters: pieces, words and bytes. Pieces are
  * compared with what another implementation recorded (golden/record_tokens.py). */
 #include "base/file.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
@@ -65,6 +66,46 @@ static const char *spelled(const struct sl_tokenizer *tokens, const char *text, 
                                  sl_tokenizer_piece(tokens, e.ids[i], &bytes), e.places[i].start,
                                  e.places[i].stop, e.places[i].special ? "*" : "");
     return out;
+}
+
+/* ---- the shortcut for plain words ------------------------------------------------------------ */
+
+/* The same text twice, the second time with a character behind each byte that is removed (U+200B):
+ * its words are read a code point at a time. */
+static void expect_alike(const struct sl_tokenizer *tokens, const char *begin, uint64_t key)
+{
+    static const char alphabet[] = "aabbccAC!# x1\t\001";
+    char plain[64], other[128];
+    size_t count = (size_t)snprintf(plain, sizeof plain, "%s", begin), bytes = count;
+    memcpy(other, plain, bytes);
+    for (uint64_t i = 0; i < 12; i++) {
+        plain[count] = alphabet[sl_random_below(key, i, sizeof alphabet - 1)];
+        other[bytes++] = plain[count++];
+        memcpy(other + bytes, "\xE2\x80\x8B", 3);
+        bytes += 3;
+    }
+    struct encoded a, b;
+    encode(tokens, plain, count, false, &a);
+    encode(tokens, other, bytes, false, &b);
+    cr_assert_eq(a.count, b.count, "%s", plain);
+    for (long i = 0; i < a.count; i++)
+        cr_assert_eq(a.ids[i], b.ids[i], "'%s', token %ld", plain, i);
+}
+
+Test(wordpiece, words_are_read_alike_by_bytes_and_by_code_points)
+{
+    static const char pieces[] =
+        "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nab\n##b\n##c\nabc\nabcdefghijklmnop\n"
+        "abcdefghijklmnopq\n!\n#\nA\nCap\nx1\n";
+    static const char *const begins[] = {
+        "abcdefghijklmnop ", "abcdefghijklmnop", "abcdefghijklmnopq!", "Cap ", "", "A#"};
+    for (int lower = 0; lower < 2; lower++) {
+        struct sl_tokenizer *tokens = tokens_of("wordpiece", lower, pieces);
+        for (uint64_t round = 0; round < 3000; round++)
+            expect_alike(tokens, begins[round % COUNT(begins)],
+                         sl_random_key(test_seed() + round, "words"));
+        sl_tokenizer_destroy(tokens);
+    }
 }
 
 /* ---- against what was recorded -------------------------------------------------------------- */
