@@ -1,16 +1,14 @@
 /* text_features.c - counts the n-grams of labelled texts, and pools their word vectors. */
 #include "train/text_features.h"
 
-#include "base/int_math.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More n-grams than this, or more weights of them, one for each label, would make a model of tens
- * of megabytes: the rarest are left out. Those of three words are counted apart, so that they do
- * not displace shorter ones. */
-enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, WEIGHTS_MAX = 10000000 };
+/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. Each has
+ * a weight per label, so that of more labels than LABELS_MANY, n-grams are fewer in proportion.
+ * Those of three words are counted apart, so that they do not displace shorter ones. */
+enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, LABELS_MANY = 33 };
 
 enum { SLOTS_AT_FIRST = 1 << 12 };
 
@@ -156,7 +154,8 @@ static bool count_trigrams(struct collector *c, struct sl_err *err)
 /* How many n-grams may be features, of texts with so many labels. */
 static int ngrams_max(int of_few_labels, int labels)
 {
-    return sl_min(of_few_labels, WEIGHTS_MAX / labels);
+    return labels <= LABELS_MANY ? of_few_labels
+                                 : (int)((int64_t)of_few_labels * LABELS_MANY / labels);
 }
 
 /* Sets *least to how many texts an n-gram must at least be in, for at most this many. */
