@@ -23,20 +23,24 @@ static void teardown(void)
 
 TestSuite(sluice_automatic, .init = setup, .fini = teardown);
 
-enum { TEXTS = 200 };
+enum { TEXTS = 200, TEXTS_FEW = 40 };
 
 /* Every fourth text has a word for both labels, and cannot be told. */
-static const char *write_data(char path[static PATH_MAX], const char *header)
+static void write_texts(char path[static PATH_MAX], const char *header, int texts)
 {
     FILE *file = fopen(test_path(path, dirs.top, "data.tsv"), "we");
     cr_assert(file);
     cr_assert_geq(fprintf(file, "%s", header), 0);
-    for (int i = 0; i < TEXTS; i++)
+    for (int i = 0; i < texts; i++)
         cr_assert_geq(fprintf(file, "%s\t%s number %d\n", i % 2 ? "good" : "bad",
                               i % 8 < 2 ? "neither" : (i % 2 ? "lovely" : "dreadful"), i),
                       0);
     cr_assert_eq(fclose(file), 0);
-    return path;
+}
+
+static void write_data(char path[static PATH_MAX], const char *header)
+{
+    write_texts(path, header, TEXTS);
 }
 
 /* The last line of the output. */
@@ -140,7 +144,7 @@ Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
 Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
 {
     char data[PATH_MAX], sluice[PATH_MAX], unfinished[PATH_MAX + 16];
-    write_data(data, "");
+    write_texts(data, "", TEXTS_FEW);
     (void)snprintf(unfinished, sizeof unfinished, "%s.sluice-tmp", dirs.output);
     program_run(&r, "/bin/sh", NULL,
                 ARGS("-c", "ulimit -f 1; exec \"$0\" \"$@\" >/dev/null",
@@ -153,7 +157,7 @@ Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
 Test(sluice_automatic, a_report_that_fails_leaves_no_model)
 {
     char data[PATH_MAX], report[PATH_MAX], page[PATH_MAX];
-    write_data(data, "");
+    write_texts(data, "", TEXTS_FEW);
     cr_assert_eq(mkdir(test_path(report, dirs.top, "report"), 0700), 0);
     cr_assert_eq(mkdir(test_path(page, report, "index.html"), 0700), 0);
     sluice_run(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
@@ -186,7 +190,7 @@ Test(sluice_automatic, a_base_of_another_language_is_named)
                                    "--width", "8", "--epochs", "1", "--output",
                                    test_path(vectors, dirs.top, "words.vec"), "--base",
                                    test_path(base, dirs.top, "7")));
-    write_data(data, "bad\t\xd0\xbf\xd0\xbb\xd0\xbe\xd1\x85\xd0\xbe\n");
+    write_texts(data, "bad\t\xd0\xbf\xd0\xbb\xd0\xbe\xd1\x85\xd0\xbe\n", TEXTS_FEW);
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
                                    "--output", dirs.output, "--init-from", base, "--json"));
     EXPECT_SAID(r.err, "--init-from");
