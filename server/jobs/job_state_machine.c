@@ -417,11 +417,13 @@ static void compare(struct sv_jobs *jobs, struct sv_job *job)
 {
     const double *score = job->run.score;
     bool better = score[0] >= score[1] + job->spec.margin && score[0] > score[1];
+    char needed[32] = "a higher score";
+    if (job->spec.margin > 0)
+        (void)snprintf(needed, sizeof needed, "%.4g more", job->spec.margin);
     sv_job_event(jobs, job, "info", NULL,
-                 "%s: on the validation data the new version scores %.4f and %s %.4f, and "
-                 "promotion takes a score that is higher by %.4f or more",
-                 better ? "Better" : "Not promoted", score[0], job->run.serving, score[1],
-                 job->spec.margin);
+                 "%s: on the validation data the new version scores %.4f and %s %.4f; promotion "
+                 "takes %s",
+                 better ? "Better" : "Not promoted", score[0], job->run.serving, score[1], needed);
     if (better)
         enter(jobs, job, SV_JOB_PROMOTING);
     else
