@@ -128,21 +128,20 @@ void automatic_report_conclude(const struct sl_learning_curve *curve, char text[
 {
     const double unclear = 0.01, part_of_mistakes = 0.03;
     const double mistakes = curve->count > 0 ? 1.0 - curve->points[curve->count - 1].accuracy : 0.0;
-    const char *doublings = curve->doublings > 1 ? "each of the last two doublings of their number"
-                                                 : "the last doubling of their number";
-    if (curve->doublings == 0)
+    if (curve->count == 0)
         (void)snprintf(text, CONCLUSION_TEXT, "There are too few texts for a learning curve.");
     else if (curve->gain > curve->chance && curve->gain > part_of_mistakes * mistakes)
         (void)snprintf(text, CONCLUSION_TEXT,
-                       "More texts would help: %s brought %.1f points; one more might reach %.1f "
-                       "%%.",
-                       doublings, 100.0 * curve->gain, 100.0 * sl_learning_curve_forecast(curve));
+                       "More texts would help: the last doubling of their number brought %.1f "
+                       "points; one more might reach %.1f %%.",
+                       100.0 * curve->gain, 100.0 * sl_learning_curve_forecast(curve));
     else
         (void)snprintf(text, CONCLUSION_TEXT,
-                       "%s: %s changed the accuracy by %.1f points, and chance by up to %.1f.",
+                       "%s: the last doubling of their number changed the accuracy by %.1f points, "
+                       "and chance alone changes it by up to %.1f.",
                        curve->chance > unclear ? "It is unclear whether more texts would help"
                                                : "More texts like these would hardly help",
-                       doublings, 100.0 * curve->gain, 100.0 * curve->chance);
+                       100.0 * curve->gain, 100.0 * curve->chance);
 }
 
 static void print_curve(const struct sl_learning_curve *curve)
@@ -233,6 +232,17 @@ static json_t *validation_json(const struct automatic_report *r)
     return o;
 }
 
+static json_t *confident_json(const struct automatic_report *r)
+{
+    const struct least_score *least = &r->least;
+    const bool found = least->reached > 0;
+    return json_pack("{s:f, s:o, s:i, s:i, s:o}", "least_precision", least->precision,
+                     "least_score", found ? json_real(least->score) : json_null(),
+                     is_multi_label(r) ? "labels" : "texts", least->reached, "right", least->right,
+                     "precision_interval",
+                     found ? json_pack("[ff]", least->low, least->high) : json_null());
+}
+
 static json_t *result_json(const struct automatic_report *r)
 {
     const struct sl_linear_search *search = &r->l->search;
@@ -243,10 +253,7 @@ static json_t *result_json(const struct automatic_report *r)
                           "accuracy_interval", q->low, q->high, "macro_f1", q->macro_f1, "loss",
                           search->loss, "calibration_error", q->calibration);
     if (r->least.precision > 0.0)
-        (void)json_object_set_new(
-            o, "confident",
-            json_pack("{s:f, s:f, s:i}", "least_precision", r->least.precision, "least_score",
-                      r->least.score, is_multi_label(r) ? "labels" : "texts", r->least.reached));
+        (void)json_object_set_new(o, "confident", confident_json(r));
     if (is_multi_label(r))
         (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
     (void)json_object_set_new(o, "recipes_tried", json_integer(search->count));
@@ -277,20 +284,42 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
     return text;
 }
 
+/* Where no score is high enough. */
+static void say_why_none(const struct least_score *least, char text[CONCLUSION_TEXT])
+{
+    if (least->predicted < least->needed)
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "There are too few texts to say from which score on %.4g %% are right: even "
+                       "without a mistake that takes %d predictions, and there are %d.",
+                       100.0 * least->precision, least->needed, least->predicted);
+    else
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "No score is high enough for %.4g %%: from none on does the 95 %% interval "
+                       "of the fraction that is right begin there or above.",
+                       100.0 * least->precision);
+}
+
 void automatic_report_least_score(const struct automatic_report *r, char text[CONCLUSION_TEXT])
 {
     const struct least_score *least = &r->least;
+    const double right = least->reached > 0 ? 100.0 * least->right / least->reached : 0.0;
     text[0] = '\0';
-    if (least->precision > 0.0 && least->reached > 0)
+    if (!(least->precision > 0.0))
+        return;
+    if (least->reached == 0)
+        say_why_none(least, text);
+    else if (least->reached == least->predicted)
         (void)snprintf(text, CONCLUSION_TEXT,
-                       "Of the labels with a score of %.4f or more, at least %.1f %% are right; "
-                       "%.1f %% of the %s reach that score.",
-                       least->score, 100.0 * least->precision,
-                       100.0 * least->reached / least->predicted,
+                       "All predictions together are %.1f %% right (95 %% interval %.1f to %.1f): "
+                       "no threshold is needed for %.4g %%.",
+                       right, 100.0 * least->low, 100.0 * least->high, 100.0 * least->precision);
+    else
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "Of the predictions with a score of %.4f or more, %d of %d are right: %.1f "
+                       "%% (95 %% interval %.1f to %.1f). %.1f %% of the %s reach that score.",
+                       least->score, least->right, least->reached, right, 100.0 * least->low,
+                       100.0 * least->high, 100.0 * least->reached / least->predicted,
                        is_multi_label(r) ? "predicted labels" : "texts");
-    else if (least->precision > 0.0)
-        (void)snprintf(text, CONCLUSION_TEXT, "No score is high enough for %.1f %% to be right.",
-                       100.0 * least->precision);
 }
 
 void automatic_report_validation(const struct automatic_report *r, char text[CONCLUSION_TEXT])

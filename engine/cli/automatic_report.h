@@ -45,7 +45,7 @@ double automatic_report_accuracy(const struct automatic_report *report);
 double automatic_report_loss(const struct automatic_report *report);
 
 /* Sentences of the terminal and of the HTML report. */
-enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 192 };
+enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 320 };
 
 /* What was done with more time than the usual recipes take; "" if there was none. */
 void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);

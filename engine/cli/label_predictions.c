@@ -112,13 +112,15 @@ static double calibration_error(const struct label_predictions *p)
 }
 
 /* Wilson 1927. */
-static void set_interval(struct prediction_quality *q)
+static const double z = 1.959964; /* of 95 % */
+
+static void set_interval(int correct, int count, double *low, double *high)
 {
-    const double z = 1.959964, n = q->texts, p = q->correct / n;
+    const double n = count, p = correct / n;
     double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     double half = z / (1.0 + z * z / n) * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
-    q->low = fmax(centre - half, 0.0);
-    q->high = fmin(centre + half, 1.0);
+    *low = fmax(centre - half, 0.0);
+    *high = fmin(centre + half, 1.0);
 }
 
 static double macro_f1(const struct label_metrics *labels, int classes)
@@ -153,7 +155,7 @@ void prediction_quality_measure(struct prediction_quality *q, const struct label
     q->micro_f1 = micro_f1(labels, p->classes);
     q->macro_f1 = macro_f1(labels, p->classes);
     q->calibration = calibration_error(p);
-    set_interval(q);
+    set_interval(q->correct, q->texts, &q->low, &q->high);
 }
 
 /* ---- the least score ------------------------------------------------------------------------- */
@@ -168,10 +170,33 @@ static int compare_scores(const void *a, const void *b)
  * just the labels that were counted. */
 static const double score_steps = 1e4;
 
+/* all: from the highest score on. Where all are right enough, no score is needed; the lowest one
+ * would only drop predictions of texts to come. */
+static void choose_score(struct least_score *least, const struct label_prediction *all)
+{
+    for (int i = 0, right = 0; i < least->predicted; i++) {
+        double low, high;
+        const bool last = i + 1 == least->predicted;
+        right += all[i].label == all[i].predicted;
+        if (!last && all[i + 1].score >= all[i].score)
+            continue;
+        set_interval(right, i + 1, &low, &high);
+        if (low < least->precision)
+            continue;
+        least->reached = i + 1;
+        least->right = right;
+        least->low = low;
+        least->high = high;
+        least->score = last ? 0.0 : (double)all[i].score / score_steps;
+    }
+}
+
 bool least_score_find(struct least_score *least, const struct label_predictions *p,
                       double precision, struct sl_err *err)
 {
-    *least = (struct least_score){.precision = precision};
+    /* Of n labels that are all right, the interval begins at n / (n + z^2). */
+    *least = (struct least_score){.precision = precision,
+                                  .needed = (int)ceil(z * z * precision / (1.0 - precision))};
     struct label_prediction *all = malloc(((size_t)p->count + 1) * sizeof *all);
     if (!all)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d scores", p->count);
@@ -182,14 +207,7 @@ bool least_score_find(struct least_score *least, const struct label_predictions 
         all[least->predicted++].score = (float)floor((double)p->list[i].score * score_steps);
     }
     qsort(all, (size_t)least->predicted, sizeof *all, compare_scores);
-    for (int i = 0, right = 0; i < least->predicted; i++) {
-        right += all[i].label == all[i].predicted;
-        bool ties = i + 1 < least->predicted && all[i + 1].score >= all[i].score;
-        if (ties || right < precision * (i + 1))
-            continue;
-        least->reached = i + 1;
-        least->score = (double)all[i].score / score_steps;
-    }
+    choose_score(least, all);
     free(all);
     return true;
 }

@@ -59,11 +59,15 @@ void prediction_quality_measure(struct prediction_quality *quality,
                                 const struct label_predictions *predictions,
                                 const struct label_metrics *labels);
 
-/* The lowest score of at most four decimals from which on this fraction of the predicted labels is
- * right, and how many reach it, of how many; 0: there is none. */
+/* The lowest score of at most four decimals from which on so many predicted labels are right that
+ * the 95 % interval (Wilson 1927) of this fraction begins at the precision or above. A fraction of
+ * few labels may be high by chance: a thousand scores are tried, and some of them end well. */
 struct least_score {
-    double precision, score;
-    int reached, predicted;
+    double precision, score; /* the score is 0 if all predicted labels together are right enough */
+    int reached, right;      /* labels with the score or more; 0: no score is high enough */
+    double low, high;        /* the interval */
+    int predicted;           /* labels in all */
+    int needed;              /* labels that it takes at least, if all are right */
 };
 
 bool least_score_find(struct least_score *least, const struct label_predictions *predictions,

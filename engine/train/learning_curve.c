@@ -4,7 +4,6 @@
 #include "base/random.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 bool sl_learning_parts(const struct sl_dataset *set, int8_t *part, struct sl_err *err)
@@ -28,8 +27,8 @@ void sl_learning_curve_add(struct sl_learning_curve *curve, int texts, double ac
 double sl_learning_curve_forecast(const struct sl_learning_curve *curve)
 {
     const struct sl_learning_point *last = &curve->points[curve->count - 1];
-    const double error = 1.0 - last->accuracy, before = 1.0 - last[-curve->doublings].accuracy;
+    const double error = 1.0 - last->accuracy, before = 1.0 - last[-1].accuracy;
     if (!(before > 0.0) || error >= before)
         return last->accuracy;
-    return 1.0 - error * pow(error / before, 1.0 / curve->doublings);
+    return 1.0 - error * error / before;
 }

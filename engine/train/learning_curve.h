@@ -14,10 +14,9 @@ struct sl_learning_point {
 struct sl_learning_curve {
     struct sl_learning_point points[SL_LEARNING_POINTS]; /* the last one: of all texts */
     int count;                                           /* 0: there are too few texts */
-    /* The last doublings of the number of texts, up to 2, and how much the accuracy changed with
-     * each of them; two standard errors of that. Models predict the same texts, so only those
-     * count that one gets right and the other wrong. */
-    int doublings;
+    /* How much the accuracy changed with the last doubling of the number of texts, and two standard
+     * errors of that. Models predict the same texts, so only those count that one gets right and
+     * the other wrong. Earlier doublings say little of the next one: curves become flat. */
     double gain, chance;
 };
 
@@ -30,5 +29,5 @@ bool sl_learning_parts(const struct sl_dataset *set, int8_t *part, struct sl_err
 void sl_learning_curve_add(struct sl_learning_curve *curve, int texts, double accuracy);
 
 /* The accuracy with twice as many texts, if the error goes on to fall by the same factor as with
- * the last doublings. Of a curve with two points or more. */
+ * the last doubling. Of a curve with two points or more. */
 double sl_learning_curve_forecast(const struct sl_learning_curve *curve);

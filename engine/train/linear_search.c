@@ -287,16 +287,6 @@ static double chance(const struct sl_linear_run *s)
     return 2.0 * sqrt((double)differ) / s->predicted_count;
 }
 
-/* From the last predictions, which are of a part, to those of all. */
-static void look_back(struct sl_linear_run *s)
-{
-    struct sl_learning_curve *curve = &s->out->curve;
-    for (int parts = s->parts; parts < SL_LEARNING_PARTS; parts *= 2)
-        curve->doublings++;
-    curve->gain = (s->out->trials[s->out->best].accuracy - accuracy_of(s)) / curve->doublings;
-    curve->chance = chance(s) / curve->doublings;
-}
-
 /* Together this takes less than one more trial of the best recipe. How much of a change of F1 is by
  * chance cannot be told in the same way, so texts with several labels have no curve. */
 static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
@@ -312,8 +302,8 @@ static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
         if (!predict_folds(s, err))
             return false;
         sl_learning_curve_add(&out->curve, texts, accuracy_of(s));
-        if (s->parts > 1 && out->curve.doublings == 0)
-            look_back(s);
+        out->curve.gain = out->trials[out->best].accuracy - accuracy_of(s);
+        out->curve.chance = chance(s);
     }
     if (out->curve.count > 0)
         sl_learning_curve_add(&out->curve, texts_of_parts(s), out->trials[out->best].accuracy);

@@ -60,7 +60,7 @@ Test(sluice_automatic, says_which_score_to_trust)
     char data[PATH_MAX];
     write_data(data, "");
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
-                                   "--output", dirs.output, "--least-precision", "0.99", "--json"));
+                                   "--output", dirs.output, "--least-precision", "0.95", "--json"));
     json_t *o = result();
     double accuracy = json_real_value(json_at(o, "accuracy"));
     double score = json_real_value(json_at(o, "confident/least_score"));
@@ -70,7 +70,25 @@ Test(sluice_automatic, says_which_score_to_trust)
     cr_expect_float_eq(score * 1e4, round(score * 1e4), 1e-6, "more digits than are printed: %.9g",
                        score);
     cr_expect(texts >= TEXTS / 2 && texts <= TEXTS * 4 / 5, "%lld of %d", texts, TEXTS);
+    cr_expect_geq(json_integer_at(o, "confident/right"), texts * 95 / 100);
+    cr_expect_geq(json_number_at(o, "confident/precision_interval/0"), 0.95);
     json_decref(o);
+}
+
+/* Not even 200 right predictions of 200 show that 99 % are right. */
+Test(sluice_automatic, promises_no_score_that_too_few_texts_support)
+{
+    char data[PATH_MAX];
+    write_data(data, "");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--output", dirs.output, "--least-precision", "0.99"));
+    EXPECT_SAID(r.out, "There are too few texts to say from which score on 99 % are right: even "
+                       "without a mistake that takes 381 predictions, and there are 200.");
+    sluice_expect_success(&r,
+                          ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
+                               dirs.output, "--overwrite", "--least-precision", "0.5"));
+    EXPECT_SAID(r.out, "All predictions together are ");
+    EXPECT_SAID(r.out, ": no threshold is needed for 50 %.");
 }
 
 Test(sluice_automatic, says_whether_more_texts_would_help)
@@ -86,7 +104,10 @@ Test(sluice_automatic, says_whether_more_texts_would_help)
     cr_expect_eq(json_integer_at(o, "learning_curve/3/texts"), TEXTS * 4 / 5);
     cr_expect_float_eq(json_number_at(o, "learning_curve/3/accuracy"),
                        json_number_at(o, "accuracy"), 1e-5);
-    EXPECT_SAID(json_string_at(o, "more_texts"), " help");
+    /* It is flat: the accuracy with half of the texts is the same. */
+    cr_expect(!strstr(json_string_at(o, "more_texts"), "More texts would help"), "%s",
+              json_string_at(o, "more_texts"));
+    EXPECT_SAID(json_string_at(o, "more_texts"), "the last doubling of their number changed");
     json_decref(o);
 }
 

@@ -31,11 +31,13 @@ Test(learning_curve, every_part_is_a_smaller_set_of_the_same_kind)
 
 Test(learning_curve, the_forecast_goes_on_as_the_curve_did)
 {
-    struct sl_learning_curve curve = {.doublings = 2};
+    struct sl_learning_curve curve = {0};
     sl_learning_curve_add(&curve, 100, 0.2);
     sl_learning_curve_add(&curve, 200, 0.36);
     sl_learning_curve_add(&curve, 400, 0.488);
     cr_expect_float_eq(sl_learning_curve_forecast(&curve), 1.0 - 0.512 * 0.8, 1e-12);
     curve.points[2].accuracy = 0.1; /* fell: no more than now */
     cr_expect_float_eq(sl_learning_curve_forecast(&curve), 0.1, 1e-12);
+    curve.points[2].accuracy = 0.36; /* flat, whatever the doubling before brought */
+    cr_expect_float_eq(sl_learning_curve_forecast(&curve), 0.36, 1e-12);
 }
