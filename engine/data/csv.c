@@ -6,6 +6,8 @@
 
 #include <assert.h>
 #include <csv.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,10 +104,14 @@ static bool feed(struct csv *csv, const char *text, size_t bytes, struct sl_err 
         return true;
     if (csv_error(&csv->parser) != CSV_EPARSE)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a field of CSV");
+    char begun[64] = "";
+    if (csv->field_line != csv->line) /* its quote was perhaps never closed */
+        (void)snprintf(begun, sizeof begun, ", whose quote opens in line %" PRId64 ",",
+                       csv->field_line);
     sl_fail(err, SL_BAD_INPUT,
-            "field %d has %s at byte offset %zu; a field with quotes must be quoted, and "
+            "field %d%s has %s at byte offset %zu; a field with quotes must be quoted, and "
             "its own quotes doubled",
-            csv->row->count + 1,
+            csv->row->count + 1, begun,
             text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
     return sl_err_set_place(err, (int)csv->line, (int)done + 1);
 }

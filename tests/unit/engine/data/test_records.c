@@ -301,7 +301,8 @@ static const struct {
     {"csv", "1", "2", "\"a\"b,one\n",
      "line 1: field 1 has text after its closing quote at byte offset 3"},
     {"csv", "1", "2", "a,\"one\ntwo\" ,x\n",
-     "line 2: field 2 has text after its closing quote at byte offset 4"},
+     "line 2: field 2, whose quote opens in line 1, has text after its closing quote at byte "
+     "offset 4"},
     {"csv", "1", "2", "a,one\nb,\"two\nthree\n",
      "input' line 2: field 2 begins with a quote that is never closed"},
     {"csv", "1", "2", "\"a\nb\",\"c\nd\n",
