@@ -209,13 +209,17 @@ static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *
     return true;
 }
 
-/* Older files have no side: it was right. */
+/* Older files of classifiers have no side: it was right. Other models never have one; a classifier
+ * that starts from them keeps the end of a text, where a conclusion often is. */
 static bool read_truncation_side(struct sl_model_config *model_config, const json_t *tokenizer,
                                  struct sl_err *err)
 {
-    int side = SL_TRUNCATE_RIGHT;
-    bool ok = !json_object_get(tokenizer, truncation_side) ||
-              read_choice(tokenizer, truncation_side, truncation_sides, &side, err);
+    const bool classifies = model_config->hyper.task == SL_TASK_CLASSIFICATION;
+    int side = 0;
+    model_config->truncation_side = classifies ? SL_TRUNCATE_RIGHT : SL_TRUNCATE_LEFT;
+    if (!json_object_get(tokenizer, truncation_side))
+        return true;
+    bool ok = read_choice(tokenizer, truncation_side, truncation_sides, &side, err);
     model_config->truncation_side = (enum sl_truncation)(side + SL_TRUNCATE_RIGHT);
     return ok;
 }

@@ -7,7 +7,8 @@
  *      "vocab_size": 65,
  *      "tokenizer": {"kind": "characters", "file": "vocab.json"},
  *                or {"kind": "wordpiece", "file": "vocab.txt", "lowercase": true,
- *                    "truncation_side": "left"},        for classification only; missing: right
+ *                    "truncation_side": "left"},        for classification only; missing: right,
+ *                                                           and of other tasks left
  *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
  *      "operating_points": [as operating_points.h says],   where it has a threshold
  *      "int8_loss_increase": 0.0004,    a fraction of the loss, where it was measured

@@ -31,7 +31,8 @@ const struct sl_option train_rows[] = {
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",
      SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
     {"truncate", "SIDE",
-     "cut texts that are too long at this end, left or right; the model remembers it [right]",
+     "cut texts that are too long at this end, left or right; the model remembers it [right; left "
+     "without an architecture, and with --init-from as that model, left if it is no classifier]",
      SL_OPTION_STRING, offsetof(struct train_arguments, truncate), 0, 0},
     {"init-from", "DIR",
      "start from this model: its sizes, vocabulary and weights; its last layer is "

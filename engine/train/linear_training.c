@@ -227,8 +227,9 @@ bool sl_linear_training_open(struct sl_linear_training *l,
     bool ok = open_texts(l, s, err) && check_size(&l->set, err) &&
               (!options->base || open_base(l, options->base, err)) && leave_foreign_base(l, err) &&
               open_tokens(l, s, err);
-    if (ok && s->truncation != SL_TRUNCATE_DEFAULT)
-        l->tokens->truncation_side = s->truncation;
+    if (ok && (s->truncation != SL_TRUNCATE_DEFAULT || !options->base || l->base_is_foreign))
+        l->tokens->truncation_side =
+            s->truncation == SL_TRUNCATE_DEFAULT ? SL_TRUNCATE_LEFT : s->truncation;
     const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,
                                                  .truncation = s->truncation,
                                                  .unknown = SL_UNKNOWN_REPLACE,

@@ -133,6 +133,12 @@ Test(config, holds_only_what_its_task_uses)
     EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
     cr_assert_eq(again.truncation_side, SL_TRUNCATE_LEFT);
     sl_model_config_release(&again);
+    char *side = strstr(text, ",\n    \"truncation_side\": \"left\"");
+    cr_assert(side, "%s", text);
+    memset(side, ' ', strlen(",\n    \"truncation_side\": \"left\"")); /* an older file */
+    EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
+    cr_expect_eq(again.truncation_side, SL_TRUNCATE_RIGHT);
+    sl_model_config_release(&again);
     free(text);
 }
 
