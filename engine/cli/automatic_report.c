@@ -39,9 +39,9 @@ void automatic_report_warn_base(const struct sl_linear_training *l, const char *
 
 /* ---- the trials ------------------------------------------------------------------------------ */
 
-static const char *loss_name(enum sl_linear_loss loss)
+static const char *regression_name(enum sl_linear_loss loss)
 {
-    return loss == SL_LOSS_SQUARED ? "squared" : "logistic";
+    return loss == SL_LOSS_SQUARED ? "ridge" : "logistic";
 }
 
 const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
@@ -55,8 +55,20 @@ const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[
                        (double)r->sparse_c, has_vectors ? ", " : "");
     if (has_vectors)
         (void)snprintf(vectors, sizeof vectors, "word vectors (C %.3g)", (double)r->dense_c);
-    (void)snprintf(text, RECIPE_TEXT, "%s: %s%s", loss_name(r->loss), ngrams, vectors);
+    (void)snprintf(text, RECIPE_TEXT, "%s: %s%s", regression_name(r->loss), ngrams, vectors);
     return text;
+}
+
+void automatic_report_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+{
+    /* Independent labels have the same calibration in both. */
+    (void)snprintf(text, CONCLUSION_TEXT,
+                   "Ridge and logistic are regressions. By ratio: an n-gram's regularization "
+                   "depends on its log-count ratio. C: the inverse strength of regularization.%s",
+                   l->set.multi_label
+                       ? ""
+                       : " These losses are with a temperature alone; the chosen "
+                         "recipe is then calibrated fully, which can lower its loss.");
 }
 
 void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
@@ -69,12 +81,16 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
     bytes = snprintf(text, CONCLUSION_TEXT, "With more time, %d recipe%s near the best %s tried",
                      near, near == 1 ? "" : "s", near == 1 ? "was" : "were");
     if (search->repeated > 1)
-        (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
-                       "; then the best %d again with %d folds, of which the best was chosen.",
-                       search->repeated, search->folds);
+        (void)snprintf(
+            text + bytes, CONCLUSION_TEXT - (size_t)bytes,
+            "; then the best %d again with %d folds, of which the best was chosen. Other "
+            "folds change the figures by chance: compare only those with %d.",
+            search->repeated, search->folds, search->folds);
     else if (search->repeated > 0)
-        (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
-                       "; then the best one again with %d folds.", search->folds);
+        (void)snprintf(
+            text + bytes, CONCLUSION_TEXT - (size_t)bytes,
+            "; then the best one again with %d folds, which change the figures by chance.",
+            search->folds);
     else
         (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
                        "; it did not suffice for more folds.");
@@ -82,13 +98,13 @@ void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUS
 
 static json_t *trial_json(const struct sl_linear_trial *trial, bool multi_label)
 {
-    json_t *o =
-        json_pack("{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
-                  loss_name(trial->recipe.loss), "ngram_order", trial->recipe.ngrams.order,
-                  "character_ngrams", (int)trial->recipe.ngrams.characters, "log_count_ratios",
-                  (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c, "vector_c",
-                  (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy", trial->accuracy,
-                  "loss", trial->loss, "seconds", trial->seconds);
+    json_t *o = json_pack(
+        "{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
+        trial->recipe.loss == SL_LOSS_SQUARED ? "squared" : "logistic", "ngram_order",
+        trial->recipe.ngrams.order, "character_ngrams", (int)trial->recipe.ngrams.characters,
+        "log_count_ratios", (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c,
+        "vector_c", (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy",
+        trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
     if (multi_label)
         (void)json_object_set_new(o, "micro_f1", json_real(trial->micro_f1));
     return o;
@@ -370,6 +386,8 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
         return;
     }
     automatic_report_time(r->l, text);
+    print_sentence(text);
+    automatic_report_legend(r->l, text);
     print_sentence(text);
     printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, recipe));
     if (is_multi_label(r))

@@ -49,6 +49,8 @@ enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 320 };
 
 /* What was done with more time than the usual recipes take; "" if there was none. */
 void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+/* What the words of recipes, and the losses beside them, mean. */
+void automatic_report_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
 /* A recipe in words. */
 const char *automatic_report_recipe(const struct sl_linear_recipe *recipe, char text[RECIPE_TEXT]);
 /* What the learning curve says of more texts, a sentence. */

@@ -42,11 +42,12 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
     sl_buffer_printf(
         out,
         "<p>The recipe in bold was chosen: it has the highest %s minus %.1f times the loss%s. The "
-        "loss counts because it is less noisy than the %s where texts are few. C is the inverse "
-        "strength of regularization.</p>\n",
+        "loss counts because it is less noisy than the %s where texts are few.</p>\n",
         several ? "micro F1" : "accuracy", sl_linear_loss_weight(l->set.count),
         several ? ", which is divided by the labels per text if they are more than one" : "",
         several ? "F1" : "accuracy");
+    automatic_report_legend(l, more);
+    write_sentence(out, more);
     automatic_report_time(l, more);
     write_sentence(out, more);
     html_section_end(out);
@@ -84,7 +85,8 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
                                          .labels = r->labels,
                                          .quality = &r->quality,
                                          .loss = r->l->search.loss,
-                                         .tokens = r->l->tokens};
+                                         .tokens = r->l->tokens,
+                                         .left_out = true};
     report_begin(out, model, "linear model, trained on", data);
     automatic_report_method(r, text);
     report_figures(out, &p, (double)NAN, text);

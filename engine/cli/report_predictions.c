@@ -237,6 +237,11 @@ static bool write_table(struct sl_buffer *out, const struct report_predictions *
     if (p->model->config.multi_label)
         sl_buffer_append_string(out, "<p class=\"soft\">A label alone was not predicted; a "
                                      "predicted one alone is not among the text's labels.</p>\n");
+    if (has_text && p->left_out)
+        sl_buffer_append_string(
+            out, "<p>The scores are those of models that had not learnt the text; the marked words "
+                 "are those of the published model, which has learnt it with its label, even if "
+                 "that is wrong. So the words may speak for another label than the score.</p>\n");
     if (has_text)
         sl_buffer_printf(out,
                          "<p class=\"soft\">Of the words, those are marked that move the score of "

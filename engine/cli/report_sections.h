@@ -20,6 +20,7 @@ struct report_predictions {
     const struct prediction_quality *quality;
     double loss;
     const struct sl_tokenizer *tokens; /* the model's */
+    bool left_out; /* predicted by models that left the text out, which `model` has learnt */
 };
 
 /* Key figures of predictions; `skipped`: fraction of token-layer operations that were skipped, or

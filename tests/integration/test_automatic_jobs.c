@@ -94,7 +94,7 @@ Test(automatic_jobs, a_job_without_a_model_makes_one)
     page = job_get(&d, id, "events?order=asc&limit=5");
     EXPECT_SAID(json_string_at(page, "data/4/message"), "Step 1/");
     EXPECT_SAID(json_string_at(page, "data/4/message"), "validation accuracy=");
-    EXPECT_SAID(json_string_at(page, "data/4/message"), "squared: words");
+    EXPECT_SAID(json_string_at(page, "data/4/message"), "ridge: words");
     cr_assert(json_at(page, "data/4/data/valid_loss"));
     cr_assert_gt(json_integer_at(page, "data/4/data/total_steps"), 4);
     json_decref(page);
