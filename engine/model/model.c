@@ -343,6 +343,39 @@ void sl_model_discard_values(struct sl_model *m)
     }
 }
 
+static const struct sl_parameter *find_parameter(const struct sl_builder *b, const char *name)
+{
+    for (int i = 0; i < b->count; i++)
+        if (strcmp(b->parameters[i].name, name) == 0)
+            return &b->parameters[i];
+    for (int i = 0; i < b->buffer_count; i++)
+        if (strcmp(b->buffers[i].name, name) == 0)
+            return &b->buffers[i];
+    return NULL;
+}
+
+/* Builds the model once more, with one class more and without values. */
+bool sl_model_find_class_parameters(const struct sl_model *m, bool *is_of_classes,
+                                    struct sl_err *err)
+{
+    struct sl_arena structs;
+    struct sl_builder b;
+    struct sl_config config = m->config;
+    config.classes++;
+    if (!sl_arena_init_growing(&structs, STRUCT_BYTES, err))
+        return false;
+    sl_builder_init(&b, &structs);
+    void *self = sl_arena_take(&structs, 1, m->arch->size);
+    memset(self, 0, m->arch->size);
+    m->arch->build(&b, self, &config);
+    for (int i = 0; i < m->state_dict_count; i++) {
+        const struct sl_parameter *p = &m->state_dict[i], *q = find_parameter(&b, p->name);
+        is_of_classes[i] = !q || q->rows != p->rows || q->cols != p->cols;
+    }
+    sl_arena_release(&structs);
+    return true;
+}
+
 /* -- description ------------------------------------------------------------------------------ */
 
 int64_t sl_model_parameter_count(const struct sl_model *m)

@@ -3,6 +3,7 @@
 
 #include "train/word_vectors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct sl_parameter *token_table(const struct sl_model *model)
@@ -39,14 +40,61 @@ static bool fail_sizes(const struct sl_model *model, const struct sl_checkpoint 
     return sl_wrap(err, "the weights of '%s' do not fit", directory);
 }
 
+/* Whether class i is the same label in both. */
+static bool has_same_labels(const struct sl_model *model, char *const *labels,
+                            const struct sl_model_config *start)
+{
+    if (start->hyper.task != model->config.task || start->hyper.classes != model->config.classes)
+        return false;
+    for (int i = 0; i < model->config.classes; i++)
+        if (strcmp(labels[i], start->labels[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The parameters to take from a model: with other labels not those that stand for labels, which
+ * begin anew. Sets *count. To be freed; NULL: see err. */
+static struct sl_parameter *parameters_to_load(const struct sl_model *model, char *const *labels,
+                                               const struct sl_model_config *start, int *count,
+                                               struct sl_err *err)
+{
+    size_t all = (size_t)model->state_dict_count;
+    bool *is_of_classes = calloc(all, sizeof *is_of_classes);
+    struct sl_parameter *list = calloc(all, sizeof *list);
+    bool is_same = model->config.classes == 0 || has_same_labels(model, labels, start);
+    bool ok = is_of_classes && list;
+    if (!ok)
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for a list of parameters");
+    ok = ok && (is_same || sl_model_find_class_parameters(model, is_of_classes, err));
+    *count = 0;
+    for (size_t i = 0; ok && i < all; i++)
+        if (!is_of_classes[i])
+            list[(*count)++] = model->state_dict[i];
+    free(is_of_classes);
+    if (ok)
+        return list;
+    free(list);
+    return NULL;
+}
+
+static bool load(struct sl_model *model, char *const *labels, const struct sl_checkpoint *start,
+                 const char *directory, struct sl_err *err)
+{
+    int count;
+    struct sl_parameter *list =
+        parameters_to_load(model, labels, &start->model_config, &count, err);
+    bool ok = list && (sl_checkpoint_load_matching(start, list, count, err) ||
+                       fail_sizes(model, start, directory, err));
+    free(list);
+    return ok;
+}
+
 bool sl_initial_values_set(struct sl_model *model, const struct sl_train_options *training,
-                           const struct sl_tokenizer *tokens, const struct sl_checkpoint *start,
-                           struct sl_err *err)
+                           const struct sl_tokenizer *tokens, char *const *labels,
+                           const struct sl_checkpoint *start, struct sl_err *err)
 {
     sl_model_initialize(model, (uint64_t)training->hyperparameters.seed);
     if (training->vectors && !apply_vectors(model, training->vectors, tokens, err))
         return false;
-    return !start ||
-           sl_checkpoint_load_matching(start, model->state_dict, model->state_dict_count, err) ||
-           fail_sizes(model, start, training->init_from, err);
+    return !start || load(model, labels, start, training->init_from, err);
 }

@@ -112,7 +112,13 @@ static bool save(struct sl_trainer *tr, const struct sl_train_callbacks *callbac
 /* Saves at once, so that an unwritable run directory fails before any work is done. */
 static bool begin(struct sl_trainer *tr, const struct sl_checkpoint *start, struct sl_err *err)
 {
-    if (!sl_initial_values_set(tr->model, &tr->training, tr->dataloader.tokens, start, err))
+    char **labels = sl_dataloader_labels(&tr->dataloader);
+    if (tr->model->config.classes > 0 && !labels)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+    bool ok =
+        sl_initial_values_set(tr->model, &tr->training, tr->dataloader.tokens, labels, start, err);
+    free(labels);
+    if (!ok)
         return false;
     sl_optimizer_start_average(&tr->optimizer);
     return save(tr, NULL, err);

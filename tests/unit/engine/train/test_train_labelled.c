@@ -301,6 +301,54 @@ static void expect_equal_parameter(const struct sl_parameter *p, const struct sl
         cr_assert_float_eq((double)p->data[i], (double)q->data[i], 1e-5, "%s", p->name);
 }
 
+/* Whether a parameter of a model has the values of another's. */
+static bool is_equal_parameter(const struct sl_model *a, const struct sl_model *b, const char *name)
+{
+    const struct sl_parameter *p = NULL, *q = NULL;
+    for (int i = 0; i < a->builder.count; i++)
+        if (strcmp(a->builder.parameters[i].name, name) == 0) {
+            p = &a->builder.parameters[i];
+            q = &b->builder.parameters[i];
+        }
+    cr_assert(p && q, "there is no %s", name);
+    for (int i = 0; i < p->rows * p->cols; i++)
+        if (fabs((double)p->data[i] - (double)q->data[i]) > 1e-5)
+            return false;
+    return true;
+}
+
+/* The classes of a model that training begins with are its labels, not their numbers. */
+Test(labelled, other_labels_begin_with_a_new_last_layer, TEST_ONE_THREAD)
+{
+    static const char *const orders[] = {"0\n1\n2\n", "2\n1\n0\n"};
+    struct sl_err err;
+    char first[PATH_MAX], labels[PATH_MAX];
+    struct sl_train_options training = labelled_of(sl_arch_find("vanilla"), 1);
+    training.sources.labels = test_path(labels, dirs.top, "labels.txt");
+    test_write_file(labels, orders[0]);
+    (void)train_until(&dirs, &training, 0, 1);
+    cr_assert_eq(rename(dirs.output, test_path(first, dirs.top, "first")), 0);
+    forget_run();
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    engine->keeps_values = true;
+    struct sl_model *a = sl_model_open(engine, first, &err);
+    cr_assert(a, "%s", err.text);
+    for (int other = 0; other < 2; other++) {
+        training = from_model(sl_arch_find("vanilla"), first);
+        training.sources.labels = labels;
+        test_write_file(labels, orders[other]);
+        (void)train_until(&dirs, &training, 0, 1);
+        struct sl_model *b = sl_model_open(engine, dirs.output, &err);
+        cr_assert(b, "%s", err.text);
+        cr_expect_eq(is_equal_parameter(a, b, "classifier.weight"), other == 0);
+        cr_expect(is_equal_parameter(a, b, "token_embedding.weight"));
+        sl_model_close(b);
+        forget_run();
+    }
+    sl_model_close(a);
+    sl_engine_destroy(engine);
+}
+
 /* A completion model's table and blocks begin a classifier; its head is drawn. */
 Test(labelled, a_model_begins_where_another_ended, TEST_ONE_THREAD)
 {
