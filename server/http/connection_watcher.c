@@ -99,6 +99,16 @@ static void send_timeout_response(const struct sv_watched_connection *watched)
         (void)send(watched->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Whether the client has closed the connection in the middle of a request. libmicrohttpd takes a
+ * read that gives less than there is room for as the last one, and so misses an end that came with
+ * the last bytes. */
+static bool has_left(const struct sv_watched_connection *watched)
+{
+    char byte;
+    return watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid) &&
+           recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Shut down, not closed: libmicrohttpd sees the end of its socket and closes it itself. */
 static void shut_expired(struct sv_watcher *watcher)
 {
@@ -107,9 +117,11 @@ static void shut_expired(struct sv_watcher *watcher)
     bool busy = watcher->watched_count >= watcher->count - watcher->count / 4;
     for (struct sv_watched_connection *watched = watcher->watched_list; watched;
          watched = watched->next) {
-        if (now <= (busy ? watched->busy_deadline_ns : watched->deadline_ns))
+        bool is_late = now > (busy ? watched->busy_deadline_ns : watched->deadline_ns);
+        if (!is_late && !has_left(watched))
             continue;
-        send_timeout_response(watched);
+        if (is_late)
+            send_timeout_response(watched);
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->deadline_ns = watched->busy_deadline_ns = INT64_MAX; /* once is enough */
     }

@@ -1,6 +1,8 @@
 /* test_hostile_clients.c - clients that leave, stall, flood or send rubbish, and signals: nothing
  * is lost. */
 #include "base/buffer.h"
+#include "base/clock.h"
+#include "core/limits.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/program.h"
@@ -288,6 +290,24 @@ static bool has_ended(int fd, int ms)
     char byte;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     return poll(&ready, 1, ms) == 1 && read(fd, &byte, 1) <= 0;
+}
+
+/* The end of the connection comes with the last bytes. */
+Test(hostile_clients, half_a_body_and_gone_is_noticed)
+{
+    enum { CLIENTS = 60 };
+
+    DAEMON_START(&d, "--threads", "1");
+    for (int i = 0; i < CLIENTS; i++) {
+        int fd = raw_connect(&d);
+        raw_send(fd, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{\"a");
+        (void)close(fd);
+    }
+    int64_t began = sl_now_ns();
+    metric_wait(&d, "sluice_request_body_bytes", 0);
+    metric_wait(&d, "sluice_http_connections", 1); /* that which asks */
+    cr_assert_lt(sl_now_ns() - began, (int64_t)(SV_BODY_CHUNK_SECONDS - 5) * 1000000000);
+    daemon_stop(&d);
 }
 
 /* Each byte is a sign of life, but the whole has its time. */
