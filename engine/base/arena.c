@@ -29,7 +29,7 @@ bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err)
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return sl_fail(err, SL_NO_MEMORY, "reserve %zu bytes of memory", size);
+        return sl_fail(err, SL_NO_MEMORY, "no memory: cannot reserve %zu bytes", size);
     /* A hint. Kernels built without huge pages reject it, which only costs speed. */
     (void)madvise(base, size, MADV_HUGEPAGE);
     ASAN_POISON_MEMORY_REGION(base, size);

@@ -117,7 +117,7 @@ static bool copy_descriptor(struct sl_map *map, int fd, const char *path, struct
         return true;
     char *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED)
-        return fail_errno(err, "memory for", path);
+        return fail_errno(err, "allocate memory for", path);
     (void)madvise(data, size, MADV_HUGEPAGE); /* a hint: fewer page faults */
     map->data = data;
     while (read_bytes < size) {

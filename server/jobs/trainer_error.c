@@ -109,7 +109,9 @@ static void name_settings(char text[static SV_TRAINER_REASON_MAX])
 {
     struct sl_buffer out = {0};
     for (const char *at = text; *at;) {
-        bool is_option = at[0] == '-' && at[1] == '-' && islower((unsigned char)at[2]);
+        bool is_quoted = at > text && at[-1] == '\''; /* the user's own words */
+        bool is_option =
+            !is_quoted && at[0] == '-' && at[1] == '-' && islower((unsigned char)at[2]);
         size_t used = is_option ? write_setting(at, &out) : 1;
         if (!is_option)
             sl_buffer_append(&out, at, 1);

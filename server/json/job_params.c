@@ -30,6 +30,15 @@ static void remove_nulls(json_t *object)
         json_object_del(object, name);
 }
 
+static bool fail_size(const struct sv_reader *r, const struct sv_field *field, const char *what,
+                      size_t bytes, int max)
+{
+    char param[SV_PARAM_MAX];
+    sv_reader_param(r, field, param);
+    return sv_fail(r->error, SV_INVALID_VALUE, param,
+                   "'%s' has %zu bytes %s; at most %d are accepted.", param, bytes, what, max);
+}
+
 /* The value as JSON. */
 static bool copy_json(const struct sv_reader *r, const struct sv_field *field, json_t *value,
                       struct sv_string *out)
@@ -37,10 +46,9 @@ static bool copy_json(const struct sv_reader *r, const struct sv_field *field, j
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     if (!text)
         return sv_fail_no_memory(r->error);
-    bool ok = strlen(text) <= SV_JOB_TEXT_BYTES_MAX;
-    if (!ok)
-        (void)sv_reader_invalid(r, field, value, "a smaller object");
-    ok = ok && copy_text(r, text, out);
+    bool ok = strlen(text) <= SV_JOB_TEXT_BYTES_MAX
+                  ? copy_text(r, text, out)
+                  : fail_size(r, field, "as JSON", strlen(text), SV_JOB_TEXT_BYTES_MAX);
     free(text);
     return ok;
 }
@@ -98,7 +106,7 @@ static bool read_object(const struct sv_reader *r, const struct sv_field *field,
         struct sv_setting *item = &settings->items[settings->count];
         subfields.name = name;
         if (strlen(name) > SV_METADATA_KEY_BYTES_MAX)
-            return sv_reader_invalid(r, field, value, "an object with names of at most 64 bytes");
+            return fail_size(r, field, "in a name", strlen(name), SV_METADATA_KEY_BYTES_MAX);
         if (subfields.kind == SV_FIELD_STRING && !json_is_string(member))
             return sv_reader_invalid(&below, &subfields, member, "a string");
         if (!read_value(&below, &subfields, member, item))

@@ -177,7 +177,7 @@ Test(arena, impossible_sizes_are_rejected)
 {
     struct sl_arena a = {0};
     struct sl_err err;
-    EXPECT_FAIL(sl_arena_init(&a, SIZE_MAX / 2, &err), err, SL_NO_MEMORY, "bytes of memory");
+    EXPECT_FAIL(sl_arena_init(&a, SIZE_MAX / 2, &err), err, SL_NO_MEMORY, "cannot reserve");
     cr_assert_null(a.base);
 }
 
