@@ -1,16 +1,18 @@
 /* dataset_facts.c - see dataset_facts.h. */
 #include "cli/dataset_facts.h"
 
+#include "base/utf8.h"
 #include "cli/label_names.h"
 #include "tokenizer/tokenizer.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS_SHOWN = 20 };
+enum { LABELS_SHOWN = 20, TEXT_SHOWN = 60 };
 
 /* ---- equal texts ----------------------------------------------------------------------------- */
 
@@ -22,6 +24,7 @@ static void add_pair(const struct dataset_facts *f, struct text_pairs *pairs,
         pairs->first[pairs->count] =
             (struct text_pair){.line = set->examples[text].line,
                                .earlier_line = f->set->examples[earlier].line,
+                               .earlier = earlier,
                                .labels = sl_label_list(&set->label_lists, text),
                                .earlier_labels = sl_label_list(&f->set->label_lists, earlier)};
     pairs->count++;
@@ -183,11 +186,11 @@ void dataset_facts_print_lengths(const struct dataset_facts *f, int context)
 void dataset_facts_print_labels(const struct dataset_facts *f)
 {
     const int labels = f->set->labels.count;
-    char name[SL_NAME_SHORT];
+    char name[SL_NAME_SHORT], quoted[LABEL_QUOTED];
     printf("%d labels:", labels);
     for (int i = 0; i < labels && i < LABELS_SHOWN; i++)
-        printf("%s %s %d", i ? "," : "", sl_labels_shown(&f->set->labels, i, name),
-               f->label_texts[i]);
+        printf("%s %s %d", i ? "," : "",
+               label_quoted(sl_labels_shown(&f->set->labels, i, name), quoted), f->label_texts[i]);
     if (labels > LABELS_SHOWN)
         printf(" and %d more", labels - LABELS_SHOWN);
     printf("\n");
@@ -208,6 +211,20 @@ static void print_rest(const struct text_pairs *pairs)
         printf("  and %d more\n", pairs->count - TEXT_PAIRS_SHOWN);
 }
 
+/* On one line, without what controls a terminal. */
+static void print_beginning(const struct dataset_facts *f, int32_t example)
+{
+    size_t bytes;
+    if (!f->set->text)
+        return;
+    const char *text = sl_dataset_text(f->set, example, &bytes);
+    const size_t shown = sl_utf8_fit(text, bytes, TEXT_SHOWN);
+    printf(": ");
+    for (size_t i = 0; i < shown; i++)
+        (void)putchar(iscntrl((unsigned char)text[i]) ? ' ' : text[i]);
+    printf("%s", shown < bytes ? "..." : "");
+}
+
 void dataset_facts_print_repeats(const struct dataset_facts *f)
 {
     char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
@@ -220,9 +237,11 @@ void dataset_facts_print_repeats(const struct dataset_facts *f)
                f->set->multi_label ? "other labels" : "another label");
     for (int i = 0; i < shown_of(&f->conflicts); i++) {
         const struct text_pair *pair = &f->conflicts.first[i];
-        printf("  line %lld '%s', line %lld '%s'\n", (long long)pair->earlier_line,
+        printf("  line %lld '%s', line %lld '%s'", (long long)pair->earlier_line,
                label_names_short(&f->set->labels, pair->earlier_labels, one), (long long)pair->line,
                label_names_short(&f->set->labels, pair->labels, other));
+        print_beginning(f, pair->earlier);
+        printf("\n");
     }
     print_rest(&f->conflicts);
 }
@@ -239,6 +258,20 @@ void dataset_facts_warn_leaks(const struct dataset_facts *f)
                   (long long)pair->line, (long long)pair->earlier_line);
 }
 
+/* The other pairs: the second one's name, or the number of all. */
+static void add_twins(const struct dataset_facts *f, char *text, size_t size)
+{
+    const struct label_twins *t = &f->twins;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    text[0] = '\0';
+    if (t->count == 2)
+        (void)snprintf(text, size, ", and so do '%s' and '%s'",
+                       sl_labels_shown(&f->set->labels, t->first[1].one, one),
+                       sl_labels_shown(&f->set->labels, t->first[1].other, other));
+    else if (t->count > 2)
+        (void)snprintf(text, size, ", and so do %d more pairs", t->count - 1);
+}
+
 /* Where a label is for the first time. */
 static int64_t first_line(const struct sl_dataset *set, int32_t label)
 {
@@ -253,17 +286,17 @@ static int64_t first_line(const struct sl_dataset *set, int32_t label)
 
 void dataset_facts_warn_twins(const struct dataset_facts *f)
 {
-    const struct label_twins *t = &f->twins;
-    const bool swap = f->label_texts[t->one] < f->label_texts[t->other];
-    const int32_t usual = swap ? t->other : t->one, rare = swap ? t->one : t->other;
-    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[64] = "";
-    if (t->count > 1)
-        (void)snprintf(more, sizeof more, ". There are %d more such pairs", t->count - 1);
-    if (t->count > 0)
-        (void)fprintf(stderr,
-                      "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ "
-                      "only in case or spaces; if they are one, spell it in one way%s\n",
-                      sl_labels_shown(&f->set->labels, usual, one),
-                      sl_labels_shown(&f->set->labels, rare, other),
-                      (long long)first_line(f->set, rare), more);
+    const struct label_twin first = f->twins.first[0];
+    const bool swap = f->label_texts[first.one] < f->label_texts[first.other];
+    const int32_t usual = swap ? first.other : first.one, rare = swap ? first.one : first.other;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[128];
+    if (f->twins.count == 0)
+        return;
+    add_twins(f, more, sizeof more);
+    (void)fprintf(
+        stderr,
+        "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ only "
+        "in case or spaces%s; if they are one, spell it in one way\n",
+        sl_labels_shown(&f->set->labels, usual, one), sl_labels_shown(&f->set->labels, rare, other),
+        (long long)first_line(f->set, rare), more);
 }

@@ -14,6 +14,7 @@ enum { TEXT_PAIRS_SHOWN = 5 };
 /* A text, and an earlier one that equals it. */
 struct text_pair {
     int64_t line, earlier_line;
+    int32_t earlier; /* its number in the facts' set */
     struct sl_label_list labels, earlier_labels;
 };
 
@@ -36,7 +37,8 @@ struct dataset_facts {
     struct text_pairs leaks;             /* texts of it that are in the set, too */
 };
 
-/* Both sets must be encoded, and outlive the facts. */
+/* Both sets must be encoded, and outlive the facts. Contradictions are shown with the beginning of
+ * their text while the first set keeps its texts. */
 bool dataset_facts_open(struct dataset_facts *facts, const struct sl_dataset *set,
                         const struct sl_dataset *validation, const struct sl_tokenizer *tokens,
                         struct sl_err *err) SL_MUST_CHECK;

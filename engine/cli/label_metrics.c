@@ -1,6 +1,8 @@
 /* label_metrics.c - see label_metrics.h. */
 #include "cli/label_metrics.h"
 
+#include "cli/label_names.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -84,18 +86,22 @@ static void print_fraction(double fraction)
 
 void label_metrics_print(const struct sl_model *m, const struct label_metrics *labels)
 {
+    char name[LABEL_QUOTED];
     int width = (int)strlen("label");
-    for (int c = 0; c < m->config.classes; c++)
-        width = (int)fmax(width, fmin(NAME_COLUMNS_MAX, (double)strlen(m->labels[c])));
+    for (int c = 0; c < m->config.classes; c++) {
+        const size_t bytes = strlen(label_quoted(m->labels[c], name));
+        width = (int)fmax(width, fmin(NAME_COLUMNS_MAX, (double)bytes));
+    }
     printf("%-*s %8s %12s%12s%s\n", width, "label", "texts", "recall", "precision",
            m->config.multi_label ? "" : "  most confused with");
     for (int c = 0; c < m->config.classes; c++) {
         const struct label_metrics *label = &labels[c];
-        printf("%-*s %8d ", width, m->labels[c], label->texts);
+        printf("%-*s %8d ", width, label_quoted(m->labels[c], name), label->texts);
         print_fraction(label_recall(label));
         print_fraction(label_precision(label));
         if (label->confused_with >= 0)
-            printf("  %s (%d)", m->labels[label->confused_with], label->confused);
+            printf("  %s (%d)", label_quoted(m->labels[label->confused_with], name),
+                   label->confused);
         printf("\n");
     }
 }

@@ -1,6 +1,20 @@
 /* label_names.c - see label_names.h. */
 #include "cli/label_names.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *label_quoted(const char *label, char text[LABEL_QUOTED])
+{
+    const size_t bytes = strlen(label);
+    if (bytes == 0 ||
+        (!isspace((unsigned char)label[0]) && !isspace((unsigned char)label[bytes - 1])))
+        return label;
+    (void)snprintf(text, LABEL_QUOTED, "'%s'", label);
+    return text;
+}
+
 void label_names_append(struct sl_buffer *out, const struct sl_labels *labels,
                         struct sl_label_list list)
 {

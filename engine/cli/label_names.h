@@ -4,9 +4,16 @@
 #include "base/buffer.h"
 #include "data/dataset.h"
 #include "data/name_list.h"
+#include "sluice/model.h"
 
 /* Between labels that are shown, and of models with several labels unless another one is given. */
 #define LABEL_SEPARATOR "|"
+
+enum { LABEL_QUOTED = SL_LABEL_BYTES_MAX + sizeof "''" };
+
+/* A label as tables show it: in quotes if it begins or ends with white space, which is often a
+ * mistake and could not be seen. Returns it or `text`. */
+const char *label_quoted(const char *label, char text[LABEL_QUOTED]);
 
 void label_names_append(struct sl_buffer *out, const struct sl_labels *labels,
                         struct sl_label_list list);

@@ -30,6 +30,18 @@ static int compare(const void *a, const void *b)
     return order ? order : (x->label > y->label) - (x->label < y->label);
 }
 
+/* Keeps the first two, in the order of ids. */
+static void insert(struct label_twins *twins, struct label_twin pair)
+{
+    if (twins->count == 0 || pair.one < twins->first[0].one) {
+        twins->first[1] = twins->first[0];
+        twins->first[0] = pair;
+    } else if (twins->count == 1 || pair.one < twins->first[1].one) {
+        twins->first[1] = pair;
+    }
+    twins->count++;
+}
+
 bool label_twins_find(struct label_twins *twins, const struct sl_labels *labels, struct sl_err *err)
 {
     struct plain *all = calloc((size_t)labels->count, sizeof *all);
@@ -42,10 +54,7 @@ bool label_twins_find(struct label_twins *twins, const struct sl_labels *labels,
     for (int i = 1; i < labels->count; i++) {
         if (strcmp(all[i].text, all[i - 1].text) != 0)
             continue;
-        if (twins->count++ == 0 || all[i - 1].label < twins->one) {
-            twins->one = all[i - 1].label;
-            twins->other = all[i].label;
-        }
+        insert(twins, (struct label_twin){all[i - 1].label, all[i].label});
     }
     free(all);
     return true;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { TEXT_SHOWN = 200 };
+
 /* The last parts of a path, at most so many. Directories above them are private. */
 static const char *end_of_path(const char *path, int parts)
 {
@@ -38,11 +40,12 @@ static const char *label_of(const struct dataset_facts *f, int label)
 static void write_labels(struct sl_buffer *out, const struct dataset_facts *f)
 {
     static const char *const columns[] = {"label", "texts", "share", NULL};
+    char name[LABEL_QUOTED];
     sl_buffer_append_string(out, "<p>Texts by label:</p>\n");
     html_table(out, columns, "011");
     for (int i = 0; i < f->set->labels.count; i++) {
         html_row(out);
-        html_cell(out, label_of(f, i));
+        html_cell(out, label_quoted(label_of(f, i), name));
         html_number(out, "%d", f->label_texts[i]);
         html_number(out, "%.1f %%", 100.0 * f->label_texts[i] / f->set->count);
     }
@@ -55,7 +58,8 @@ static void labels_cell(struct sl_buffer *out, const struct dataset_facts *f,
 {
     struct sl_buffer names = {0};
     label_names_append(&names, &f->set->labels, list);
-    html_cell(out, names.data ? names.data : "");
+    char name[LABEL_QUOTED];
+    html_cell(out, list.count == 1 ? label_quoted(names.data, name) : names.data ? names.data : "");
     sl_buffer_release(&names);
 }
 
@@ -101,12 +105,24 @@ static void write_doubts(struct sl_buffer *out, const struct dataset_facts *f)
     ITEM(out, "Texts that repeat an earlier one: %d", f->duplicates.count);
     ITEM(out, "Of them, with another label than before: %d", f->conflicts.count);
     if (f->twins.count > 0)
-        ITEM(out, "Pairs of labels that differ only in case or spaces: %d, such as %.36s and %.36s",
-             f->twins.count, label_of(f, f->twins.one), label_of(f, f->twins.other));
+        ITEM(out,
+             "Pairs of labels that differ only in case or spaces: %d, such as '%.36s' and '%.36s'",
+             f->twins.count, label_of(f, f->twins.first[0].one),
+             label_of(f, f->twins.first[0].other));
     if (f->validation)
         ITEM(out, "Of %d validation texts, also in the training texts: %d%s", f->validation->count,
              f->leaks.count, f->leaks.count > 0 ? "; results on them are too good" : "");
     sl_buffer_append_string(out, "</ul>\n");
+}
+
+/* Its beginning. */
+static void text_cell(struct sl_buffer *out, const struct dataset_facts *f, int32_t example)
+{
+    size_t bytes = 0;
+    const char *text = f->set->text ? sl_dataset_text(f->set, example, &bytes) : "";
+    sl_buffer_append_string(out, "<td class=\"said\" dir=\"auto\">");
+    html_excerpt(out, text, bytes, TEXT_SHOWN);
+    sl_buffer_append_string(out, "</td>");
 }
 
 static void write_pairs(struct sl_buffer *out, const struct dataset_facts *f,
@@ -118,7 +134,7 @@ static void write_pairs(struct sl_buffer *out, const struct dataset_facts *f,
         return;
     sl_buffer_printf(out, "<p>%s%s:</p>\n", title,
                      pairs->count > shown ? ", the first of them" : "");
-    html_table(out, columns, "1010");
+    html_table(out, columns, "10100");
     for (int i = 0; i < shown; i++) {
         const struct text_pair *pair = &pairs->first[i];
         html_row(out);
@@ -126,15 +142,16 @@ static void write_pairs(struct sl_buffer *out, const struct dataset_facts *f,
         labels_cell(out, f, pair->earlier_labels);
         html_number(out, "%lld", (long long)pair->line);
         labels_cell(out, f, pair->labels);
+        text_cell(out, f, pair->earlier);
     }
     html_table_end(out);
 }
 
 void report_dataset(struct sl_buffer *out, const struct dataset_facts *f, int context)
 {
-    static const char *const conflicts[] = {"line", "label", "line", "other label", NULL},
-                             *const leaks[] = {"training line", "label", "validation line", "label",
-                                               NULL};
+    static const char *const conflicts[] = {"line", "label", "line", "other label", "text", NULL},
+                             *const leaks[] = {"training line", "label", "validation line",
+                                               "label",         "text",  NULL};
     html_section(out, "The data");
     write_lengths(out, f, context);
     write_doubts(out, f);

@@ -1,6 +1,7 @@
 /* report_predictions.c - the parts of a report about predictions. */
 #include "cli/report_sections.h"
 
+#include "cli/label_names.h"
 #include "cli/report_chart.h"
 #include "cli/report_html.h"
 #include "cli/report_words.h"
@@ -56,6 +57,13 @@ static void write_fraction(struct sl_buffer *out, double fraction)
         html_number(out, "-");
 }
 
+/* -1: none. */
+static void label_cell(struct sl_buffer *out, const struct report_predictions *p, int label)
+{
+    char name[LABEL_QUOTED];
+    html_cell(out, label >= 0 ? label_quoted(p->model->labels[label], name) : "");
+}
+
 static void write_labels(struct sl_buffer *out, const struct report_predictions *p)
 {
     const bool several = p->model->config.multi_label;
@@ -66,12 +74,12 @@ static void write_labels(struct sl_buffer *out, const struct report_predictions 
     for (int c = 0; c < p->predictions->classes; c++) {
         const struct label_metrics *label = &p->labels[c];
         html_row(out);
-        html_cell(out, p->model->labels[c]);
+        label_cell(out, p, c);
         html_number(out, "%d", label->texts);
         write_fraction(out, label_recall(label));
         write_fraction(out, label_precision(label));
         if (!several)
-            html_cell(out, label->confused_with >= 0 ? p->model->labels[label->confused_with] : "");
+            label_cell(out, p, label->confused_with);
     }
     html_table_end(out);
     html_section_end(out);
@@ -81,8 +89,8 @@ static void write_labels(struct sl_buffer *out, const struct report_predictions 
 
 static void write_short_name(struct sl_buffer *out, const char *label)
 {
-    char name[SL_NAME_SHORT];
-    html_string(out, sl_name_shorten(label, strlen(label), name));
+    char name[SL_NAME_SHORT], quoted[LABEL_QUOTED];
+    html_string(out, label_quoted(sl_name_shorten(label, strlen(label), name), quoted));
 }
 
 /* The more of a label's texts, the stronger the colour. */
@@ -142,8 +150,8 @@ static void write_confusions(struct sl_buffer *out, const struct report_predicti
     html_table(out, columns, "001");
     for (int i = 0; i < CONFUSIONS && (worst = find_worst(confusion, classes)) >= 0; i++) {
         html_row(out);
-        html_cell(out, p->model->labels[worst / classes]);
-        html_cell(out, p->model->labels[worst % classes]);
+        label_cell(out, p, (int)(worst / classes));
+        label_cell(out, p, (int)(worst % classes));
         html_number(out, "%d", confusion[worst]);
         confusion[worst] = 0;
     }
@@ -217,8 +225,8 @@ static bool write_mistake(struct sl_buffer *out, const struct report_predictions
 {
     html_row(out);
     html_number(out, "%lld", (long long)p->predictions->set->examples[mistake->example].line);
-    html_cell(out, mistake->label >= 0 ? p->model->labels[mistake->label] : "");
-    html_cell(out, mistake->predicted >= 0 ? p->model->labels[mistake->predicted] : "");
+    label_cell(out, p, mistake->label);
+    label_cell(out, p, mistake->predicted);
     html_number(out, "%.3f", (double)mistake->score);
     sl_buffer_append_string(out, "<td class=\"said\" dir=\"auto\">");
     bool ok = write_text(out, p, words, mistake, err);

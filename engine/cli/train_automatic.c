@@ -122,6 +122,8 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
         dataset_facts_warn_twins(&run->facts);
     if (!run->a->json)
         automatic_report_texts(&run->l, &run->facts, why_no_base);
+    if (!run->a->report)
+        sl_dataset_drop_text(&run->l.set);
     return true;
 }
 
@@ -149,7 +151,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     const struct sl_linear_training_options options = {
         .engine = engine,
         .sources = a->sources,
-        .keep_text = a->report != NULL,
+        .keep_text = true, /* until it is described */
         .seconds = a->seconds,
         .base = a->base ? a->base : (learns ? NULL : find_base(path))};
     struct run run = {.a = a};

@@ -261,7 +261,7 @@ static bool examples_encode(struct sl_dataset *set, const struct sl_tokenizer *t
     return ok;
 }
 
-static void text_drop(struct sl_dataset *set)
+void sl_dataset_drop_text(struct sl_dataset *set)
 {
     free(set->text);
     set->text = NULL;
@@ -288,7 +288,7 @@ bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens
     }
     sl_dynarray_shrink(&set->ids, &set->ids_room, set->ids_count, sizeof *set->ids);
     if (!encoding->keep_text)
-        text_drop(set);
+        sl_dataset_drop_text(set);
     return true;
 }
 

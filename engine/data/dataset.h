@@ -101,5 +101,8 @@ const int32_t *sl_dataset_ids(const struct sl_dataset *set, int example, int *co
 /* The text of an example, while texts are kept; not NUL-terminated. */
 const char *sl_dataset_text(const struct sl_dataset *set, int example, size_t *bytes);
 
+/* Frees the texts of an encoded set. */
+void sl_dataset_drop_text(struct sl_dataset *set);
+
 /* The order in which an epoch visits examples: 0 to count - 1, each once. */
 void sl_dataset_order(uint64_t seed, uint64_t epoch, int count, int32_t *out);

@@ -277,14 +277,15 @@ static double accuracy_of(const struct sl_linear_run *s)
     return (double)right / s->predicted_count;
 }
 
-/* Twice the standard error of the difference between the last predictions and the best recipe's. */
+/* Twice the standard error of the difference between the last predictions and the best recipe's;
+ * where they do not differ, as if they did once. */
 static double chance(const struct sl_linear_run *s)
 {
     int differ = 0;
     for (int i = 0; i < s->predicted_count; i++)
         differ +=
             is_right(s, s->logits, s->predicted[i]) != is_right(s, s->best_logits, s->predicted[i]);
-    return 2.0 * sqrt((double)differ) / s->predicted_count;
+    return 2.0 * sqrt(fmax(differ, 1.0)) / s->predicted_count;
 }
 
 /* Together this takes less than one more trial of the best recipe. How much of a change of F1 is by

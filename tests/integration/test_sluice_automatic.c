@@ -143,7 +143,7 @@ Test(sluice_automatic, names_the_lines_of_contradictions_and_of_leaks)
                                    "--validation", validation, "--output", dirs.output));
     EXPECT_SAID(r.out, "1 text repeats an earlier one\n"
                        "1 of them has another label than before; correct the wrong one:\n"
-                       "  line 1 'good', line 2 'bad'\n");
+                       "  line 1 'good', line 2 'bad': Once more\n");
     EXPECT_SAID(r.err, "1 of 2 validation texts is in the training texts, too, the first in line 2 "
                        "(there line 3); results on them are too good");
     EXPECT_SAID(r.out, "On the 2 texts of the validation file: accuracy ");
