@@ -296,7 +296,8 @@ void dataset_facts_warn_twins(const struct dataset_facts *f)
     (void)fprintf(
         stderr,
         "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ only "
-        "in case or spaces%s; if they are one, spell it in one way\n",
+        "in case or spaces%s; if they are one, spell it in one way, or give both one name "
+        "with --labels FILE\n",
         sl_labels_shown(&f->set->labels, usual, one), sl_labels_shown(&f->set->labels, rare, other),
         (long long)first_line(f->set, rare), more);
 }

@@ -25,7 +25,7 @@ const struct sl_option train_rows[] = {
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
      "file of all labels as --data spells them, one per line; a tab and another name after a label "
-     "renames it in the model [the labels in --data]",
+     "renames it in the model, and labels with one name become one [the labels in --data]",
      SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
     {"vocab-file", "FILE", "vocabulary that `sluice vocab` wrote [learnt from the texts]",

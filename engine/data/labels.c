@@ -18,10 +18,10 @@ static int compare(const char *a, const char *b, size_t b_bytes)
 /* The first index in the sorted list whose key is not below the given one. */
 static int place_of(const struct sl_labels *labels, const char *key, size_t bytes)
 {
-    int low = 0, high = labels->count;
+    int low = 0, high = labels->key_count;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (compare(labels->list[labels->sorted[middle]].key, key, bytes) < 0)
+        if (compare(labels->keys[middle].key, key, bytes) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -34,10 +34,9 @@ int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t b
     assert(labels);
     assert(key);
     int place = place_of(labels, key, bytes);
-    if (place == labels->count)
+    if (place == labels->key_count)
         return -1;
-    int32_t id = labels->sorted[place];
-    return compare(labels->list[id].key, key, bytes) == 0 ? id : -1;
+    return compare(labels->keys[place].key, key, bytes) == 0 ? labels->keys[place].id : -1;
 }
 
 /* As a string of its own. */
@@ -51,28 +50,69 @@ static char *copy(const char *text, size_t bytes)
     return string;
 }
 
+/* Returns the copy of the key, or NULL. */
+static char *key_add(struct sl_labels *labels, const char *key, size_t bytes, int32_t id,
+                     struct sl_err *err)
+{
+    const int place = place_of(labels, key, bytes);
+    if (labels->key_count == SL_LABELS_MAX) {
+        sl_fail(err, SL_BAD_INPUT, "more than %d different labels", SL_LABELS_MAX);
+        return NULL;
+    }
+    if (!sl_dynarray_reserve(&labels->keys, &labels->keys_room, (size_t)labels->key_count + 1,
+                             sizeof *labels->keys, err))
+        return NULL;
+    char *own = copy(key, bytes);
+    if (!own) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for %d labels", labels->key_count + 1);
+        return NULL;
+    }
+    memmove(labels->keys + place + 1, labels->keys + place,
+            (size_t)(labels->key_count - place) * sizeof *labels->keys);
+    labels->keys[place] = (struct sl_label_key){.key = own, .id = id};
+    labels->key_count++;
+    return own;
+}
+
 /* A key that has a name of its own. */
 static bool label_add(struct sl_labels *labels, const char *key, size_t key_bytes, const char *name,
                       size_t name_bytes, struct sl_err *err)
 {
-    size_t want = (size_t)labels->count + 1;
-    if (labels->count == SL_LABELS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "more than %d different labels", SL_LABELS_MAX);
-    if (!sl_dynarray_reserve(&labels->list, &labels->list_room, want, sizeof *labels->list, err) ||
-        !sl_dynarray_reserve(&labels->sorted, &labels->sorted_room, want, sizeof *labels->sorted,
-                             err))
+    if (!sl_dynarray_reserve(&labels->list, &labels->list_room, (size_t)labels->count + 1,
+                             sizeof *labels->list, err))
         return false;
-    struct sl_label fresh = {.key = copy(key, key_bytes), .name = copy(name, name_bytes)};
-    if (!fresh.key || !fresh.name) {
-        free(fresh.key);
-        free(fresh.name);
+    struct sl_label fresh = {.name = copy(name, name_bytes)};
+    if (!fresh.name)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d labels", labels->count + 1);
+    fresh.key = key_add(labels, key, key_bytes, labels->count, err);
+    if (!fresh.key) {
+        free(fresh.name);
+        return false;
     }
-    int place = place_of(labels, key, key_bytes);
-    memmove(labels->sorted + place + 1, labels->sorted + place,
-            (size_t)(labels->count - place) * sizeof *labels->sorted);
-    labels->sorted[place] = labels->count;
     labels->list[labels->count++] = fresh;
+    return true;
+}
+
+static const struct sl_label *find_name(const struct sl_labels *labels, const char *name,
+                                        size_t bytes)
+{
+    for (int i = 0; i < labels->count; i++)
+        if (compare(labels->list[i].name, name, bytes) == 0)
+            return &labels->list[i];
+    return NULL;
+}
+
+/* Of labels with the same names. */
+static bool copy_other_keys(struct sl_labels *labels, const struct sl_labels *from,
+                            struct sl_err *err)
+{
+    for (int i = 0; i < from->key_count; i++) {
+        const char *key = from->keys[i].key, *name = from->list[from->keys[i].id].name;
+        const struct sl_label *label = find_name(labels, name, strlen(name));
+        if (sl_labels_find(labels, key, strlen(key)) < 0 &&
+            !key_add(labels, key, strlen(key), (int32_t)(label - labels->list), err))
+            return false;
+    }
     return true;
 }
 
@@ -84,24 +124,18 @@ bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, stru
 
 bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
 {
-    struct sl_labels copy = {0};
-    for (int i = 0; i < from->count; i++) {
+    struct sl_labels fresh = {0};
+    bool ok = true;
+    for (int i = 0; i < from->count && ok; i++) {
         const struct sl_label *l = &from->list[i];
-        if (!label_add(&copy, l->key, strlen(l->key), l->name, strlen(l->name), err)) {
-            sl_labels_release(&copy);
-            return false;
-        }
+        ok = label_add(&fresh, l->key, strlen(l->key), l->name, strlen(l->name), err);
     }
-    *labels = copy;
-    return true;
-}
-
-static const struct sl_label *find_name(const struct sl_labels *labels, const char *name)
-{
-    for (int i = 0; i < labels->count; i++)
-        if (strcmp(labels->list[i].name, name) == 0)
-            return &labels->list[i];
-    return NULL;
+    ok = ok && copy_other_keys(&fresh, from, err);
+    if (ok)
+        *labels = fresh;
+    else
+        sl_labels_release(&fresh);
+    return ok;
 }
 
 bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, struct sl_err *err)
@@ -109,13 +143,14 @@ bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, 
     struct sl_labels ordered = {0};
     bool ok = true;
     for (int i = 0; i < count && ok; i++) {
-        const struct sl_label *l = find_name(labels, names[i]);
+        const struct sl_label *l = find_name(labels, names[i], strlen(names[i]));
         ok = l ? label_add(&ordered, l->key, strlen(l->key), l->name, strlen(l->name), err)
                : sl_fail(err, SL_BAD_INPUT, "the label '%s' of the model is missing", names[i]);
     }
     for (int i = 0; i < labels->count && ok; i++)
-        if (!find_name(&ordered, labels->list[i].name))
+        if (!find_name(&ordered, labels->list[i].name, strlen(labels->list[i].name)))
             ok = sl_fail(err, SL_BAD_INPUT, "the model has no label '%s'", labels->list[i].name);
+    ok = ok && copy_other_keys(&ordered, labels, err);
     sl_labels_release(ok ? labels : &ordered);
     if (ok)
         *labels = ordered;
@@ -125,12 +160,12 @@ bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, 
 void sl_labels_release(struct sl_labels *labels)
 {
     assert(labels);
-    for (int i = 0; i < labels->count; i++) {
-        free(labels->list[i].key);
+    for (int i = 0; i < labels->count; i++)
         free(labels->list[i].name);
-    }
+    for (int i = 0; i < labels->key_count; i++)
+        free(labels->keys[i].key);
     free(labels->list);
-    free(labels->sorted);
+    free(labels->keys);
     *labels = (struct sl_labels){0};
 }
 
@@ -149,15 +184,14 @@ static bool part_check(const char *what, const char *part, size_t bytes, struct 
                                what, (unsigned)*control);
 }
 
-/* Responses contain names, so two classes with one name could not be distinguished. Checkpoints
- * reject them too, but only after training. */
-static bool name_check(const struct sl_labels *labels, const char *name, size_t bytes,
-                       struct sl_err *err)
+/* Keys with one name are one label, spelt in several ways. */
+static bool key_take(struct sl_labels *labels, const char *key, size_t key_bytes, const char *name,
+                     size_t name_bytes, struct sl_err *err)
 {
-    for (int i = 0; i < labels->count; i++)
-        if (compare(labels->list[i].name, name, bytes) == 0)
-            return sl_fail(err, SL_BAD_INPUT, "the name '%.*s' appears twice", (int)bytes, name);
-    return true;
+    const struct sl_label *same = find_name(labels, name, name_bytes);
+    if (same)
+        return key_add(labels, key, key_bytes, (int32_t)(same - labels->list), err);
+    return label_add(labels, key, key_bytes, name, name_bytes, err);
 }
 
 /* *columns: how many the file has, 0 before its first line. */
@@ -170,8 +204,10 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
     size_t name_bytes = tab ? line->bytes - key_bytes - 1 : line->bytes;
     int here = tab ? 2 : 1;
     if (*columns != 0 && *columns != here)
-        return sl_fail(err, SL_BAD_INPUT, "%d column%s: expected %d as in line 1", here,
-                       here == 1 ? "" : "s", *columns);
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%d column%s: expected %d as in line 1; either all labels have a name after "
+                       "a tab, or none",
+                       here, here == 1 ? "" : "s", *columns);
     *columns = here;
     if (memchr(name, '\t', name_bytes) && name != line->text)
         return sl_fail(err, SL_BAD_INPUT,
@@ -181,8 +217,7 @@ static bool line_take(struct sl_labels *labels, const struct sl_line *line, int 
         return false;
     if (sl_labels_find(labels, line->text, key_bytes) >= 0)
         return sl_fail(err, SL_BAD_INPUT, "label '%.*s' appears twice", (int)key_bytes, line->text);
-    return name_check(labels, name, name_bytes, err) &&
-           label_add(labels, line->text, key_bytes, name, name_bytes, err);
+    return key_take(labels, line->text, key_bytes, name, name_bytes, err);
 }
 
 static bool lines_take(struct sl_labels *labels, struct sl_line_reader *lines, struct sl_err *err)
@@ -251,7 +286,7 @@ static void entries_fill(const struct sl_labels *labels, struct entry *entries)
 {
     bool numbers = true;
     for (int rank = 0; rank < labels->count; rank++) {
-        int32_t id = labels->sorted[rank];
+        int32_t id = labels->keys[rank].id;
         entries[rank] = (struct entry){.label = labels->list[id], .id = id, .rank = rank};
         numbers = numbers && number_read(labels->list[id].key, &entries[rank].number);
     }
@@ -262,6 +297,7 @@ static void entries_fill(const struct sl_labels *labels, struct entry *entries)
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err)
 {
     size_t count = (size_t)labels->count;
+    assert(labels->key_count == labels->count);
     struct entry *entries = calloc(count + 1, sizeof *entries);
     if (!entries)
         return sl_fail(err, SL_NO_MEMORY, "no memory to sort %zu labels", count);
@@ -269,7 +305,7 @@ bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *
     qsort(entries, count, sizeof *entries, entries_compare);
     for (int32_t id = 0; id < labels->count; id++) {
         labels->list[id] = entries[id].label;
-        labels->sorted[entries[id].rank] = id;
+        labels->keys[entries[id].rank].id = id;
         fresh[entries[id].id] = id;
     }
     free(entries);

@@ -1,5 +1,5 @@
-/* labels.h - the classes of a data set: each has a key in the data, a name for people, and its
- * index in the list as id. */
+/* labels.h - the classes of a data set: each has a key in the data, or several, a name for people,
+ * and its index in the list as id. */
 #pragma once
 
 #include "data/name_list.h"
@@ -12,19 +12,24 @@
 enum { SL_LABELS_MIN = SL_CLASSES_MIN, SL_LABELS_MAX = SL_CLASSES_MAX };
 
 struct sl_label {
-    char *key;  /* in the data */
+    char *key;  /* in the data, the first of them; its bytes are those in `keys` */
     char *name; /* for people; the same, unless a file says otherwise */
 };
 
+struct sl_label_key {
+    char *key;
+    int32_t id;
+};
+
 struct sl_labels {
-    struct sl_label *list; /* by id */
-    int32_t *sorted;       /* ids, in the order of their keys' bytes */
-    int count;
-    size_t list_room, sorted_room;
+    struct sl_label *list;     /* by id */
+    struct sl_label_key *keys; /* in the order of their bytes */
+    int count, key_count;
+    size_t list_room, keys_room;
 };
 
 /* Reads a file, in its order: one label per line, which is key and name; or key, tab, name. Keys
- * and names must be unique. */
+ * must be unique; those with one name are one label. */
 bool sl_labels_read(struct sl_labels *labels, const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_labels_copy(struct sl_labels *labels, const struct sl_labels *from, struct sl_err *err)
     SL_MUST_CHECK;
@@ -41,8 +46,8 @@ bool sl_labels_add(struct sl_labels *labels, const char *key, size_t bytes, stru
 bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Sorts labels: by number if all keys are whole numbers, else by code point. fresh[i] is the new id
- * of the label that had id i. */
+/* Sorts labels, which have one key each: by number if all keys are whole numbers, else by code
+ * point. fresh[i] is the new id of the label that had id i. */
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;
 
 /* A label's name, shortened: a wrong label column can make whole sentences labels. */

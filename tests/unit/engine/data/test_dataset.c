@@ -76,7 +76,8 @@ static const struct {
     {"a\nb\n\n", SL_BAD_INPUT,
      "classes.txt' line 3: the label is empty; expected a label, or a label"},
     {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' appears twice"},
-    {"0\ta\n1\tb\n2\ta\n", SL_BAD_INPUT, "line 3: the name 'a' appears twice"},
+    {"0\ta\n1\ta\n", SL_BAD_INPUT, "classes.txt' has 1 label: expected 2 to 4096"},
+    {"0\ta\n1\tb\n0\tb\n", SL_BAD_INPUT, "line 3: label '0' appears twice"},
     {"0\ta\n1\n", SL_BAD_INPUT, "line 2: 1 column: expected 2 as in line 1"},
     {"a\n1\tb\n", SL_BAD_INPUT, "line 2: 2 columns: expected 1 as in line 1"},
     {"0\ta\n1\t\n", SL_BAD_INPUT, "line 2: the name is empty"},
@@ -96,6 +97,30 @@ Test(labels, bad_files_are_rejected, .init = setup, .fini = teardown)
                     bad_labels[i].want);
         cr_assert_null(labels.list, "case %zu: touched on failure", i);
     }
+}
+
+static int32_t find(const struct sl_labels *labels, const char *key)
+{
+    return sl_labels_find(labels, key, strlen(key));
+}
+
+Test(labels, several_spellings_with_one_name_are_one_label, .init = setup, .fini = teardown)
+{
+    static char sales[] = "sales", billing[] = "billing";
+    char *const names[] = {sales, billing};
+    struct sl_err err;
+    struct sl_labels labels = {0}, again = {0};
+    test_write_file(classes, "billing\tbilling\nSales\tsales\nBilling \tbilling\n");
+    EXPECT_OK(sl_labels_read(&labels, classes, &err), err);
+    EXPECT_OK(sl_labels_copy(&again, &labels, &err), err);
+    sl_labels_release(&labels);
+    cr_assert_eq(again.count, 2);
+    cr_expect(find(&again, "billing") == 0 && find(&again, "Billing ") == 0);
+    cr_expect(find(&again, "Sales") == 1 && find(&again, "sales") == -1);
+    EXPECT_OK(sl_labels_reorder(&again, names, COUNT(names), &err), err);
+    cr_expect(find(&again, "billing") == 1 && find(&again, "Billing ") == 1);
+    cr_expect(find(&again, "Sales") == 0 && find(&again, "Billing") == -1);
+    sl_labels_release(&again);
 }
 
 Test(labels, at_most_4096_of_at_most_256_bytes, .init = setup, .fini = teardown)
