@@ -67,6 +67,8 @@ Test(newcomer, three_commands)
                        "spaces; if they are one, spell it in one way");
     EXPECT_SAID(text, "4 labels: 'Sales ' 3, billing 60, sales 57, technical 54");
     EXPECT_SAID(text, "\n'Sales '         3 ");
+    EXPECT_SAID(text, "C: the inverse strength of regularization");
+    EXPECT_SAID(text, "the chosen recipe is then calibrated fully");
     EXPECT_SAID(text, "calibration error");
     EXPECT_SAID(text, "report: ");
     cr_assert_eq(access(test_path(page, report, "index.html"), R_OK), 0);

@@ -84,6 +84,8 @@ Test(sluice_report, of_a_training_without_an_architecture)
     EXPECT_SAID(page, "Texts that repeat an earlier one: 80");
     EXPECT_SAID(page, "No record was left out");
     EXPECT_SAID(page, "are right");
+    EXPECT_SAID(page, "The scores are those of models that had not learnt the text");
+    EXPECT_SAID(page, "C: the inverse strength of regularization");
     EXPECT_SAID(page, "<mark class=\"up\" title=\"+");
 }
 
