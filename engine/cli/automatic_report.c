@@ -310,8 +310,8 @@ static void say_why_none(const struct least_score *least, char text[CONCLUSION_T
                        100.0 * least->precision, least->needed, least->predicted);
     else
         (void)snprintf(text, CONCLUSION_TEXT,
-                       "No score is high enough for %.4g %%: from none on does the 95 %% interval "
-                       "of the fraction that is right begin there or above.",
+                       "No score is high enough for %.4g %%: wherever the line is drawn, the 95 %% "
+                       "interval of the predictions above it begins lower.",
                        100.0 * least->precision);
 }
 
@@ -385,9 +385,9 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
         print_json(o);
         return;
     }
-    automatic_report_time(r->l, text);
-    print_sentence(text);
     automatic_report_legend(r->l, text);
+    print_sentence(text);
+    automatic_report_time(r->l, text);
     print_sentence(text);
     printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, recipe));
     if (is_multi_label(r))
