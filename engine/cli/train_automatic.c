@@ -40,6 +40,11 @@ static const char *find_base(char path[SL_PATH_MAX])
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+static bool is_free(const struct train_automatic_options *a, struct sl_err *err)
+{
+    return a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err);
+}
+
 static bool check(const struct train_automatic_options *a, struct sl_err *err)
 {
     if (!a->sources.data)
@@ -53,8 +58,7 @@ static bool check(const struct train_automatic_options *a, struct sl_err *err)
                        "--tokenizer, --vocab-size and --cased have no effect with --init-from: the "
                        "vocabulary is that of the model");
     return (!a->base || model_path_check_input(a->base, err)) &&
-           model_path_check_output(a->out, a->run, err) &&
-           (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err)) &&
+           model_path_check_output(a->out, a->run, err) && is_free(a, err) &&
            (!a->report || sl_directory_make(a->report, err) || sl_wrap(err, "--report"));
 }
 
@@ -66,9 +70,11 @@ struct run {
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
+    bool is_published;
 };
 
-/* The page comes first: if it fails, nothing was published. */
+/* The model comes first: it is not lost because its page cannot be written. Another process may
+ * have published there meanwhile. */
 static bool publish(struct run *run, struct sl_err *err)
 {
     const struct train_automatic_options *a = run->a;
@@ -78,14 +84,16 @@ static bool publish(struct run *run, struct sl_err *err)
                                err))
         return false;
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
-    bool ok =
-        provenance &&
-        (!a->report || report_automatic_write(&report, a->sources.data, a->out, a->report, err)) &&
-        sl_linear_training_publish(&run->l, a->out, provenance, err);
-    if (ok) {
-        automatic_report_print(&report, a->out, a->report, a->json);
+    run->is_published = provenance && is_free(a, err) &&
+                        sl_linear_training_publish(&run->l, a->out, provenance, err);
+    bool ok = run->is_published && (!a->report || report_automatic_write(&report, a->sources.data,
+                                                                         a->out, a->report, err));
+    if (run->is_published) {
+        automatic_report_print(&report, a->out, ok ? a->report : NULL, a->json);
         automatic_log_published(&run->log, &report, a->out);
     }
+    if (run->is_published && !ok)
+        (void)sl_wrap(err, "the model is in '%s', but without its report", a->out);
     free(provenance);
     automatic_report_close(&report);
     return ok;
@@ -161,7 +169,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
         describe_texts(&run, learns ? "the vocabulary is made from the texts" : no_base, err) &&
         sl_linear_training_run(&run.l, on_trial, &run, err) && evaluate(&run, err) &&
         publish(&run, err);
-    automatic_log_close(&run.log, ok ? NULL : err->text);
+    automatic_log_close(&run.log, run.is_published ? NULL : err->text);
     dataset_facts_close(&run.facts);
     sl_dataset_close(&run.validation);
     sl_linear_training_close(&run.l);

@@ -175,17 +175,24 @@ Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
     cr_expect_neq(access(unfinished, F_OK), 0);
 }
 
-Test(sluice_automatic, a_report_that_fails_leaves_no_model)
+/* What was found is not lost with its page. */
+Test(sluice_automatic, a_report_that_fails_leaves_the_model)
 {
-    char data[PATH_MAX], report[PATH_MAX], page[PATH_MAX];
+    char data[PATH_MAX], report[PATH_MAX], page[PATH_MAX], run[PATH_MAX], log[PATH_MAX];
+    char text[1 << 16];
     write_texts(data, "", TEXTS_FEW);
     cr_assert_eq(mkdir(test_path(report, dirs.top, "report"), 0700), 0);
     cr_assert_eq(mkdir(test_path(page, report, "index.html"), 0700), 0);
-    sluice_run(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
-                        dirs.output, "--report", report));
+    sluice_run(&r,
+               ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output", dirs.output,
+                    "--report", report, "--run-dir", test_path(run, dirs.top, "log")));
     cr_assert_neq(r.exit_code, 0);
+    EXPECT_SAID(r.err, "but without its report");
     EXPECT_SAID(r.err, "index.html");
-    cr_expect_neq(access(dirs.output, F_OK), 0);
+    test_read_file(text, sizeof text, test_path(log, run, "log.jsonl"));
+    EXPECT_SAID(text, "\"published\"");
+    cr_expect(!strstr(text, "\"failed\""));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
 }
 
 /* `training` of a model's config.json. */
