@@ -93,6 +93,7 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
             .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, info->context, ids),
             .text = (int)i,
             .logits = ask->logits + i * (size_t)info->classes};
+        ask->items[i].cost = ask->items[i].count;
         tokens += ask->items[i].count;
         if ((int)i == poisoned)
             ids[0] = PLAIN_SPECIAL + PLAIN_SIGNS - 1;
