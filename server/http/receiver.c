@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 enum { READ_MAX = SV_HEAD_BYTES_MAX + SV_CHUNK_HEAD_BYTES_MAX };
@@ -235,4 +236,17 @@ __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session
         return read_tls(session, bytes, count);
     const struct source source = {.read = read_tls, .from = session, .not_now = GNUTLS_E_AGAIN};
     return receive(r, &source, bytes, count);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* libmicrohttpd (0.9.75 and 1.0.1) reads events into an array of 128, and when that was full it
+ * waits for more before it looks at any of them, as long as no connection times out: with exactly
+ * 128 events, until something else happens. So it gets one less than it asks for, and the rest stay
+ * ready in the kernel. Other callers in this program do not mind. */
+__attribute__((visibility("default"))) int epoll_wait(int epoll, struct epoll_event *events,
+                                                      int events_max, int timeout_ms)
+{
+    assert(events_max > 1);
+    return epoll_pwait(epoll, events, events_max - 1, timeout_ms, NULL);
 }

@@ -3,7 +3,7 @@
  * libmicrohttpd calls recv() of the C library, and gnutls_record_recv() for TLS. This program has
  * functions of these names, which the linker prefers. For connections that are opened here they
  * pass on complete heads and bodies. After an error they pass on what makes libmicrohttpd ask for a
- * response; the connection is to be closed after it.
+ * response; the connection is to be closed after it. epoll_wait(), too, is replaced: see there.
  *
  * One thread per connection. */
 #pragma once
