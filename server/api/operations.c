@@ -96,9 +96,9 @@ const struct sv_operation sv_operations[] = {
      .response = "CheckpointList", .is_page = true, .collection = SV_CHECKPOINTS},
 
     /* ---- Text Embeddings Inference, Hugging Face ---- */
-    {sv_handle_predict, "predict", "Classify texts, or compute their embeddings", COMPUTES,
-     .takes_budget = true, .body = "PredictRequest", .fields = sv_predict_fields,
-     .response = "Predictions", .parameters = names_model},
+    {sv_handle_predict, "predict", "Classify texts", COMPUTES, .takes_budget = true,
+     .body = "PredictRequest", .fields = sv_predict_fields, .response = "Predictions",
+     .parameters = names_model},
     {sv_handle_embed, "embed", "Embed texts", COMPUTES, .body = "EmbedRequest",
      .fields = sv_embed_fields, .response = "Embeddings", .parameters = names_model},
     {sv_handle_tokenize, "tokenize", "Split texts into tokens", COMPUTES, .body = "TokenizeRequest",
@@ -122,8 +122,8 @@ const struct sv_operation sv_operations[] = {
      SV_FAILS_MODEL, .response = "ModelMetadata"},
     {sv_handle_model_ready, "get_model_ready", "Whether a model is ready",
      SV_FAILS_MODEL | SV_FAILS_HEALTH, .response = "ModelReady"},
-    {sv_handle_infer, "infer", "Classify texts", COMPUTES, .takes_budget = true,
-     .body = "InferRequest", .fields = sv_infer_fields, .body_media = octets,
+    {sv_handle_infer, "infer", "Classify texts, or compute their embeddings", COMPUTES,
+     .takes_budget = true, .body = "InferRequest", .fields = sv_infer_fields, .body_media = octets,
      .response = "Inference", .media = octets, .parameters = may_be_binary},
     {sv_handle_all_stats, "get_all_statistics", "Statistics of all models that read texts",
      .response = "Statistics"},
