@@ -108,9 +108,10 @@ static bool copy_other_keys(struct sl_labels *labels, const struct sl_labels *fr
 {
     for (int i = 0; i < from->key_count; i++) {
         const char *key = from->keys[i].key, *name = from->list[from->keys[i].id].name;
+        if (sl_labels_find(labels, key, strlen(key)) >= 0)
+            continue;
         const struct sl_label *label = find_name(labels, name, strlen(name));
-        if (sl_labels_find(labels, key, strlen(key)) < 0 &&
-            !key_add(labels, key, strlen(key), (int32_t)(label - labels->list), err))
+        if (!key_add(labels, key, strlen(key), (int32_t)(label - labels->list), err))
             return false;
     }
     return true;
@@ -316,4 +317,12 @@ const char *sl_labels_shown(const struct sl_labels *labels, int label, char name
 {
     const char *whole = labels->list[label].name;
     return sl_name_shorten(whole, strlen(whole), name);
+}
+
+bool sl_label_names_equal(char *const *a, int a_count, char *const *b, int b_count)
+{
+    bool equal = a_count == b_count;
+    for (int i = 0; equal && i < a_count; i++)
+        equal = strcmp(a[i], b[i]) == 0;
+    return equal;
 }

@@ -50,5 +50,8 @@ bool sl_labels_reorder(struct sl_labels *labels, char *const *names, int count, 
  * point. fresh[i] is the new id of the label that had id i. */
 bool sl_labels_arrange(struct sl_labels *labels, int32_t *fresh, struct sl_err *err) SL_MUST_CHECK;
 
+/* Whether two lists of names are the same, in the same order. */
+bool sl_label_names_equal(char *const *a, int a_count, char *const *b, int b_count);
+
 /* A label's name, shortened: a wrong label column can make whole sentences labels. */
 const char *sl_labels_shown(const struct sl_labels *labels, int label, char name[SL_NAME_SHORT]);

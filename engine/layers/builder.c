@@ -16,6 +16,20 @@ void sl_builder_init(struct sl_builder *b, struct sl_arena *arena)
     b->hooked = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->hooked);
 }
 
+static const struct sl_parameter *find(const struct sl_parameter *list, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+const struct sl_parameter *sl_builder_find(const struct sl_builder *b, const char *name)
+{
+    const struct sl_parameter *found = find(b->parameters, b->count, name);
+    return found ? found : find(b->buffers, b->buffer_count, name);
+}
+
 void sl_scope(struct sl_builder *b, const char *format, ...)
 {
     va_list args;

@@ -82,6 +82,8 @@ struct sl_hooked_layer {
 };
 
 void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
+/* The parameter or buffer of this name; NULL: there is none. */
+const struct sl_parameter *sl_builder_find(const struct sl_builder *b, const char *name);
 
 /* Reserves columns of the cache; a column has one element per token, operand or fp32. Returns the
  * first. */

@@ -13,8 +13,7 @@ struct sl_engine {
     bool int8;            /* all models do, except while training */
     bool prefers_int8;    /* models that lose nothing by it do: sl_engine_chooses_int8 */
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
-    bool
-        keeps_values; /* of models that are opened, to read or copy them: model.h, discard_values */
+    bool keeps_values;    /* of models that are opened, to read them: model.h, discard_values */
 };
 
 /* Whether a model whose loss int8 raises by this fraction is computed in int8; NAN: unknown. */

@@ -135,6 +135,17 @@ bool sl_model_can_int8(const struct sl_model *m)
     return false;
 }
 
+/* Declares what a model consists of, without values. Returns the architecture's own struct. */
+static void *build(struct sl_builder *b, struct sl_arena *structs, const struct sl_arch *arch,
+                   const struct sl_config *config)
+{
+    sl_builder_init(b, structs);
+    void *self = sl_arena_take(structs, 1, arch->size);
+    memset(self, 0, arch->size);
+    arch->build(b, self, config);
+    return self;
+}
+
 struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                  const struct sl_config *config, struct sl_err *err)
 {
@@ -157,10 +168,7 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
                            .policy = sl_policy_defaults(arch)};
     bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
-        sl_builder_init(&m->builder, &m->structs);
-        m->self = sl_arena_take(&m->structs, 1, arch->size);
-        memset(m->self, 0, arch->size);
-        arch->build(&m->builder, m->self, config);
+        m->self = build(&m->builder, &m->structs, arch, config);
         ok = fits(m, err) && allocated(m, &m->values, allocate, false, err) &&
              allocated(m, &m->packed, allocate_packed, false, err);
     }
@@ -343,35 +351,23 @@ void sl_model_discard_values(struct sl_model *m)
     }
 }
 
-static const struct sl_parameter *find_parameter(const struct sl_builder *b, const char *name)
-{
-    for (int i = 0; i < b->count; i++)
-        if (strcmp(b->parameters[i].name, name) == 0)
-            return &b->parameters[i];
-    for (int i = 0; i < b->buffer_count; i++)
-        if (strcmp(b->buffers[i].name, name) == 0)
-            return &b->buffers[i];
-    return NULL;
-}
-
-/* Builds the model once more, with one class more and without values. */
-bool sl_model_find_class_parameters(const struct sl_model *m, bool *is_of_classes,
-                                    struct sl_err *err)
+bool sl_model_leave_class_parameters(const struct sl_model *m, struct sl_parameter *list,
+                                     int *count, struct sl_err *err)
 {
     struct sl_arena structs;
     struct sl_builder b;
     struct sl_config config = m->config;
+    int kept = 0;
     config.classes++;
     if (!sl_arena_init_growing(&structs, STRUCT_BYTES, err))
         return false;
-    sl_builder_init(&b, &structs);
-    void *self = sl_arena_take(&structs, 1, m->arch->size);
-    memset(self, 0, m->arch->size);
-    m->arch->build(&b, self, &config);
-    for (int i = 0; i < m->state_dict_count; i++) {
-        const struct sl_parameter *p = &m->state_dict[i], *q = find_parameter(&b, p->name);
-        is_of_classes[i] = !q || q->rows != p->rows || q->cols != p->cols;
+    (void)build(&b, &structs, m->arch, &config);
+    for (int i = 0; i < *count; i++) {
+        const struct sl_parameter *other = sl_builder_find(&b, list[i].name);
+        if (other && other->rows == list[i].rows && other->cols == list[i].cols)
+            list[kept++] = list[i];
     }
+    *count = kept;
     sl_arena_release(&structs);
     return true;
 }

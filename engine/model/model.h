@@ -77,10 +77,10 @@ void sl_model_backprop_buffers(struct sl_model *m);
 /* Updates saved buffers after an optimizer step has changed the parameters. */
 void sl_model_update_buffers(struct sl_model *m);
 
-/* Writes to `is_of_classes`, for each of m->state_dict, whether its shape depends on the number of
- * classes: whether its rows or columns stand for labels. False: no memory. */
-bool sl_model_find_class_parameters(const struct sl_model *m, bool *is_of_classes,
-                                    struct sl_err *err) SL_MUST_CHECK;
+/* Removes from a list of the model's parameters those whose rows or columns stand for labels: their
+ * shapes depend on the number of classes. False: no memory. */
+bool sl_model_leave_class_parameters(const struct sl_model *m, struct sl_parameter *list,
+                                     int *count, struct sl_err *err) SL_MUST_CHECK;
 
 int64_t sl_model_parameter_count(const struct sl_model *m);
 bool sl_model_is_finite(const struct sl_model *m);

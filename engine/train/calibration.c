@@ -54,9 +54,10 @@ double sl_calibrate(const struct sl_calibration *c, const float *logits, int cla
 
 double sl_calibration_loss(const struct sl_calibration *c, const struct sl_predictions *p)
 {
+    const int stride = p->stride > 0 ? p->stride : 1;
     double sum = 0.0;
     int count = 0;
-    for (int i = 0; i<p->count; i += p->stride> 0 ? p->stride : 1) {
+    for (int i = 0; i < p->count; i += stride) {
         int row = p->rows[i];
         sum += sl_calibrate(c, p->logits + (size_t)row * (size_t)p->classes, p->classes,
                             sl_label_list(p->labels, row), NULL);

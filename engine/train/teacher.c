@@ -1,6 +1,8 @@
 /* teacher.c - opens a teacher, checks that it can teach this student, and predicts batches. */
 #include "train/teacher.h"
 
+#include "data/labels.h"
+
 #include <string.h>
 
 static bool same_pieces(const struct sl_tokenizer *a, const struct sl_tokenizer *b)
@@ -16,14 +18,6 @@ static bool same_pieces(const struct sl_tokenizer *a, const struct sl_tokenizer 
             return false;
     }
     return true;
-}
-
-static bool same_labels(const struct sl_model *teacher, char *const *labels, int count)
-{
-    bool same = teacher->config.classes == count;
-    for (int i = 0; same && i < count; i++)
-        same = strcmp(teacher->labels[i], labels[i]) == 0;
-    return same;
 }
 
 static bool check(const struct sl_model *teacher, const struct sl_model *student,
@@ -42,7 +36,7 @@ static bool check(const struct sl_model *teacher, const struct sl_model *student
     if (own->multi_label != its->multi_label)
         return sl_fail(err, SL_BAD_INPUT,
                        "its texts may have several labels, and those of this training have one");
-    if (!same_labels(teacher, labels, its->classes))
+    if (!sl_label_names_equal(teacher->labels, own->classes, labels, its->classes))
         return sl_fail(err, SL_BAD_INPUT, "it has other labels than this training");
     return own->context_length >= its->context_length ||
            sl_fail(err, SL_BAD_INPUT,

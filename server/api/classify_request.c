@@ -121,7 +121,6 @@ static bool encode(struct sv_classification *c, const char *param, int index,
                                         .text = index,
                                         .logits = c->results + (size_t)index * (size_t)c->outputs};
     c->usage.prompt_tokens += tokens.count;
-    c->work_tokens += tokens.count;
     if (!input->ids)
         c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
     c->tokens_before_truncation[index] = tokens.given;
@@ -209,6 +208,15 @@ static void sum_layers(struct sv_classification *c)
     }
 }
 
+/* What the items give back when they end. */
+static int64_t cost_of_items(const struct sv_classification *c)
+{
+    int64_t cost = 0;
+    for (int i = 0; i < c->items; i++)
+        cost += c->task.items[i].cost;
+    return cost;
+}
+
 /* Everything is tokenized. */
 static bool submit(struct sv_classification *c, struct sv_error *error)
 {
@@ -218,7 +226,7 @@ static bool submit(struct sv_classification *c, struct sv_error *error)
         sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);
     c->items_admitted = c->task.count = c->items;
     c->is_admitted =
-        sv_scheduler_settle(scheduler, c->ref, c->items, c->reserved, c->work_tokens, error);
+        sv_scheduler_settle(scheduler, c->ref, c->items, c->reserved, cost_of_items(c), error);
     if (!c->is_admitted)
         return false;
     c->task.request = c->request;

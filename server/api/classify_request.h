@@ -44,9 +44,8 @@ struct sv_classification {
     int classes; /* 0: it gives embeddings */
     int outputs; /* numbers for each text */
     struct sv_classify_input input;
-    int64_t work_tokens; /* of all items */
-    int64_t reserved;    /* tokens admitted, until the task is submitted */
-    int encoded;         /* texts that have their tokens */
+    int64_t reserved; /* tokens admitted, until the task is submitted */
+    int encoded;      /* texts that have their tokens */
     bool is_admitted, is_submitted;
     int *tokens_before_truncation; /* of each text */
     int truncated_count;           /* number of truncated texts */

@@ -43,7 +43,6 @@ static bool add_occlusion(struct sv_classification *c, int index, int word, stru
                                         .cost = count,
                                         .text = index,
                                         .logits = c->results + (size_t)at * (size_t)c->outputs};
-    c->work_tokens += count;
     c->items += count > 0;
     return true;
 }
@@ -68,10 +67,8 @@ bool sv_explain_text(struct sv_classification *c, int index, const struct sv_tok
         sl_text_words(&tokenized, exact ? tokens->count : SL_OCCLUSIONS_MAX, e->words, e->word_of);
     e->first_item = c->items;
     c->task.items[index].contributions = e->contributions;
-    if (exact) {
+    if (exact)
         c->task.items[index].cost += tokens->count;
-        c->work_tokens += tokens->count;
-    }
     for (int word = 0; word < e->count && !exact && ok; word++)
         ok = add_occlusion(c, index, word, error);
     return ok;

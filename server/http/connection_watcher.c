@@ -87,6 +87,11 @@ static void tick_requests(struct sv_watcher *watcher)
     }
 }
 
+static bool is_amid_request(const struct sv_watched_connection *watched)
+{
+    return watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid);
+}
+
 /* libmicrohttpd does not know about the deadline, and does not send while it receives. */
 static void send_timeout_response(const struct sv_watched_connection *watched)
 {
@@ -95,7 +100,7 @@ static void send_timeout_response(const struct sv_watched_connection *watched)
         "application/problem+json\r\nContent-Length: 110\r\n\r\n"
         "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408,"
         "\"detail\":\"The request was not received in time.\"}";
-    if (watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid))
+    if (is_amid_request(watched))
         (void)send(watched->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -105,8 +110,7 @@ static void send_timeout_response(const struct sv_watched_connection *watched)
 static bool has_left(const struct sv_watched_connection *watched)
 {
     char byte;
-    return watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid) &&
-           recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return is_amid_request(watched) && recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* Shut down, not closed: libmicrohttpd sees the end of its socket and closes it itself. */

@@ -3,7 +3,8 @@
  * libmicrohttpd calls recv() of the C library, and gnutls_record_recv() for TLS. This program has
  * functions of these names, which the linker prefers. For connections that are opened here they
  * pass on complete heads and bodies. After an error they pass on what makes libmicrohttpd ask for a
- * response; the connection is to be closed after it. epoll_wait(), too, is replaced: see there.
+ * response; the connection is to be closed after it. epoll_wait() is replaced, too: it never gives
+ * libmicrohttpd as many events as it has room for, after which that would wait for more.
  *
  * One thread per connection. */
 #pragma once

@@ -26,8 +26,9 @@ static void remove_nulls(json_t *object)
     const char *name;
     json_t *member;
     void *next;
-    json_object_foreach_safe(object, next, name, member) if (json_is_null(member))(void)
-        json_object_del(object, name);
+    json_object_foreach_safe (object, next, name, member)
+        if (json_is_null(member))
+            (void)json_object_del(object, name);
 }
 
 static bool fail_size(const struct sv_reader *r, const struct sv_field *field, const char *what,

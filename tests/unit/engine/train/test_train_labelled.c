@@ -304,12 +304,8 @@ static void expect_equal_parameter(const struct sl_parameter *p, const struct sl
 /* Whether a parameter of a model has the values of another's. */
 static bool is_equal_parameter(const struct sl_model *a, const struct sl_model *b, const char *name)
 {
-    const struct sl_parameter *p = NULL, *q = NULL;
-    for (int i = 0; i < a->builder.count; i++)
-        if (strcmp(a->builder.parameters[i].name, name) == 0) {
-            p = &a->builder.parameters[i];
-            q = &b->builder.parameters[i];
-        }
+    const struct sl_parameter *p = sl_builder_find(&a->builder, name),
+                              *q = sl_builder_find(&b->builder, name);
     cr_assert(p && q, "there is no %s", name);
     for (int i = 0; i < p->rows * p->cols; i++)
         if (fabs((double)p->data[i] - (double)q->data[i]) > 1e-5)
