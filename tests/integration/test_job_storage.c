@@ -151,11 +151,13 @@ static void add_messages(const char *id)
 
 Test(job_storage, messages_leave_room_for_metrics_and_for_the_end)
 {
-    char file[JOB_ID_MAX], id[JOB_ID_MAX];
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], first[JOB_ID_MAX];
     job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "first", JOB_LONG, first); /* the other waits and cannot end too early */
     job_create(&d, file, "mood", JOB_TINY ",\"steps\":100", id);
     cr_assert_eq(job_act(&d, id, "pause"), 200);
-    job_wait(&d, id, "queued");
+    cr_assert_eq(job_act(&d, first, "cancel"), 200);
+    job_wait(&d, first, "cancelled");
     job_daemon_kill(&d);
     add_messages(id);
     job_daemon_restart(&d, NULL);
