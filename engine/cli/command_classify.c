@@ -29,7 +29,7 @@ static const struct sl_option rows[] = {
     {"label-separator", "TEXT",
      "what to print between the labels of a text, if the model gives texts several [|]",
      SL_OPTION_STRING, offsetof(struct arguments, separator), 0, 0},
-    TRUNCATE_OPTION(struct text_arguments),
+    TEXT_FILE_OPTIONS,
     {"explain", "N", "also print the N words that moved the score of each label most [0]",
      SL_OPTION_INT, offsetof(struct arguments, explain), 0, SL_OCCLUSIONS_MAX},
     ENGINE_OPTIONS(struct text_arguments),
@@ -41,13 +41,14 @@ static void options(const char *operand)
     command_help(&command_classify, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
-        "A file has one text per line, in UTF-8; it may be compressed with gzip or xz. - is\n"
-        "standard input. For each text a line is printed: label, probability (0.999999 at most)\n"
-        "and text, separated by tabs; with --json, an object with \"label\", \"score\" and\n"
-        "\"text\". With --explain, a terminal shows words that raised the score in green and\n"
-        "others in red; else a fourth column, or \"words\" of the object, has what each added to\n"
-        "the label's logit less the mean of the others. Empty lines are skipped. For a line that\n"
-        "cannot be classified an error is printed, and the exit code is 2.\n"
+        "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
+        "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
+        "text a line is printed: label, probability (0.999999 at most) and text, separated by\n"
+        "tabs; with --json, an object with \"label\", \"score\" and \"text\". With --explain, a\n"
+        "terminal shows words that raised the score in green and others in red; else a fourth\n"
+        "column, or \"words\" of the object, has what each added to the label's logit less the\n"
+        "mean of the others. Empty texts are skipped. For a text that cannot be classified an\n"
+        "error is printed, and the exit code is 2.\n"
         "\n"
         "A model that was trained with --label-separator gives a text each label whose\n"
         "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
@@ -205,9 +206,7 @@ static bool print_explanations(struct classification *c, struct sl_err *err)
 static bool print_line(const struct classification *c, struct sl_err *err)
 {
     struct text_line *w = c->line;
-    for (size_t i = 0; i < w->bytes; i++)
-        if (w->text[i] == '\t')
-            w->text[i] = ' ';
+    text_line_flatten(w);
     for (int i = 0; i < c->count; i++)
         if (printf("%s%s", i > 0 ? c->a->separator : "", label_of(c, i)) < 0)
             return fail_output(err);

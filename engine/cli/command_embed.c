@@ -14,7 +14,7 @@ struct arguments {
     bool raw;
 };
 
-static const struct sl_option rows[] = {TRUNCATE_OPTION(struct text_arguments),
+static const struct sl_option rows[] = {TEXT_FILE_OPTIONS,
                                         {"raw", NULL,
                                          "print vectors as the model makes them, not of length 1",
                                          SL_OPTION_FLAG, offsetof(struct arguments, raw), 0, 0},
@@ -27,11 +27,11 @@ static void options(const char *operand)
     command_help(&command_embed, &(struct sl_option_parser){.tables = {{.rows = rows}}});
     printf(
         "\n"
-        "A file has one text per line, in UTF-8; it may be compressed with gzip or xz. - is\n"
-        "standard input. For each text a line is printed: the numbers, separated by spaces, then\n"
-        "a tab and the text; with --json, an object with \"text\" and \"embedding\". Empty lines\n"
-        "are skipped. For a line that cannot be embedded an error is printed, and the exit code\n"
-        "is 2.\n");
+        "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
+        "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
+        "text a line is printed: the numbers, separated by spaces, then a tab and the text; with\n"
+        "--json, an object with \"text\" and \"embedding\". Empty texts are skipped. For a text\n"
+        "that cannot be embedded an error is printed, and the exit code is 2.\n");
 }
 
 /* What divides the numbers. */
@@ -43,7 +43,7 @@ static double length_of(const float *x, int count)
     return squares > 0.0 ? sqrt(squares) : 1.0;
 }
 
-static void add_json(struct sl_buffer *out, const struct text_line *line, const float *x, int count,
+static void add_json(struct sl_buffer *out, struct text_line *line, const float *x, int count,
                      double length)
 {
     struct sl_json_writer json = {.out = out};
@@ -56,15 +56,15 @@ static void add_json(struct sl_buffer *out, const struct text_line *line, const 
     sl_json_end_object(&json);
 }
 
-static void add_row(struct sl_buffer *out, const struct text_line *line, const float *x, int count,
+static void add_row(struct sl_buffer *out, struct text_line *line, const float *x, int count,
                     double length)
 {
     for (int i = 0; i < count; i++) {
         sl_buffer_append_float(out, (float)((double)x[i] / length));
         sl_buffer_append(out, i + 1 < count ? " " : "\t", 1);
     }
-    for (size_t i = 0; i < line->bytes; i++)
-        sl_buffer_append(out, line->text[i] == '\t' ? " " : line->text + i, 1);
+    text_line_flatten(line);
+    sl_buffer_append(out, line->text, line->bytes);
 }
 
 static bool print_text(struct text_lines *lines, struct text_line *line,

@@ -1,11 +1,11 @@
-/* text_lines.c - the lines of files go through a model in batches. */
+/* text_lines.c - the lines of files, or columns of their records, go through a model in batches. */
 #include "cli/text_lines.h"
 #include "cli/command.h"
 
 #include "base/clock.h"
 #include "base/dynarray.h"
 #include "base/option_parser.h"
-#include "data/line_reader.h"
+#include "data/record_reader.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -144,6 +144,14 @@ static bool next_line(struct text_lines *w, struct sl_line_reader *lines, struct
     return true;
 }
 
+/* Runs the text through the model, or reports what is wrong with it. */
+static bool take(struct text_lines *w, const struct sl_line *line, struct sl_err *err)
+{
+    if (encode(w, line, err))
+        return add(w, err);
+    return sl_line_reader_wrap(w->lines, line->number, err) || skip_line(w, err);
+}
+
 static bool read_lines(struct text_lines *w, const char *path, const char *called,
                        struct sl_err *err)
 {
@@ -156,13 +164,45 @@ static bool read_lines(struct text_lines *w, const char *path, const char *calle
         ok = next_line(w, lines, &line, err);
         if (!ok || !line.text)
             break;
-        if (encode(w, &line, err))
-            ok = add(w, err);
-        else
-            ok = sl_line_reader_wrap(lines, line.number, err) || skip_line(w, err);
+        ok = take(w, &line, err);
     }
     ok = ok && flush(w, err);
     sl_line_reader_close(lines);
+    return ok;
+}
+
+static void report_skipped(const char *path, struct sl_skipped skipped)
+{
+    if (skipped.records == 1)
+        (void)fprintf(stderr, "'%s': 1 record without text was skipped, in line %" PRId64 "\n",
+                      path, skipped.line);
+    if (skipped.records > 1)
+        (void)fprintf(stderr,
+                      "'%s': %" PRId64 " records without text were skipped, the first in line "
+                      "%" PRId64 "\n",
+                      path, skipped.records, skipped.line);
+}
+
+/* What follows a record that has come apart cannot be trusted: the first one ends it all. */
+static bool read_records(struct text_lines *w, const char *path, struct sl_err *err)
+{
+    struct sl_record_reader *records = sl_record_reader_open(path, w->columns, err);
+    bool ok = records != NULL;
+    w->lines = records ? sl_record_reader_lines(records) : NULL;
+    while (ok) {
+        struct sl_record record;
+        ok = sl_record_reader_next(records, &record, err);
+        if (!ok || !record.text)
+            break;
+        ok = take(w,
+                  &(struct sl_line){
+                      .text = record.text, .bytes = record.text_bytes, .number = record.line},
+                  err);
+    }
+    ok = ok && flush(w, err);
+    if (ok)
+        report_skipped(path, sl_record_reader_skipped(records));
+    sl_record_reader_close(records);
     return ok;
 }
 
@@ -197,6 +237,8 @@ static bool read_input(struct text_lines *w, struct sl_err *err)
 
 static bool read_file(struct text_lines *w, const char *path, struct sl_err *err)
 {
+    if (w->columns)
+        return read_records(w, path, err);
     return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
 }
 
@@ -212,6 +254,17 @@ static bool check_files(const char *const *files, int count, struct sl_err *err)
     return true;
 }
 
+/* The header of a table and its quotes are no part of any text. */
+static void warn_of_tables(const char *command, const char *const *files, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (sl_record_reader_knows(files[i]))
+            (void)fprintf(stderr,
+                          "sluice %s: each line of '%s' is taken for a text; to read a column of "
+                          "it, give --text COLUMN\n",
+                          command, files[i]);
+}
+
 /* -- all of it -------------------------------------------------------------------------------- */
 
 static bool open_model(struct text_lines *w, struct sl_err *err)
@@ -225,6 +278,13 @@ static bool open_model(struct text_lines *w, struct sl_err *err)
         return w->classifier;
     w->results = calloc(TEXT_LINES_BATCH * (size_t)outputs_of(w->m), sizeof *w->results);
     return w->results || sl_fail(err, SL_NO_MEMORY, "no memory for results");
+}
+
+void text_line_flatten(struct text_line *line)
+{
+    for (size_t i = 0; i < line->bytes; i++)
+        if (strchr("\t\n\r", line->text[i]))
+            line->text[i] = ' ';
 }
 
 bool text_lines_run(struct text_lines *w, const char *const *files, int count, struct sl_err *err)
@@ -263,6 +323,7 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
 {
     const struct text_arguments *a = arguments;
     const char *operands[FILES_MAX + 1], *const *files = operands + 1;
+    struct sl_record_options columns = {.unlabelled = true, .skip_incomplete = true};
     struct text_lines lines = {0};
     struct sl_option_parser parser = {.tables = {{.rows = rows, .values = arguments}},
                                       .operands = operands,
@@ -277,6 +338,14 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
     if (!command_truncation(a->truncate, &lines.truncation, err) ||
         !check_files(files, parser.operand_count - 1, err))
         return false;
+    if (a->format && !a->columns)
+        return sl_fail(err, SL_BAD_INPUT, "--format needs --text: which column is the text?");
+    columns.text = a->columns;
+    columns.format = a->format;
+    if (a->columns)
+        lines.columns = &columns;
+    else
+        warn_of_tables(command->name, files, parser.operand_count - 1);
     struct sl_engine *engine = command_engine(a->threads, a->isa, a->precision, err);
     struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
     lines.m = m;

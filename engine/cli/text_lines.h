@@ -1,5 +1,5 @@
-/* text_lines.h - the lines of files go through a model in batches, for `sluice classify` and
- * `sluice embed`. */
+/* text_lines.h - lines of files, or columns of records, go through a model in batches, for `sluice
+ * classify` and `sluice embed`. */
 #pragma once
 
 #include "sluice/classifier.h"
@@ -20,6 +20,7 @@ struct text_line {
 };
 
 struct sl_line_reader;
+struct sl_record_options;
 
 struct text_lines {
     const char *command, *done; /* for messages: "classify", "classified" */
@@ -29,7 +30,8 @@ struct text_lines {
     /* Prints a text and its result. */
     bool (*print)(struct text_lines *lines, struct text_line *line,
                   const struct sl_classifier_item *item, struct sl_err *err);
-    void *context; /* of `print` */
+    void *context;                           /* of `print` */
+    const struct sl_record_options *columns; /* NULL: each line is a text */
 
     struct sl_classifier *classifier;
     const struct sl_line_reader *lines; /* where the waiting are from */
@@ -44,9 +46,28 @@ struct text_lines {
 struct text_arguments {
     const char *isa, *precision;
     const char *truncate;
+    const char *columns, *format;
     bool json;
     int threads;
 };
+
+#define TEXT_FILE_OPTIONS                                                                          \
+    {"text",                                                                                       \
+     "COLUMNS",                                                                                    \
+     "read this column of CSV, TSV or JSON Lines: a name, or a number from 1; joined if several, " \
+     "as in title,body [each line is a text]",                                                     \
+     SL_OPTION_STRING,                                                                             \
+     offsetof(struct text_arguments, columns),                                                     \
+     0,                                                                                            \
+     0},                                                                                           \
+        {"format",                                                                                 \
+         "NAME",                                                                                   \
+         "with --text: tsv, csv or jsonl [from the file name]",                                    \
+         SL_OPTION_STRING,                                                                         \
+         offsetof(struct text_arguments, format),                                                  \
+         0,                                                                                        \
+         0},                                                                                       \
+        TRUNCATE_OPTION(struct text_arguments)
 
 struct command;
 struct sl_option;
@@ -58,6 +79,9 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
                         bool (*work)(struct text_lines *lines, void *arguments,
                                      const char *const *files, int count, struct sl_err *err),
                         int count, char **words, struct sl_err *err);
+
+/* Tabs and line ends of the text become spaces: it is printed as a field. */
+void text_line_flatten(struct text_line *line);
 
 /* `lines` has its first members set, and zeros. "-" is standard input. */
 bool text_lines_run(struct text_lines *lines, const char *const *files, int count,

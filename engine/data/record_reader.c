@@ -42,7 +42,7 @@ static bool ends_with(const char *text, size_t bytes, const char *end)
     return bytes >= length && strncmp(text + bytes - length, end, length) == 0;
 }
 
-static const struct sl_record_format *format_of_path(const char *path, struct sl_err *err)
+static const struct sl_record_format *format_of_path(const char *path)
 {
     size_t bytes = strlen(path);
     if (ends_with(path, bytes, ".xz") || ends_with(path, bytes, ".gz"))
@@ -53,18 +53,27 @@ static const struct sl_record_format *format_of_path(const char *path, struct sl
             ends_with(path, bytes, formats[i]->name))
             return formats[i];
     }
-    sl_fail(err, SL_BAD_INPUT,
-            "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); rename "
-            "the file, or give --format",
-            path);
     return NULL;
+}
+
+bool sl_record_reader_knows(const char *path)
+{
+    return format_of_path(path) != NULL;
 }
 
 static const struct sl_record_format *format_find(const char *path, const char *name,
                                                   struct sl_err *err)
 {
-    if (!name)
-        return format_of_path(path, err);
+    const struct sl_record_format *of_path = name ? NULL : format_of_path(path);
+    if (of_path)
+        return of_path;
+    if (!name) {
+        sl_fail(err, SL_BAD_INPUT,
+                "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); "
+                "rename the file, or give --format",
+                path);
+        return NULL;
+    }
     for (int i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
@@ -394,6 +403,11 @@ bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *r
             return sl_line_reader_wrap(records->lines, records->row.line, err);
     } while (records->row.count > 0 && !record->text);
     return true;
+}
+
+const struct sl_line_reader *sl_record_reader_lines(const struct sl_record_reader *records)
+{
+    return records->lines;
 }
 
 struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *records)

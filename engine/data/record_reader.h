@@ -44,6 +44,9 @@ struct sl_record {
 
 struct sl_record_reader;
 
+/* Whether the name says which format the file has. */
+bool sl_record_reader_knows(const char *path);
+
 struct sl_record_reader *sl_record_reader_open(const char *path,
                                                const struct sl_record_options *options,
                                                struct sl_err *err) SL_MUST_CHECK;
@@ -53,6 +56,9 @@ void sl_record_reader_close(struct sl_record_reader *records); /* NULL is fine *
 struct sl_skipped {
     int64_t records, line;
 };
+
+/* What it reads from, to name file and line in the errors of others. */
+const struct sl_line_reader *sl_record_reader_lines(const struct sl_record_reader *records);
 
 struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *records);
 

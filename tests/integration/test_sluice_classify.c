@@ -118,6 +118,36 @@ Test(sluice_classify, lines_are_classified)
     cr_expect(strstr(r.out, "\t \n") && strstr(r.out, "\t\x01\n"), "a line for each: %s", r.out);
 }
 
+/* Of a CSV file, which has quotes, line breaks and a record without text. */
+Test(sluice_classify, a_column_is_classified)
+{
+    static struct program_result r;
+    char data[PATH_MAX], table[PATH_MAX], named[PATH_MAX];
+    static const char content[] = "id,text\n1,61 h\n2,\"60 \"\"l\"\"\"\n3,\n4,\"22 l\n11\"\n";
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_write_file(test_path(table, dirs.top, "table.csv"), content);
+    test_write_file(test_path(named, dirs.top, "table.txt"), content);
+    sluice_expect_success(&r, ARGS("classify", dirs.output, table, "--text", "text", "--json"));
+    expect_object(r.out, "high", "61 h");
+    cr_expect(strstr(r.out, "22 l\\n11"), "%s", r.out);
+    cr_expect(strstr(r.err, "table.csv': 1 record without text was skipped, in line 4"), "%s",
+              r.err);
+    sluice_expect_success(
+        &r, ARGS("classify", dirs.output, named, "--text", "text", "--format", "csv"));
+    cr_expect(strstr(r.out, "\t60 \"l\"\nlow\t"), "%s", r.out);
+    cr_expect(strstr(r.out, "\t22 l 11\n"), "%s", r.out);
+    sluice_expect_success(&r, ARGS("classify", dirs.output, table));
+    cr_expect(strstr(r.err, "table.csv' is taken for a text; to read a column of it, give --text"),
+              "%s", r.err);
+    const struct usage_error mistakes[] = {
+        {{"classify", dirs.output, table, "--text", "txt"}, 2, "no column 'txt'", "'id', 'text'"},
+        {{"classify", dirs.output, named, "--text", "text"}, 2, "does not end in", "--format"},
+        {{"classify", dirs.output, table, "--format", "csv"}, 2, "--format", "--text"},
+        {{"classify", dirs.output, "-", "--text", "text"}, 2, "standard input", "path"},
+    };
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
+}
+
 /* Before the first step, training reports its data, and what looks like a mistake. */
 Test(sluice_classify, the_training_data_is_reported)
 {
