@@ -6,8 +6,8 @@
  * One text, lengths 128, 256, ... up to LONGEST (2,048; at most 16,384), default sizes, random
  * weights. The last number of each architecture is the exponent of time against length, fitted over
  * lengths from 1,024: 1 where a token costs the same in any text, 2 where time grows with the
- * square. Lengths at which a pass would take more memory than forward.c allows are left out. NAME:
- * only this row of the table below. */
+ * square. Lengths that an architecture does not take, or at which a pass would take more memory than
+ * forward.c allows, are left out. NAME: only this row of the table below. */
 #include "arch/eam/eam.h"
 #include "bench/forward.h"
 
@@ -54,6 +54,14 @@ static double exponent(const struct point *points, int count)
     return n < 2 ? (double)NAN : (n * xy - x * y) / (n * xx - x * x);
 }
 
+/* The longest text that the architecture takes, or `longest` if that is shorter. */
+static int longest_of(const char *arch, int longest)
+{
+    const struct sl_arch *found = sl_arch_find(arch);
+    const struct sl_param *row = found ? sl_param_find(found->hypers, "context_length") : NULL;
+    return row && row->max < longest ? (int)row->max : longest;
+}
+
 /* Of a fresh pass: false where it would take too much memory. */
 static bool time_of(const struct sl_model *model, struct point *point)
 {
@@ -98,11 +106,11 @@ static int run(struct sl_engine *engine, int longest, const char *name, bool jso
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct point points[LENGTHS_MAX];
         int count = 0;
+        const int last = longest_of(rows[i].arch, longest);
         if (name && strcmp(name, rows[i].name) != 0)
             continue;
-        struct sl_model *model =
-            forward_model(engine, rows[i].arch, VOCAB, longest, rows[i].prepare);
-        for (int length = SHORTEST; length <= longest; length *= 2) {
+        struct sl_model *model = forward_model(engine, rows[i].arch, VOCAB, last, rows[i].prepare);
+        for (int length = SHORTEST; length <= last; length *= 2) {
             points[count].length = length;
             count += time_of(model, &points[count]);
         }

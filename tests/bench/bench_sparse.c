@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOCAB = 65, LENGTH = 256, TURNS = 5, HALVINGS = 24, ROUTERS_MAX = 16 };
+enum { VOCAB = 65, LENGTH = 256, TURNS = 12, HALVINGS = 24, ROUTERS_MAX = 16 };
 
 static const float always = 1e4f; /* a bias with which every token skips */
 

@@ -71,12 +71,13 @@ def write_gguf(checkpoint, path, kind):
 
 
 class Llama:
-    def __init__(self, path, streams, tokens, threads, vocab):
+    def __init__(self, path, kind, streams, tokens, threads, vocab):
         import llama_cpp
 
         self.api, self.streams, self.vocab = llama_cpp, streams, vocab
         llama_cpp.llama_backend_init()
         options = llama_cpp.llama_model_default_params()
+        options.use_extra_bufts = kind != "q8_0"  # its AMX products end with an illegal instruction
         self.model = llama_cpp.llama_model_load_from_file(str(path).encode(), options)
         if not self.model:
             sys.exit(f"llama.cpp does not load {path}")
@@ -146,7 +147,7 @@ def main():
     if not path.exists():
         write_gguf(checkpoint, path, kind)
     vocab, draw = weights.read(checkpoint)[0]["vocab_size"], numpy.random.default_rng(1)
-    llama = Llama(path, int(streams), int(tokens), int(threads), vocab)
+    llama = Llama(path, kind, int(streams), int(tokens), int(threads), vocab)
     prompt = draw.integers(0, vocab, (int(streams), PROMPT)).astype(numpy.int32)
     far = check(llama, checkpoint, prompt)
     generate(llama, prompt, int(tokens))

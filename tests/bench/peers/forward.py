@@ -34,7 +34,7 @@ VOCAB, CONTEXT, SEED = 65, 256, 1
 
 
 def characters():
-    return "".join(chr(ord(" ") + i) for i in range(VOCAB))
+    return "".join(chr(ord("z") - i) for i in range(VOCAB - 1)) + " "
 
 
 def checkpoint(setup):

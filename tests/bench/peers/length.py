@@ -8,7 +8,8 @@ TITLE = "Time per token against length"
 ABOUT = (
     "A forward pass over one text, each architecture at its default size, random weights. The last row is the exponent "
     "of the time of a text against its length, fitted from 1,024 tokens on: 1 where a token costs the same in any text, "
-    "2 where time grows with the square. Lengths that would take more than 6 GiB are left out."
+    "2 where time grows with the square. Left out are lengths that an architecture does not take, and those that would "
+    "take more than 6 GiB."
 )
 CASES = (
     "vanilla",
