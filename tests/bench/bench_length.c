@@ -4,10 +4,10 @@
  *     bench_length [--json] [LONGEST [PRECISION [THREADS [NAME]]]]
  *
  * One text, lengths 128, 256, ... up to LONGEST (2,048; at most 16,384), default sizes, random
- * weights. The last number of each architecture is the exponent of time against length, fitted over
- * lengths from 1,024: 1 where a token costs the same in any text, 2 where time grows with the
- * square. Lengths that an architecture does not take, or at which a pass would take more memory than
- * forward.c allows, are left out. NAME: only this row of the table below. */
+ * weights. The last number of each architecture is the exponent of time against length, fitted
+ * over lengths from 1,024: 1 where a token costs the same in any text, 2 where time grows with the
+ * square. Lengths that an architecture does not take, or at which a pass would take more memory
+ * than forward.c allows, are left out. NAME: only this row of the table below. */
 #include "arch/eam/eam.h"
 #include "bench/forward.h"
 

@@ -9,11 +9,12 @@ from contender import Contender
 NAME, UNIT, BETTER, PLOT = "completions", "tokens/s", "higher", "bars"
 TITLE = "Completions"
 ABOUT = (
-    "So many streams generate 100 tokens each, after a prompt of 4. Sluice: `sluicectl bench` against the daemon over "
+    "Each stream generates 100 tokens, after a prompt of 4. Sluice: `sluicectl bench` against the daemon over "
     "HTTP, client and daemon on the same processors, at temperature 1, in the precision that the daemon chooses. "
-    "llama.cpp: in one process, without HTTP, all streams in one batch, greedy. `decoder` is the decoder of the "
-    "forward pass; llama.cpp has it as a GPT-2 with the same weights. `shakespeare` is the bundled model of the same "
-    "size, which skips layers."
+    "llama.cpp, by llama-cpp-python: in one process, without HTTP, all streams in one batch, greedy. `decoder` is the "
+    "decoder of the forward pass; llama.cpp has it as a GPT-2 with the same weights, and is compared with it in every "
+    "precision; in q8_0 without its AMX products, which fail with an illegal instruction. `shakespeare` is the "
+    "bundled model of the same size, which skips layers."
 )
 CASES = {"1 stream": 1, "8 streams": 8, "64 streams": 64, "256 streams": 256}
 TOKENS, PROMPT = 100, "The "
@@ -36,7 +37,7 @@ def contenders(setup, streams):
         yield Contender("Sluice", model, command)
     for kind in KINDS:
         command = [setup.python, setup.here / "completions_peer.py", kind, forward.checkpoint(setup), streams]
-        yield Contender("llama.cpp", kind, command + [TOKENS, setup.threads, setup.cache], "Sluice decoder")
+        yield Contender("llama-cpp-python", kind, command + [TOKENS, setup.threads, setup.cache], "Sluice decoder")
 
 
 def measure(setup, case):

@@ -159,7 +159,7 @@ def main():
             if time.perf_counter() >= end:
                 return {"value": best}
 
-    serve({"version": f"(llama-cpp-python {llama.api.__version__})", "difference": far}, measure)
+    serve({"version": llama.api.__version__, "difference": far}, measure)
 
 
 if __name__ == "__main__":
