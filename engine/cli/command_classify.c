@@ -89,8 +89,11 @@ static void predict(struct classification *c)
         return;
     }
     c->score = 1.0;
-    for (int i = 0; i < m->config.classes; i++)
-        c->score = fmin(c->score, fmax((double)c->scores[i], 1.0 - (double)c->scores[i]));
+    for (int i = 0; i < m->config.classes; i++) {
+        const double p = (double)c->scores[i], certain = p > 0.5 ? p : 1.0 - p;
+        if (certain < c->score) /* with fmin, GCC 12 for ARM ends with an internal error */
+            c->score = certain;
+    }
 }
 
 static bool explain(struct classification *c, int index, struct sl_err *err)
