@@ -241,6 +241,8 @@ struct sl_kernels {
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x). log_sum: NULL, or max + log(sum exp(x - max)). */
     void (*softmax)(float *x, int n, float *log_sum);
+    /* The same of `rows` rows, `stride` apart, with the same bits; faster where n is small. */
+    void (*softmax_rows)(float *x, size_t stride, int rows, int n);
     /* y = (x - mean) / sqrt(var + epsilon) * weight + bias, written as an operand row; stats gets
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
     void (*layernorm)(void *y, const float *x, const float *weight, const float *bias,
@@ -248,7 +250,11 @@ struct sl_kernels {
     /* The same, written as fp32. */
     void (*layernorm_f32)(float *y, const float *x, const float *weight, const float *bias,
                           float epsilon, int n, float stats[2]);
-    /* dx += the gradient through the above, or dx = it when overwrite; dweight += dy xhat;
+    /* y = weight (scale (x - mean)) + bias, written as an operand row; no FMA. Epsilon, section
+     * 3.2. */
+    void (*centernorm)(void *y, const float *x, const float *weight, const float *bias, float scale,
+                       int n);
+    /* dx += the gradient through layernorm, or dx = it when overwrite; dweight += dy xhat;
      * dbias += dy. */
     void (*layernorm_backward)(float *dx, bool overwrite, const float *dy, const float *x,
                                const float *weight, const float stats[2], float *dweight,

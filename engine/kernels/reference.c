@@ -255,6 +255,12 @@ static void softmax(float *x, int n, float *log_sum)
         *log_sum = max + (float)log(total);
 }
 
+static void softmax_rows(float *x, size_t stride, int rows, int n)
+{
+    for (int r = 0; r < rows; r++)
+        softmax(x + (size_t)r * stride, n, NULL);
+}
+
 static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
                           float epsilon, int n, float stats[2])
 {
@@ -275,6 +281,15 @@ static void layernorm(void *y, const float *x, const float *weight, const float 
                       float epsilon, int n, float stats[2])
 {
     layernorm_f32(y, x, weight, bias, epsilon, n, stats);
+}
+
+static void centernorm(void *y, const float *x, const float *weight, const float *bias, float scale,
+                       int n)
+{
+    const float mean = sum(x, n) / (float)n;
+    float *out = y;
+    for (int i = 0; i < n; i++)
+        out[i] = weight[i] * (scale * (x[i] - mean)) + bias[i];
 }
 
 /* With xhat = (x - mean) inverse and u = weight dy:
@@ -369,8 +384,10 @@ void sl_ref_kernels(struct sl_kernels *t)
         .epilogue = epilogue,
         .sigmoid = sigmoid,
         .softmax = softmax,
+        .softmax_rows = softmax_rows,
         .layernorm = layernorm,
         .layernorm_f32 = layernorm_f32,
+        .centernorm = centernorm,
         .layernorm_backward = layernorm_backward,
         .gather_dot = gather_dot,
         .gather_sum = gather_sum,

@@ -48,6 +48,21 @@ static float scale_of(const struct sl_node *n, int table, int row)
     return out ? 0.0f : a->scale / (1.0f - a->word_dropout);
 }
 
+/* The bigrams of some rows. Rows of tables begin their way to the cache: large tables are not in
+ * it. */
+static void find_rows(const struct sl_node *n, int first, int last, int32_t bigrams[ROWS])
+{
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *table = n->parameter[BIGRAMS];
+    assert(last - first <= ROWS);
+    for (int r = first; r < last; r++) {
+        __builtin_prefetch(row_of(tokens, tokens->data, n->tape->batch->tokens[r]));
+        if (!table)
+            continue;
+        bigrams[r - first] = bigram_of(n, r);
+        __builtin_prefetch(row_of(table, table->data, bigrams[r - first]));
+    }
+}
+
 static void embedding_lookup_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
@@ -55,15 +70,17 @@ static void embedding_lookup_forward_rows(void *ctx, int first, int last, int wo
     const struct lookup *a = n->args;
     const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
                               *bigrams = n->parameter[BIGRAMS];
+    int32_t found[ROWS];
     int cols = tokens->cols;
     (void)worker;
+    find_rows(n, first, last, found);
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
         t->kernels->scale(y, scale_of(n, TOKENS, r),
                           row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
         if (bigrams)
             t->kernels->axpy(y, scale_of(n, BIGRAMS, r),
-                             row_of(bigrams, bigrams->data, bigram_of(n, r)), cols);
+                             row_of(bigrams, bigrams->data, found[r - first]), cols);
         t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);

@@ -36,6 +36,12 @@ static int32_t feature_of(const struct sl_node *n, uint64_t before, int32_t toke
     return (int32_t)(bits % (uint64_t)n->parameter[0]->rows);
 }
 
+static const float *table_row(const struct sl_node *n, int32_t feature)
+{
+    const struct sl_parameter *table = n->parameter[0];
+    return table->data + (size_t)feature * (size_t)table->cols;
+}
+
 /* Adds a feature to the set; false if it was there already. Empty slots are -1. */
 static bool is_new(int32_t *set, uint32_t slots, int32_t feature)
 {
@@ -65,6 +71,7 @@ static void collect(const struct sl_node *n, int s, int32_t *set)
             if (back > 0)
                 before = before << 32 | (1 + (uint64_t)tokens[i - back]);
             features[count] = feature_of(n, before, tokens[i]);
+            __builtin_prefetch(table_row(n, features[count]));
             count += is_new(set, slots, features[count]);
         }
     }
@@ -81,7 +88,6 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
     const struct ngram_logits_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct bag *a = n->args;
-    const struct sl_parameter *table = n->parameter[0];
     (void)worker;
     for (int s = first; s < last; s++) {
         collect(n, s, p->sets + (size_t)n->tape->batch->sequences[s].first * SLOTS);
@@ -89,8 +95,8 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
         float *y = sl_row(n->out, s);
         memcpy(y, sl_row(n->in[X], s), (size_t)n->out->cols * sizeof *y);
         for (int i = 0; i < a->counts[s]; i++) {
-            const float *row = table->data + (size_t)features[i] * (size_t)table->cols;
-            for (int c = 0; c < table->cols; c++)
+            const float *row = table_row(n, features[i]);
+            for (int c = 0; c + 1 < n->out->cols; c++)
                 y[1 + c] += a->scale * row[c];
         }
     }

@@ -22,27 +22,28 @@ static float mean_of(const struct sl_node *n, const float *x)
     return n->tape->kernels->sum(x, n->out->cols) / (float)n->out->cols;
 }
 
+static void centernorm_forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
+    int cols = n->out->cols;
+    (void)worker;
+    for (int r = first; r < last; r++)
+        n->tape->kernels->centernorm(sl_row_any(n->out, r), sl_row(n->in[X], r), weight, bias,
+                                     scale_of(cols), cols);
+}
+
+static void centernorm_forward(const struct sl_node *n)
+{
+    sl_node_parallel(n, n->out->rows, BLOCK, centernorm_forward_rows);
+}
+
+/* Scratch memory of backward. */
 struct centernorm_ctx {
     const struct sl_node *n;
     float *workers; /* a row for each */
-    float *partial; /* backward, per block: the gradients of weight, then of bias */
+    float *partial; /* per block: the gradients of weight, then of bias */
 };
-
-static void centernorm_forward_rows(void *ctx, int first, int last, int worker)
-{
-    const struct centernorm_ctx *p = ctx;
-    const struct sl_node *n = p->n;
-    const float *weight = n->parameter[GAIN]->data, *bias = n->parameter[SHIFT]->data;
-    int cols = n->out->cols;
-    float *y = p->workers + (size_t)worker * (size_t)cols, c = scale_of(cols);
-    for (int r = first; r < last; r++) {
-        const float *x = sl_row(n->in[X], r);
-        float mean = mean_of(n, x);
-        for (int i = 0; i < cols; i++)
-            y[i] = weight[i] * (c * (x[i] - mean)) + bias[i];
-        n->tape->kernels->to_operands(sl_row_any(n->out, r), y, cols);
-    }
-}
 
 static int blocks_of(const struct sl_node *n)
 {
@@ -51,23 +52,8 @@ static int blocks_of(const struct sl_node *n)
 
 static size_t centernorm_scratch(const struct sl_node *n, bool backward)
 {
-    size_t rows = (size_t)sl_thread_pool_size(n->tape->pool);
-    rows += backward ? 2 * (size_t)blocks_of(n) : 0;
-    return rows * (size_t)n->out->cols * sizeof(float);
-}
-
-static struct centernorm_ctx pass_of(const struct sl_node *n, bool backward)
-{
-    struct centernorm_ctx p = {.n = n,
-                               .workers = sl_tape_scratch(n, centernorm_scratch(n, backward))};
-    p.partial = p.workers + (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols;
-    return p;
-}
-
-static void centernorm_forward(const struct sl_node *n)
-{
-    struct centernorm_ctx p = pass_of(n, false);
-    sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, centernorm_forward_rows, &p);
+    size_t rows = (size_t)sl_thread_pool_size(n->tape->pool) + 2 * (size_t)blocks_of(n);
+    return backward ? rows * (size_t)n->out->cols * sizeof(float) : 0;
 }
 
 /* With g = weight dy: dx = c (g - mean(g)), dweight += dy c (x - mean), dbias += dy. */
@@ -101,8 +87,9 @@ static void backward_block(void *ctx, int first, int last, int worker)
 /* Blocks are summed in order, independent of the thread that computed them. */
 static void centernorm_backward(const struct sl_node *n)
 {
-    struct centernorm_ctx p = pass_of(n, true);
+    struct centernorm_ctx p = {.n = n, .workers = sl_tape_scratch(n, centernorm_scratch(n, true))};
     int cols = n->out->cols;
+    p.partial = p.workers + (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)cols;
     sl_parallel_for(n->tape->pool, n->out->rows, BLOCK, backward_block, &p);
     for (int b = 0; b < blocks_of(n); b++) {
         const float *partial = p.partial + (size_t)b * 2 * (size_t)cols;

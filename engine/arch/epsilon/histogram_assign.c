@@ -69,19 +69,23 @@ static bool is_padding(const struct assign *a, int row)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* The softmax of one row of one head, and its entropy loss. */
-static double assignment_row(const struct sl_node *n, int row, float *assignments)
+/* The softmax of some rows of one head, with zeros for what is left out. Returns their entropy
+ * loss. */
+static double assign_rows(const struct sl_node *n, int first, int last, size_t column)
 {
     const struct assign *a = n->args;
-    bool padding = is_padding(a, row);
+    const int bins = a->shape.bins;
     double entropy = 0.0;
-    if (padding && !a->args.bin_padding) {
-        memset(assignments, 0, (size_t)a->shape.bins * sizeof *assignments);
-        return 0.0;
+    n->tape->kernels->softmax_rows(sl_row(n->out, first) + column, n->out->stride, last - first,
+                                   bins);
+    for (int r = first; r < last; r++) {
+        float *assignments = sl_row(n->out, r) + column;
+        bool padding = is_padding(a, r);
+        if (padding && !a->args.bin_padding)
+            memset(assignments, 0, (size_t)bins * sizeof *assignments);
+        for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < bins; b++)
+            entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
     }
-    n->tape->kernels->softmax(assignments, a->shape.bins, NULL);
-    for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < a->shape.bins; b++)
-        entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
     return entropy;
 }
 
@@ -105,8 +109,7 @@ static void histogram_assign_forward_rows(void *ctx, int first, int last, int wo
                                     .m = last - first,
                                     .n = a->shape.bins,
                                     .k = a->shape.head_dim});
-        for (int r = first; r < last; r++)
-            entropy += assignment_row(n, r, sl_row(n->out, r) + column);
+        entropy += assign_rows(n, first, last, column);
     }
     p->entropy_sums[first / SL_TILE_ROWS] = entropy;
 }

@@ -135,8 +135,7 @@ static void softmax_weights(const struct sl_node *n, const struct sl_tile *tile,
                               .k = a->shape.head_dim};
     n->tape->kernels->small_gemm(&p);
     n->tape->kernels->scale(weights, scale_of(a), weights, tile->count * bins);
-    for (int i = 0; i < tile->count; i++, weights += bins)
-        n->tape->kernels->softmax(weights, bins, NULL);
+    n->tape->kernels->softmax_rows(weights, (size_t)bins, tile->count, bins);
 }
 
 /* One head's columns of a tile of results. */

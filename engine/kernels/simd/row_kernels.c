@@ -168,6 +168,39 @@ static void softmax(float *x, int n, float *log_sum)
         *log_sum = largest + logf(total);
 }
 
+/* A row that one register holds, or two. */
+static inline __attribute__((always_inline)) void softmax_short(float *x, int n, const bool two)
+{
+    const vec lowest = vec_set(-INFINITY);
+    vec max = vec_load_or(lowest, x, n);
+    if (two)
+        max = vec_max(max, vec_load_or(lowest, x + LANES, n - LANES));
+    max = vec_set(vec_highest(max));
+    struct vec_pair e = {vec_exp(vec_load(x, n) - max), vec_set(0.0f)};
+    vec sums = vec_first(e.low, n);
+    if (two) {
+        e.high = vec_exp(vec_load(x + LANES, n - LANES) - max);
+        sums += vec_first(e.high, n - LANES);
+    }
+    e = scaled(e, 1.0f / vec_sum(sums));
+    vec_store(x, n, e.low);
+    if (two)
+        vec_store(x + LANES, n - LANES, e.high);
+}
+
+static void softmax_rows(float *x, size_t stride, int rows, int n)
+{
+    if (n <= LANES)
+        for (int r = 0; r < rows; r++)
+            softmax_short(x + (size_t)r * stride, n, false);
+    else if (n <= 2 * LANES)
+        for (int r = 0; r < rows; r++)
+            softmax_short(x + (size_t)r * stride, n, true);
+    else
+        for (int r = 0; r < rows; r++)
+            softmax(x + (size_t)r * stride, n, NULL);
+}
+
 static inline vec normalised(const float *x, int n, const float stats[2])
 {
     return (vec_load(x, n) - vec_set(stats[0])) * vec_set(stats[1]);
@@ -200,6 +233,19 @@ static void layernorm(void *y, const float *x, const float *weight, const float 
     for (int i = 0; i < n; i += 2 * LANES)
         operand_store_pair((operand *)y + i, n - i,
                            norm_pair(x + i, weight + i, bias + i, stats, n - i));
+}
+
+static void centernorm(void *y, const float *x, const float *weight, const float *bias, float scale,
+                       int n)
+{
+    const vec mean = vec_set(sum(x, n) / (float)n), factor = vec_set(scale);
+    for (int i = 0; i < n; i += 2 * LANES) {
+        const struct vec_pair v = vec_load_pair(x + i, n - i), w = vec_load_pair(weight + i, n - i);
+        const struct vec_pair b = vec_load_pair(bias + i, n - i);
+        operand_store_pair((operand *)y + i, n - i,
+                           (struct vec_pair){w.low * (factor * (v.low - mean)) + b.low,
+                                             w.high * (factor * (v.high - mean)) + b.high});
+    }
 }
 
 /* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
@@ -283,8 +329,10 @@ void SL_LEVEL(rows)(struct sl_kernels *t)
     t->epilogue = epilogue;
     t->sigmoid = sigmoid;
     t->softmax = softmax;
+    t->softmax_rows = softmax_rows;
     t->layernorm = layernorm;
     t->layernorm_f32 = layernorm_f32;
+    t->centernorm = centernorm;
     t->layernorm_backward = layernorm_backward;
     t->softmax_backward = softmax_backward;
     t->adamw = adamw;

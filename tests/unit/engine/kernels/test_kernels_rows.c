@@ -179,6 +179,30 @@ Test(rows, may_be_changed_in_place)
     for_each_isa(works_in_place);
 }
 
+/* Of several rows, with a stride: the bits of each alone, and nothing between them is touched. */
+static void softmax_of_rows_is_that_of_each(const struct sl_kernels *k)
+{
+    enum { STRIDE = 72, COUNT = 7 };
+
+    for (int n = 1; n <= 70; n++) {
+        float *got = input_make(STRIDE * COUNT, 8, 20.0f),
+              *want = input_make(STRIDE * COUNT, 8, 20.0f);
+        got[STRIDE] = want[STRIDE] = INFINITY;
+        got[2 * STRIDE] = want[2 * STRIDE] = NAN;
+        k->softmax_rows(got, STRIDE, COUNT, n);
+        for (int r = 0; r < COUNT; r++)
+            k->softmax(want + r * STRIDE, n, NULL);
+        cr_assert_eq(memcmp(got, want, STRIDE * COUNT * sizeof *got), 0, "%s: %d", k->name, n);
+        free(got);
+        free(want);
+    }
+}
+
+Test(rows, softmax_of_several)
+{
+    for_each_isa(softmax_of_rows_is_that_of_each);
+}
+
 /* The fits, over their whole range and against double: erf within 3e-7 means Phi within 1.5e-7, and
  * gelu = x Phi(x) adds its own rounding. e^-t is p_1 / p_0 of softmax(0, -t). */
 static void functions_are_exact(const struct sl_kernels *k)
@@ -434,6 +458,41 @@ static void norms_all_sizes(const struct sl_kernels *k)
 Test(layernorm, is_the_reference)
 {
     for_each_isa(norms_all_sizes);
+}
+
+static void centers(const struct sl_kernels *k, int n)
+{
+    const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
+    float *x = input_make(count, 9, 2.0f), *weight = input_make(count, 10, 1.0f);
+    float *bias = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
+    float *want = output_make(count * sizeof *want);
+    unsigned char *y = output_make(bytes);
+    k->centernorm(y, x, weight, bias, 1.25f, n);
+    reference_kernels()->centernorm(want, x, weight, bias, 1.25f, n);
+    cr_assert(output_guarded(y, bytes), "%s: centernorm of %d", k->name, n);
+    k->from_operands(wide, y, n);
+    const float coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(wide[i], want[i], 2e-6f + coarse * fabsf(want[i])),
+                  "%s: centernorm[%d of %d] = %.9g, want %.9g", k->name, i, n, (double)wide[i],
+                  (double)want[i]);
+    free(x);
+    free(weight);
+    free(bias);
+    output_free(wide);
+    output_free(want);
+    output_free(y);
+}
+
+static void centers_all_sizes(const struct sl_kernels *k)
+{
+    for (int n = 1; n <= 70; n++)
+        centers(k, n);
+}
+
+Test(centernorm, is_the_reference)
+{
+    for_each_isa(centers_all_sizes);
 }
 
 /* dx, dgain and dshift one after another, each n long, from the same starting values. */
