@@ -16,17 +16,23 @@
 static struct ctl_target t;
 static struct program_result made;
 
+static void start_without_topics(void)
+{
+    char state[PATH_MAX];
+    daemon_make_store(&t.daemon);
+    daemon_serve(&t.daemon, ARGS("--state", test_path(state, t.daemon.directory, "state")));
+}
+
 static void start(void)
 {
-    char data[PATH_MAX], model[PATH_MAX], state[PATH_MAX];
+    char data[PATH_MAX], model[PATH_MAX];
     daemon_make_store(&t.daemon);
     topic_texts_write(test_path(data, t.daemon.directory, "topics.tsv"));
     cr_assert_eq(mkdir(test_path(model, t.daemon.store, TOPICS), 0700), 0);
     sluice_expect_success(&made, ARGS("train", "--data", data, "--label", "1", "--text", "2",
                                       "--label-separator", "|", "--output",
                                       test_path(model, t.daemon.store, TOPICS "/1")));
-    daemon_serve(&t.daemon, ARGS("--state", test_path(state, t.daemon.directory, "state"),
-                                 "--default-classifier", TOPICS));
+    daemon_serve(&t.daemon, ARGS("--default-classifier", TOPICS));
     ctl_reach(&t);
 }
 
@@ -210,7 +216,7 @@ static void refuse(const char *body, const char *part)
     http_response_release(&response);
 }
 
-Test(multi_label_http, a_job_trains_on_several_labels)
+Test(multi_label_http, a_job_trains_on_several_labels, .init = start_without_topics)
 {
     char data[PATH_MAX], text[1 << 14], file[JOB_ID_MAX], body[JOB_BODY_MAX], id[JOB_ID_MAX];
     topic_texts_write(test_path(data, t.daemon.directory, "topics.tsv"));
