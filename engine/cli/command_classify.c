@@ -208,14 +208,13 @@ static bool print_explanations(struct classification *c, struct sl_err *err)
 
 static bool print_line(const struct classification *c, struct sl_err *err)
 {
-    struct text_line *w = c->line;
-    text_line_flatten(w);
     for (int i = 0; i < c->count; i++)
         if (printf("%s%s", i > 0 ? c->a->separator : "", label_of(c, i)) < 0)
             return fail_output(err);
-    return (printf("\t%.6g\t", fmin(c->score, max_score)) > 0 &&
-            fwrite(w->text, 1, w->bytes, stdout) == w->bytes && putchar('\n') != EOF) ||
-           fail_output(err);
+    if (printf("\t%.6g\t", fmin(c->score, max_score)) <= 0)
+        return fail_output(err);
+    sl_print_colored(c->line->text, c->line->bytes, NULL, 0);
+    return (putchar('\n') != EOF && !ferror(stdout)) || fail_output(err);
 }
 
 static bool print_text(struct text_lines *lines, struct text_line *line,

@@ -1,5 +1,6 @@
 /* command_embed.c - `sluice embed`: the embedding of each line of files. */
 #include "base/buffer.h"
+#include "base/explained_words.h"
 #include "base/json_writer.h"
 #include "base/option_parser.h"
 #include "cli/command.h"
@@ -43,7 +44,7 @@ static double length_of(const float *x, int count)
     return squares > 0.0 ? sqrt(squares) : 1.0;
 }
 
-static void add_json(struct sl_buffer *out, struct text_line *line, const float *x, int count,
+static void add_json(struct sl_buffer *out, const struct text_line *line, const float *x, int count,
                      double length)
 {
     struct sl_json_writer json = {.out = out};
@@ -56,27 +57,34 @@ static void add_json(struct sl_buffer *out, struct text_line *line, const float 
     sl_json_end_object(&json);
 }
 
-static void add_row(struct sl_buffer *out, struct text_line *line, const float *x, int count,
-                    double length)
+static void add_numbers(struct sl_buffer *out, const float *x, int count, double length)
 {
     for (int i = 0; i < count; i++) {
         sl_buffer_append_float(out, (float)((double)x[i] / length));
         sl_buffer_append(out, i + 1 < count ? " " : "\t", 1);
     }
-    text_line_flatten(line);
-    sl_buffer_append(out, line->text, line->bytes);
 }
 
 static bool print_text(struct text_lines *lines, struct text_line *line,
                        const struct sl_classifier_item *item, struct sl_err *err)
 {
     const struct arguments *a = lines->context;
+    const float *x = item->embedding;
     const int count = sl_model_info(lines->m)->dimensions;
+    const double length = a->raw ? 1.0 : length_of(x, count);
     struct sl_buffer out = {0};
-    (a->common.json ? add_json : add_row)(&out, line, item->embedding, count,
-                                          a->raw ? 1.0 : length_of(item->embedding, count));
-    bool ok = sl_buffer_check(&out, err) &&
-              (puts(out.data) >= 0 || sl_fail(err, SL_IO, "cannot write to standard output"));
+    if (a->common.json)
+        add_json(&out, line, x, count, length);
+    else
+        add_numbers(&out, x, count, length);
+    bool ok = sl_buffer_check(&out, err);
+    if (ok) {
+        (void)fputs(out.data, stdout);
+        if (!a->common.json)
+            sl_print_colored(line->text, line->bytes, NULL, 0);
+        ok = (putchar('\n') != EOF && !ferror(stdout)) ||
+             sl_fail(err, SL_IO, "cannot write to standard output");
+    }
     sl_buffer_release(&out);
     return ok;
 }

@@ -280,13 +280,6 @@ static bool open_model(struct text_lines *w, struct sl_err *err)
     return w->results || sl_fail(err, SL_NO_MEMORY, "no memory for results");
 }
 
-void text_line_flatten(struct text_line *line)
-{
-    for (size_t i = 0; i < line->bytes; i++)
-        if (strchr("\t\n\r", line->text[i]))
-            line->text[i] = ' ';
-}
-
 bool text_lines_run(struct text_lines *w, const char *const *files, int count, struct sl_err *err)
 {
     bool ok = open_model(w, err);

@@ -80,9 +80,6 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
                                      const char *const *files, int count, struct sl_err *err),
                         int count, char **words, struct sl_err *err);
 
-/* Tabs and line ends of the text become spaces: it is printed as a field. */
-void text_line_flatten(struct text_line *line);
-
 /* `lines` has its first members set, and zeros. "-" is standard input. */
 bool text_lines_run(struct text_lines *lines, const char *const *files, int count,
                     struct sl_err *err);

@@ -64,15 +64,14 @@ bool sl_record_reader_knows(const char *path)
 static const struct sl_record_format *format_find(const char *path, const char *name,
                                                   struct sl_err *err)
 {
-    const struct sl_record_format *of_path = name ? NULL : format_of_path(path);
-    if (of_path)
-        return of_path;
     if (!name) {
-        sl_fail(err, SL_BAD_INPUT,
-                "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); "
-                "rename the file, or give --format",
-                path);
-        return NULL;
+        const struct sl_record_format *found = format_of_path(path);
+        if (!found)
+            sl_fail(err, SL_BAD_INPUT,
+                    "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); "
+                    "rename the file, or give --format",
+                    path);
+        return found;
     }
     for (int i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0)

@@ -410,28 +410,39 @@ Test(rows, products_are_rounded_once)
     for_each_isa(multiplies_into_operands);
 }
 
+/* A row of operands holds these numbers, then zeros. bf16 rounds them to 8 bits. */
+static void operands_are_near(const struct sl_kernels *k, const char *name, const unsigned char *y,
+                              const float *want, int n, float room)
+{
+    const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
+    const float coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
+    float *wide = output_make(count * sizeof *wide);
+    cr_assert(output_guarded(y, bytes), "%s: %s of %d", k->name, name, n);
+    for (size_t i = count * sl_type_bytes(k->operand); i < bytes; i++)
+        cr_assert_eq(y[i], 0, "%s: padding of %s", k->name, name);
+    k->from_operands(wide, y, n);
+    for (int i = 0; i < n; i++)
+        cr_assert(is_near(wide[i], want[i], room + coarse * fabsf(want[i])),
+                  "%s: %s[%d of %d] = %.9g, want %.9g", k->name, name, i, n, (double)wide[i],
+                  (double)want[i]);
+    output_free(wide);
+}
+
 static void norms(const struct sl_kernels *k, int n)
 {
     const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
     float *x = input_make(count, 9, 2.0f), *weight = input_make(count, 10, 1.0f);
-    float *bias = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
+    float *bias = input_make(count, 11, 1.0f);
     float *want = output_make(count * sizeof *want), stats[2], want_stats[2];
     unsigned char *y = output_make(bytes);
     for (int i = 0; i < n; i++)
         x[i] += 3.0f;
     k->layernorm(y, x, weight, bias, 1e-5f, n, stats);
     reference_kernels()->layernorm(want, x, weight, bias, 1e-5f, n, want_stats);
-    cr_assert(output_guarded(y, bytes), "%s: layernorm of %d", k->name, n);
-    for (size_t i = count * sl_type_bytes(k->operand); i < bytes; i++)
-        cr_assert_eq(y[i], 0, "%s: padding", k->name);
-    k->from_operands(wide, y, n);
     /* x is near 3 and the variance near 1, but may be small for small n: then 1 / sqrt(1e-5)
-     * = 316 magnifies the last bit of x. bf16 rounds the result to 8 bits. */
-    const float room = 316.0f * 4e-7f, coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
-    for (int i = 0; i < n; i++)
-        cr_assert(is_near(wide[i], want[i], room + coarse * fabsf(want[i])),
-                  "%s: layernorm[%d of %d] = %.9g, want %.9g", k->name, i, n, (double)wide[i],
-                  (double)want[i]);
+     * = 316 magnifies the last bit of x. */
+    const float room = 316.0f * 4e-7f;
+    operands_are_near(k, "layernorm", y, want, n, room);
     cr_assert(is_near(stats[0], want_stats[0], 1e-6f));
     cr_assert(is_near(stats[1], want_stats[1], 1e-4f * want_stats[1]));
     float *whole = output_make(count * sizeof *whole), again[2];
@@ -444,7 +455,6 @@ static void norms(const struct sl_kernels *k, int n)
     free(x);
     free(weight);
     free(bias);
-    output_free(wide);
     output_free(want);
     output_free(y);
 }
@@ -464,22 +474,14 @@ static void centers(const struct sl_kernels *k, int n)
 {
     const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
     float *x = input_make(count, 9, 2.0f), *weight = input_make(count, 10, 1.0f);
-    float *bias = input_make(count, 11, 1.0f), *wide = output_make(count * sizeof *wide);
-    float *want = output_make(count * sizeof *want);
+    float *bias = input_make(count, 11, 1.0f), *want = output_make(count * sizeof *want);
     unsigned char *y = output_make(bytes);
     k->centernorm(y, x, weight, bias, 1.25f, n);
     reference_kernels()->centernorm(want, x, weight, bias, 1.25f, n);
-    cr_assert(output_guarded(y, bytes), "%s: centernorm of %d", k->name, n);
-    k->from_operands(wide, y, n);
-    const float coarse = k->operand == SL_BF16 ? 0x1p-8f : 0.0f;
-    for (int i = 0; i < n; i++)
-        cr_assert(is_near(wide[i], want[i], 2e-6f + coarse * fabsf(want[i])),
-                  "%s: centernorm[%d of %d] = %.9g, want %.9g", k->name, i, n, (double)wide[i],
-                  (double)want[i]);
+    operands_are_near(k, "centernorm", y, want, n, 2e-6f);
     free(x);
     free(weight);
     free(bias);
-    output_free(wide);
     output_free(want);
     output_free(y);
 }
