@@ -118,7 +118,7 @@ Test(sluicectl_jobs, train_follows_the_job_to_its_model)
     expect_member("data/1/fine_tuned_model", "mood@1");
 }
 
-Test(sluicectl_jobs, train_needs_no_model)
+Test(sluicectl_jobs, train_needs_no_model, TEST_ONE_THREAD)
 {
     CTL(0, "train", reviews, "--name", "mood");
     EXPECT_SAID(result.out, "validation accuracy=");

@@ -122,7 +122,7 @@ Test(batch_runner, pieces_change_no_result)
         {30, 20, 25, 1, 1, 2}                                  /* one piece */
     };
     for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
-        for (int threads = 1; threads <= 3; threads++) {
+        for (int threads = TEST_STEP; threads <= 3; threads++) {
             open_model(&f, threads);
             for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
                 expect_same_as_alone(lengths[i], i % 2 == 1);

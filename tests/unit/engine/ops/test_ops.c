@@ -612,8 +612,8 @@ static void check_elements(const struct checked *k, const char *what, float *val
                            const float *grads, int count)
 {
     static const double step = 0.01;
-    int compared = 0;
-    for (int i = 0; i < count; i++) {
+    int compared = 0, checked = 0;
+    for (int i = 0; i < count; i += TEST_STEP, checked++) {
         float kept = values[i];
         double slopes[2];
         for (int j = 0; j < 2; j++) {
@@ -632,8 +632,8 @@ static void check_elements(const struct checked *k, const char *what, float *val
         cr_expect_lt(fabs(want - have), 5e-3 * (fabs(want) + 0.2), "%s, %s[%d]: %g, computed %g",
                      k->c->name, what, i, want, have);
     }
-    cr_expect_geq(10 * compared, 9 * count, "%s, %s: %d of %d compared", k->c->name, what, compared,
-                  count);
+    cr_expect_geq(10 * compared, 9 * checked, "%s, %s: %d of %d compared", k->c->name, what,
+                  compared, checked);
 }
 
 static void check_case(const struct op_case *c, struct sl_engine *engine)

@@ -506,7 +506,7 @@ Test(linear_training, a_file_that_is_there_twice_has_folds_of_one_size)
 
 /* What is served is calibrated as the predictions were: the scores of the weights alone, which the
  * model gives without its exponent, become the same probabilities. */
-Test(linear_training, the_published_model_is_calibrated)
+Test(linear_training, the_published_model_is_calibrated, TEST_ONE_THREAD)
 {
     struct sl_err err;
     struct sl_linear_training l;

@@ -1,0 +1,69 @@
+/* test_published_sizes.c - as many parameters as the papers say, at the sizes of the papers. */
+#include "support/model_fixture.h"
+#include "support/test.h"
+
+Test(published_sizes, are_those_of_the_papers)
+{
+    static const struct {
+        const char *name;
+        enum sl_task task;
+        /* width, depth, heads, hidden, classes, blocks, mixing; 0: the standard, of classes 2 */
+        int vocab, context, sizes[7];
+        int64_t count;
+    } published[] = {
+        {"vanilla", SL_TASK_COMPLETION, 65, 128, {0}, 4782336},
+        {"tsa", SL_TASK_COMPLETION, 65, 128, {0}, 4864901},
+        {"early_exit", SL_TASK_COMPLETION, 65, 128, {0}, 4784896},
+        {"vanilla", SL_TASK_COMPLETION, 6064, 256, {0}, 6350848},
+        {"tsa", SL_TASK_COMPLETION, 6064, 256, {0}, 6433413},
+        {"encoder", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 386186},
+        {"epsilon", SL_TASK_CLASSIFICATION, 30522, 512, {0}, 369184},
+        {"eam", SL_TASK_CLASSIFICATION, 10000, 256, {0}, 1610502},
+        /* EAM's transformer has no norm before pooling: 2 x 128 less. */
+        {"encoder", SL_TASK_CLASSIFICATION, 10000, 256, {128, 3, 4, 1024}, 2269826 + 256},
+        /* TransEvolve on IMDb and AG News: random rotations in one block, in two; full likewise. */
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 1, 1}, 6062337},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 2, 1}, 6587137},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 1, 0}, 9200385},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20002, 512, {0, 0, 0, 0, 2, 2, 0}, 9725185},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 1, 1}, 8756228},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 2, 1}, 9281028},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 1, 0}, 11894276},
+        {"transevolve", SL_TASK_CLASSIFICATION, 30522, 128, {0, 0, 0, 0, 4, 2, 0}, 12419076},
+        /* On ListOps and on bytes. */
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 1, 1}, 949258},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 2, 1}, 1474058},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 1, 0}, 4087306},
+        {"transevolve", SL_TASK_CLASSIFICATION, 20, 2000, {0, 0, 0, 0, 10, 2, 0}, 4612106},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 1, 1}, 1007361},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 1}, 1532161},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 1, 0}, 4145409},
+        {"transevolve", SL_TASK_CLASSIFICATION, 256, 4000, {0, 0, 0, 0, 2, 2, 0}, 4670209},
+    };
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    for (size_t i = 0; i < COUNT(published); i += TEST_SANITIZED ? 5 : 1) {
+        struct sl_err err;
+        struct sl_config c;
+        const struct sl_arch *arch = sl_arch_find(published[i].name);
+        const int *sizes = published[i].sizes;
+        sl_config_set_defaults(arch, &c);
+        c.task = published[i].task;
+        c.classes = c.task == SL_TASK_CLASSIFICATION ? (sizes[4] ? sizes[4] : 2) : 0;
+        c.vocab = published[i].vocab;
+        c.context_length = published[i].context;
+        c.width = sizes[0] ? sizes[0] : c.width;
+        c.depth = sizes[1] ? sizes[1] : c.depth;
+        c.heads = sizes[2] ? sizes[2] : c.heads;
+        c.ffn_width = sizes[3] ? sizes[3] : c.ffn_width;
+        if (sizes[5]) {
+            fixture_set(arch, &c, "blocks", sizes[5]);
+            fixture_set(arch, &c, "feed_forward", sizes[6]);
+        }
+        struct sl_model *m = sl_model_create(engine, arch, &c, &err);
+        cr_assert(m, "%s", err.text);
+        cr_expect_eq(sl_model_parameter_count(m), published[i].count, "%s: %lld", published[i].name,
+                     (long long)sl_model_parameter_count(m));
+        sl_model_close(m);
+    }
+    sl_engine_destroy(engine);
+}
