@@ -98,8 +98,7 @@ static void print_lines(const struct classification *v)
 
 void print_cell(const char *text, char end)
 {
-    for (; *text; text++)
-        (void)putchar(strchr("\t\r\n", *text) ? ' ' : *text);
+    sl_print_colored(text, strlen(text), NULL, 0);
     (void)putchar(end);
 }
 
