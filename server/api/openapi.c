@@ -7,6 +7,7 @@
 #include "api/response_schemas.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
+#include "core/limits.h"
 #include "json/schema_writer.h"
 
 #include "sluice/engine.h"
@@ -111,14 +112,25 @@ static void add_page_parameters(struct sl_json_writer *json, enum sv_collection 
         add_metadata(json);
 }
 
+static void add_budget(struct sl_json_writer *json)
+{
+    static const char name[] = "X-Sluice-Budget";
+    begin_parameter(json, "header", name, strlen(name));
+    sv_openapi_add_text(json, "description",
+                        "budget of the request, if its body has none; chooses an operating point");
+    sv_openapi_begin_object(json, "schema");
+    sv_openapi_add_text(json, "type", "number");
+    sl_json_add_real(sl_json_key(json, "minimum"), SV_BUDGET_MIN);
+    sl_json_add_int(sl_json_key(json, "maximum"), 1);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
 static void add_parameters(struct sl_json_writer *json, const struct sv_route *route,
                            const struct sv_operation *operation)
 {
     static const struct sv_parameter timeout = {"header", "X-Request-Timeout-Ms", "integer",
                                                 "deadline of the request in milliseconds"};
-    static const struct sv_parameter budget = {
-        "header", "X-Sluice-Budget", "number",
-        "budget of the request, from 0.01 to 1, if its body has none; chooses an operating point"};
     sl_json_begin_array(sl_json_key(json, "parameters"));
     add_path_parameters(json, route->path);
     if (operation->is_page)
@@ -128,7 +140,7 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
     if (operation->fails & SV_FAILS_COMPUTE)
         add_parameter(json, &timeout);
     if (operation->takes_budget)
-        add_parameter(json, &budget);
+        add_budget(json);
     sl_json_end_array(json);
 }
 
