@@ -1,5 +1,4 @@
 /* command_eval.c - `sluice eval`: loss or accuracy of a model, and how much of it was computed. */
-#include "base/file.h"
 #include "base/option_parser.h"
 #include "checkpoint/model_config.h"
 #include "cli/command.h"
@@ -176,7 +175,7 @@ static bool report(const struct sl_model *m, const struct arguments *a,
                    struct sl_err *err)
 {
     struct dataset_facts facts;
-    const struct report_evaluation report = {.model = a->model,
+    const struct report_evaluation report = {.title = report_title(NULL, a->model),
                                              .what = "evaluated on",
                                              .how = "On all texts of the file.",
                                              .facts = &facts,
@@ -222,7 +221,7 @@ static bool check_report(const struct arguments *a, struct eval_source_options *
     from->keep_text = a->report != NULL;
     if (a->report && from->corpus && !from->data)
         return fail_needs_data("report", err);
-    return eval_source_check(from, err) && (!a->report || sl_directory_make(a->report, err));
+    return eval_source_check(from, err) && report_prepare(a->report, NULL, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "checkpoint/manifest.h"
 #include "cli/model_path.h"
+#include "cli/report_sections.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic.h"
 #include "cli/train_automatic_options.h"
@@ -101,15 +102,17 @@ static bool check_output(const struct train_arguments *a, struct sl_err *err)
 }
 
 /* Of a run that has finished. */
-static bool report(struct sl_engine *engine, const struct train_arguments *a,
-                   const struct sl_trainer *trainer, struct sl_err *err)
+static bool write_report(struct sl_engine *engine, const struct train_arguments *a,
+                         const struct sl_trainer *trainer, struct sl_err *err)
 {
     char log[SL_PATH_MAX];
     const char *model = published(a, trainer);
     if (!a->report || !model || !sl_trainer_finished(trainer))
         return true;
+    const struct train_report report = {
+        .directory = a->report, .title = a->report_title, .model = model, .log = log};
     return sl_path_join(log, a->run, "log.jsonl", err) &&
-           train_report_write(engine, trainer, model, log, a->report, err);
+           train_report_write(engine, trainer, &report, err);
 }
 
 static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl_err *err)
@@ -124,7 +127,7 @@ static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl
     bool ok = training_log != NULL;
     if (ok) {
         struct watch w = {.a = a, .trainer = trainer, .training_log = training_log};
-        ok = watch_run(&w, err) && report(engine, a, trainer, err);
+        ok = watch_run(&w, err) && write_report(engine, a, trainer, err);
         training_log_close(training_log, ok ? NULL : err->text, published(a, trainer));
     }
     sl_trainer_destroy(trainer);
@@ -200,8 +203,8 @@ static bool run_train(int count, char **words, struct sl_err *err)
     if ((a.best || a.report) && !a.out)
         return sl_fail(err, SL_BAD_INPUT, "missing --output DIR: %s",
                        a.best ? "--save-best publishes to it" : "--report is about its model");
-    if (a.report && !sl_directory_make(a.report, err))
-        return sl_wrap(err, "--report");
+    if (!report_prepare(a.report, a.report_title, err))
+        return false;
     a.training.sources.keep_validation = a.report != NULL;
     sl_train_options_complete(&a.training);
     a.training.run_dir = a.run;

@@ -76,8 +76,8 @@ static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *c
     html_section_end(out);
 }
 
-static bool write_page(struct sl_buffer *out, const struct automatic_report *r, const char *data,
-                       const char *model, struct sl_err *err)
+static bool write_page(struct sl_buffer *out, const struct automatic_report *r, const char *title,
+                       const char *data, struct sl_err *err)
 {
     char text[CONCLUSION_TEXT];
     const struct report_predictions p = {.model = r->l->model,
@@ -87,7 +87,7 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
                                          .loss = r->l->search.loss,
                                          .tokens = r->l->tokens,
                                          .left_out = true};
-    report_begin(out, model, "linear model, trained on", data);
+    report_begin(out, title, "linear model, trained on", data);
     automatic_report_method(r, text);
     report_figures(out, &p, (double)NAN, text);
     automatic_report_validation(r, text);
@@ -104,11 +104,11 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
     return true;
 }
 
-bool report_automatic_write(const struct automatic_report *r, const char *data, const char *model,
+bool report_automatic_write(const struct automatic_report *r, const char *title, const char *data,
                             const char *directory, struct sl_err *err)
 {
     struct sl_buffer page = {0};
-    bool ok = write_page(&page, r, data, model, err) && html_write(&page, directory, err);
+    bool ok = write_page(&page, r, title, data, err) && html_write(&page, directory, err);
     sl_buffer_release(&page);
     return ok;
 }

@@ -3,7 +3,7 @@
 
 #include "cli/automatic_report.h"
 
-/* Writes index.html to the directory. data: the file of texts; model: where it is published. */
-bool report_automatic_write(const struct automatic_report *report, const char *data,
-                            const char *model, const char *directory, struct sl_err *err)
+/* Writes index.html to the directory. title: of the page; data: the file of texts. */
+bool report_automatic_write(const struct automatic_report *report, const char *title,
+                            const char *data, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;

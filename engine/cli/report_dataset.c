@@ -1,6 +1,7 @@
 /* report_dataset.c - the parts of a report about the data. */
 #include "cli/report_sections.h"
 
+#include "base/file.h"
 #include "cli/label_names.h"
 #include "cli/report_html.h"
 
@@ -21,7 +22,19 @@ static const char *end_of_path(const char *path, int parts)
     return start;
 }
 
-void report_begin(struct sl_buffer *out, const char *model, const char *what, const char *file)
+bool report_prepare(const char *directory, const char *title, struct sl_err *err)
+{
+    if (title && !directory)
+        return sl_fail(err, SL_BAD_INPUT, "--report-title has no effect without --report");
+    return !directory || sl_directory_make(directory, err) || sl_wrap(err, "--report");
+}
+
+const char *report_title(const char *given, const char *model)
+{
+    return given ? given : end_of_path(model, 2);
+}
+
+void report_begin(struct sl_buffer *out, const char *title, const char *what, const char *file)
 {
     char subtitle[512], date[32] = "";
     const time_t now = time(NULL);
@@ -29,7 +42,7 @@ void report_begin(struct sl_buffer *out, const char *model, const char *what, co
     if (gmtime_r(&now, &utc))
         (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
     (void)snprintf(subtitle, sizeof subtitle, "%s %.300s, %s", what, end_of_path(file, 1), date);
-    html_begin(out, end_of_path(model, 2), subtitle);
+    html_begin(out, title, subtitle);
 }
 
 static const char *label_of(const struct dataset_facts *f, int label)

@@ -11,7 +11,7 @@ static bool write_page(struct sl_buffer *out, const struct report_evaluation *r,
     const struct report_predictions p = {r->of,     &v->predictions,  v->labels, &v->quality,
                                          v->e.loss, r->of->tokenizer, false};
     const int depth = r->of->config.depth;
-    report_begin(out, r->model, r->what, r->facts->set->path);
+    report_begin(out, r->title, r->what, r->facts->set->path);
     report_figures(out, &p, depth > 0 ? 1.0 - v->e.layers_mean / depth : (double)NAN, r->how);
     if (r->log && !report_training_curves(out, r->log, err))
         return false;

@@ -6,7 +6,7 @@
 #include "cli/report_sections.h"
 
 struct report_evaluation {
-    const char *model;                 /* its directory */
+    const char *title;                 /* of the page */
     const char *what;                  /* before the name of the data: such as "evaluated on" */
     const char *how;                   /* on which texts the figures are: a sentence */
     const char *log;                   /* the log of the training; NULL: none */

@@ -6,9 +6,15 @@
 #include "cli/dataset_facts.h"
 #include "cli/label_metrics.h"
 
-/* Begins the page of a model, which is shown as <model>/<version>. what, file: such as "tested on"
- * and a path, of which the name is shown. */
-void report_begin(struct sl_buffer *out, const char *model, const char *what, const char *file);
+/* Before the work: makes the directory of a report (NULL: none is wanted). A title needs one. */
+bool report_prepare(const char *directory, const char *title, struct sl_err *err) SL_MUST_CHECK;
+
+/* The title of a report: the given one or, if that is NULL, <model>/<version> of the model's
+ * directory. */
+const char *report_title(const char *given, const char *model);
+
+/* Begins the page. what, file: such as "tested on" and a path, of which the name is shown. */
+void report_begin(struct sl_buffer *out, const char *title, const char *what, const char *file);
 
 void report_dataset(struct sl_buffer *out, const struct dataset_facts *facts, int context);
 

@@ -57,6 +57,8 @@ const struct sl_option train_rows[] = {
      "write a report on the data, the training and the published model to DIR/index.html, a web "
      "page without other files",
      SL_OPTION_STRING, offsetof(struct train_arguments, report), 0, 0},
+    {"report-title", "TEXT", "title of the report [model and version, from --output]",
+     SL_OPTION_STRING, offsetof(struct train_arguments, report_title), 0, 0},
     {"overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,
      offsetof(struct train_arguments, overwrite), 0, 0},
     {"resume", NULL,

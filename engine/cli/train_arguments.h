@@ -6,7 +6,7 @@
 #include "train/trainer.h"
 
 struct train_arguments {
-    const char *corpus, *run, *out, *report, *isa, *precision;
+    const char *corpus, *run, *out, *report, *report_title, *isa, *precision;
     const char *truncate;
     bool resume, overwrite, bf16, json, best;
     int threads, seed;

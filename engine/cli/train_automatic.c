@@ -1,13 +1,13 @@
 /* train_automatic.c - see train_automatic.h. */
 #include "cli/train_automatic.h"
 
-#include "base/file.h"
 #include "checkpoint/manifest.h"
 #include "cli/automatic_log.h"
 #include "cli/command.h"
 #include "cli/dataset_summary.h"
 #include "cli/model_path.h"
 #include "cli/report_automatic.h"
+#include "cli/report_sections.h"
 #include "cli/train_arguments.h"
 #include "cli/train_automatic_options.h"
 
@@ -59,7 +59,7 @@ static bool check(const struct train_automatic_options *a, struct sl_err *err)
                        "vocabulary is that of the model");
     return (!a->base || model_path_check_input(a->base, err)) &&
            model_path_check_output(a->out, a->run, err) && is_free(a, err) &&
-           (!a->report || sl_directory_make(a->report, err) || sl_wrap(err, "--report"));
+           report_prepare(a->report, a->report_title, err);
 }
 
 /* Everything that a run holds. */
@@ -86,8 +86,9 @@ static bool publish(struct run *run, struct sl_err *err)
     char *provenance = automatic_report_provenance(&report, a->sources.data, err);
     run->is_published = provenance && is_free(a, err) &&
                         sl_linear_training_publish(&run->l, a->out, provenance, err);
-    bool ok = run->is_published && (!a->report || report_automatic_write(&report, a->sources.data,
-                                                                         a->out, a->report, err));
+    bool ok = run->is_published &&
+              (!a->report || report_automatic_write(&report, report_title(a->report_title, a->out),
+                                                    a->sources.data, a->report, err));
     if (run->is_published) {
         automatic_report_print(&report, a->out, ok ? a->report : NULL, a->json);
         automatic_log_published(&run->log, &report, a->out);

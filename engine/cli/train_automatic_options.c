@@ -39,6 +39,8 @@ static const struct sl_option rows[] = {
      offsetof(struct train_automatic_options, out), 0, 0},
     {"report", "DIR", "directory for a report", SL_OPTION_STRING,
      offsetof(struct train_automatic_options, report), 0, 0},
+    {"report-title", "TEXT", "title of the report", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, report_title), 0, 0},
     {"overwrite", NULL, "replace the model", SL_OPTION_FLAG,
      offsetof(struct train_automatic_options, overwrite), 0, 0},
     ENGINE_OPTIONS(struct train_automatic_options),

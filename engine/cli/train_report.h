@@ -4,8 +4,13 @@
 
 #include "train/trainer.h"
 
-/* model: the directory of the published model. log: that of the training. Writes index.html to the
- * directory. The validation texts must have been kept (struct sl_data_sources). */
+struct train_report {
+    const char *directory; /* where index.html goes */
+    const char *title;     /* NULL: the end of the model's path */
+    const char *model;     /* the directory of the published model */
+    const char *log;       /* the log of the training */
+};
+
+/* The validation texts must have been kept (struct sl_data_sources). */
 bool train_report_write(struct sl_engine *engine, const struct sl_trainer *trainer,
-                        const char *model, const char *log, const char *directory,
-                        struct sl_err *err) SL_MUST_CHECK;
+                        const struct train_report *report, struct sl_err *err) SL_MUST_CHECK;

@@ -129,8 +129,10 @@ bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *e
         add_path(jobs, job, line, "validation", spec->validation);
     add_path(jobs, job, line, "run-dir", "run");
     add_path(jobs, job, line, "output", "model/1");
-    if (spec->classifies)
+    if (spec->classifies) {
         add_path(jobs, job, line, "report", "report");
+        sv_command_add(line, "--report-title=%s", spec->name);
+    }
     if (spec->base[0])
         sv_command_add(line, "--init-from=%s/%s", jobs->server->options->store, spec->base);
     if (automatic) /* starts again from nothing */

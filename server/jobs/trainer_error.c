@@ -54,7 +54,7 @@ static void hide_directory(const struct sv_jobs *jobs, const struct sv_job *job,
 static bool is_foreign(const char *option)
 {
     static const char *const foreign[] = {"labels", "vocab-file", "resume", "overwrite",
-                                          "output", "run-dir",    "report"};
+                                          "output", "run-dir",    "report", "report-title"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         if (strcmp(foreign[i], option) == 0)
             return true;

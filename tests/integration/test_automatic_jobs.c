@@ -82,6 +82,7 @@ Test(automatic_jobs, a_job_without_a_model_makes_one)
     cr_assert_str_eq(json_string_at(job, "fine_tuned_model"), "mood@1");
     cr_assert_gt(json_integer_at(job, "trained_tokens"), 1000);
     expect_result(job, 0, "valid_loss,valid_mean_token_accuracy\n1,,,");
+    expect_result(job, 1, "<h1>mood</h1>");
     expect_result(job, 1, "<h2>Would more texts help?</h2>");
     json_decref(job);
     cr_assert(job_has_event(&d, id, "The report is a file: `sluicectl files download file-"));

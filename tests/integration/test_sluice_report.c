@@ -77,6 +77,7 @@ Test(sluice_report, of_a_training_without_an_architecture)
     EXPECT_SAID(r.out, "report: ");
     read_page();
     expect_harmless();
+    EXPECT_SAID(page, "<h1>bottles/1</h1>");
     EXPECT_SECTIONS("The data", "What was tried", "Would more texts help?", "Labels", "Confusion",
                     "Calibration", "The most confident mistakes");
     EXPECT_SAID(page, "&lt;i&gt;\xEF\xBF\xBD.tsv");
@@ -95,15 +96,17 @@ Test(sluice_report, of_a_training_of_an_architecture)
     write_data("validation.tsv", 100, 200);
     memcpy(validation, data, sizeof validation);
     write_data("data.tsv", 0, 70);
-    sluice_expect_success(&r, ARGS("train", "tsa", "--data", data, "--validation", validation,
-                                   "--run-dir", dirs.run, "--output", dirs.output, "--report",
-                                   report, "--width", "16", "--depth", "2", "--heads", "2",
-                                   "--ffn-width", "16", "--context-length", "16", "--epochs", "4",
-                                   "--batch-size", "8", "--evaluate-every", "9"));
+    sluice_expect_success(&r,
+                          ARGS("train", "tsa", "--data", data, "--validation", validation,
+                               "--run-dir", dirs.run, "--output", dirs.output, "--report", report,
+                               "--report-title", "moods <3", "--width", "16", "--depth", "2",
+                               "--heads", "2", "--ffn-width", "16", "--context-length", "16",
+                               "--epochs", "4", "--batch-size", "8", "--evaluate-every", "9"));
     read_page();
     expect_harmless();
     EXPECT_SECTIONS("Training", "The data", "Labels", "Confusion", "Calibration",
                     "The most confident mistakes");
+    EXPECT_SAID(page, "<title>moods &lt;3</title>");
     EXPECT_SAID(page, "Loss by step");
     EXPECT_SAID(page, "Accuracy by step");
     EXPECT_SAID(page, "Layers skipped");
