@@ -67,7 +67,7 @@ bool print_embeddings(struct class_printer *printer, const struct sl_buffer *bod
 struct json_t; /* jansson's */
 /* The data of an output of that name in a response of the Open Inference Protocol; or NULL. */
 const struct json_t *print_output(const struct json_t *response, const char *name);
-/* A cell of a row: tabs and line ends become blanks. `end` follows it. */
+/* A cell of a row, as sl_print_text does it; `end` follows. */
 void print_cell(const char *text, char end);
 
 /* The samples whose name begins with `prefix`, as JSON or unchanged. */

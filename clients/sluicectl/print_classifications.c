@@ -66,18 +66,15 @@ static void print_object(const struct classification *v)
 /* Rounded to six digits a score near 1 would be 1, which no classifier means. */
 static const char *read_label(const struct classification *v, size_t index, double *score)
 {
-    static const double score_max = 0.999999;
     const char *label = label_of(json_array_get(v->top, v->first + index), score);
-    *score = *score < score_max ? *score : score_max;
+    *score = sl_printed_score(*score);
     return v->has_none ? "" : label;
 }
 
 static void print_text(const struct classification *v)
 {
-    if (v->explanation && sl_output_has_colors())
-        sl_print_colored(v->text, strlen(v->text), v->words, v->word_count);
-    else
-        (void)fputs(v->text, stdout);
+    const bool colors = v->explanation && sl_output_has_colors();
+    sl_print_colored(v->text, strlen(v->text), v->words, colors ? v->word_count : 0);
 }
 
 /* A line for each label; the first has the text. */
@@ -98,7 +95,7 @@ static void print_lines(const struct classification *v)
 
 void print_cell(const char *text, char end)
 {
-    sl_print_colored(text, strlen(text), NULL, 0);
+    sl_print_text(text, strlen(text));
     (void)putchar(end);
 }
 

@@ -1,12 +1,17 @@
-/* explained_words.c - prints the words that moved a score. */
+/* explained_words.c - prints texts and the words that moved their scores. */
 #include "base/explained_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char green[] = "\033[32m", red[] = "\033[31m", plain[] = "\033[0m";
+
+double sl_printed_score(double score)
+{
+    const double max = 0.999999;
+    return score < max ? score : max;
+}
 
 bool sl_output_has_colors(void)
 {
@@ -14,10 +19,14 @@ bool sl_output_has_colors(void)
     return isatty(STDOUT_FILENO) && !(none && none[0]);
 }
 
-static void print_bytes(const char *text, size_t start, size_t stop)
+void sl_print_text(const char *text, size_t bytes)
 {
-    for (size_t i = start; i < stop; i++)
-        (void)putchar(strchr("\t\r\n", text[i]) ? ' ' : text[i]);
+    enum { DELETE = 0x7f };
+
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        (void)putchar(byte < ' ' || byte == DELETE ? ' ' : byte);
+    }
 }
 
 static const struct sl_explained_word *word_from(const struct sl_explained_word *words, int count,
@@ -36,12 +45,12 @@ void sl_print_colored(const char *text, size_t bytes, const struct sl_explained_
     const struct sl_explained_word *word;
     size_t at = 0;
     for (; (word = word_from(words, count, at)) && word->stop <= bytes; at = word->stop) {
-        print_bytes(text, at, word->start);
+        sl_print_text(text + at, word->start - at);
         (void)fputs(word->contribution < 0.0 ? red : green, stdout);
-        print_bytes(text, word->start, word->stop);
+        sl_print_text(text + word->start, word->stop - word->start);
         (void)fputs(plain, stdout);
     }
-    print_bytes(text, at, bytes);
+    sl_print_text(text + at, bytes - at);
 }
 
 void sl_print_words(const char *text, const struct sl_explained_word *words, int count)
@@ -49,7 +58,7 @@ void sl_print_words(const char *text, const struct sl_explained_word *words, int
     for (int i = 0; i < count; i++) {
         if (i > 0)
             (void)putchar(' ');
-        print_bytes(text, words[i].start, words[i].stop);
+        sl_print_text(text + words[i].start, words[i].stop - words[i].start);
         (void)printf(":%+.2f", words[i].contribution);
     }
 }

@@ -9,12 +9,8 @@
 #include "sluice/session.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The highest score printed: with six digits, 0.9999999 would print as 1. */
-static const double max_score = 0.999999;
 
 struct arguments {
     struct text_arguments common;
@@ -181,7 +177,7 @@ static bool print_explained(const struct classification *c, const char *label, d
 {
     const struct explainer *e = &c->explainer;
     bool colors = sl_output_has_colors();
-    if (printf("%s\t%.6g\t", label, fmin(score, max_score)) <= 0)
+    if (printf("%s\t%.6g\t", label, sl_printed_score(score)) <= 0)
         return false;
     sl_print_colored(c->line->text, c->line->bytes, e->words, colors ? e->word_count : 0);
     if (!colors) {
@@ -211,9 +207,9 @@ static bool print_line(const struct classification *c, struct sl_err *err)
     for (int i = 0; i < c->count; i++)
         if (printf("%s%s", i > 0 ? c->a->separator : "", label_of(c, i)) < 0)
             return fail_output(err);
-    if (printf("\t%.6g\t", fmin(c->score, max_score)) <= 0)
+    if (printf("\t%.6g\t", sl_printed_score(c->score)) <= 0)
         return fail_output(err);
-    sl_print_colored(c->line->text, c->line->bytes, NULL, 0);
+    sl_print_text(c->line->text, c->line->bytes);
     return (putchar('\n') != EOF && !ferror(stdout)) || fail_output(err);
 }
 

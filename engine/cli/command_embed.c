@@ -81,7 +81,7 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
     if (ok) {
         (void)fputs(out.data, stdout);
         if (!a->common.json)
-            sl_print_colored(line->text, line->bytes, NULL, 0);
+            sl_print_text(line->text, line->bytes);
         ok = (putchar('\n') != EOF && !ferror(stdout)) ||
              sl_fail(err, SL_IO, "cannot write to standard output");
     }

@@ -1,11 +1,11 @@
 /* dataset_facts.c - see dataset_facts.h. */
 #include "cli/dataset_facts.h"
 
+#include "base/explained_words.h"
 #include "base/utf8.h"
 #include "cli/label_names.h"
 #include "tokenizer/tokenizer.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -211,7 +211,6 @@ static void print_rest(const struct text_pairs *pairs)
         printf("  and %d more\n", pairs->count - TEXT_PAIRS_SHOWN);
 }
 
-/* On one line, without what controls a terminal. */
 static void print_beginning(const struct dataset_facts *f, int32_t example)
 {
     size_t bytes;
@@ -220,8 +219,7 @@ static void print_beginning(const struct dataset_facts *f, int32_t example)
     const char *text = sl_dataset_text(f->set, example, &bytes);
     const size_t shown = sl_utf8_fit(text, bytes, TEXT_SHOWN);
     printf(": ");
-    for (size_t i = 0; i < shown; i++)
-        (void)putchar(iscntrl((unsigned char)text[i]) ? ' ' : text[i]);
+    sl_print_text(text, shown);
     printf("%s", shown < bytes ? "..." : "");
 }
 

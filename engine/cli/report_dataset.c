@@ -70,9 +70,10 @@ static void labels_cell(struct sl_buffer *out, const struct dataset_facts *f,
                         struct sl_label_list list)
 {
     struct sl_buffer names = {0};
-    label_names_append(&names, &f->set->labels, list);
     char name[LABEL_QUOTED];
-    html_cell(out, list.count == 1 ? label_quoted(names.data, name) : names.data ? names.data : "");
+    label_names_append(&names, &f->set->labels, list);
+    const char *text = names.data ? names.data : ""; /* NULL: no label, or no memory */
+    html_cell(out, list.count == 1 ? label_quoted(text, name) : text);
     sl_buffer_release(&names);
 }
 
