@@ -123,6 +123,8 @@ bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
         by_hash && ((first && f->label_texts) ||
                     sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts));
     ok = ok && label_twins_find(&f->twins, &set->labels, err);
+    if (ok && !set->multi_label)
+        joined_labels_find(&f->joined, &set->labels);
     if (ok) {
         count_tokens(f, tokens, first);
         count_labels(f);
@@ -295,7 +297,25 @@ void dataset_facts_warn_twins(const struct dataset_facts *f)
         stderr,
         "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ only "
         "in case or spaces%s; if they are one, spell it in one way, or give both one name "
-        "with --labels FILE\n",
+        "with --labels FILE, a list of all labels\n",
         sl_labels_shown(&f->set->labels, usual, one), sl_labels_shown(&f->set->labels, rare, other),
         (long long)first_line(f->set, rare), more);
+}
+
+void dataset_facts_warn_joined(const struct dataset_facts *f)
+{
+    const struct joined_labels *j = &f->joined;
+    char name[SL_NAME_SHORT];
+    if (j->count == 0)
+        return;
+    (void)fprintf(stderr, "sluice train: warning: the label '%s' (first in line %lld)",
+                  sl_labels_shown(&f->set->labels, j->first, name),
+                  (long long)first_line(f->set, j->first));
+    if (j->count > 1)
+        (void)fprintf(stderr, " and %d others consist", j->count - 1);
+    else
+        (void)fprintf(stderr, " consists");
+    (void)fprintf(stderr,
+                  " of other labels; if a text may have several, give --label-separator '%s'\n",
+                  j->separator);
 }

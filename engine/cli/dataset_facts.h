@@ -4,6 +4,7 @@
  * Texts are equal if their tokens are: then a model cannot tell them apart. */
 #pragma once
 
+#include "cli/joined_labels.h"
 #include "cli/label_twins.h"
 #include "data/dataset.h"
 
@@ -33,6 +34,7 @@ struct dataset_facts {
     struct text_pairs duplicates, conflicts; /* texts that repeat the first one of their kind; those
                                                 of them that have another label */
     struct label_twins twins;
+    struct joined_labels joined;         /* if each text has one label */
     const struct sl_dataset *validation; /* NULL: none */
     struct text_pairs leaks;             /* texts of it that are in the set, too */
 };
@@ -51,7 +53,8 @@ void dataset_facts_add(const struct dataset_facts *facts, struct json_t *object)
 void dataset_facts_print_lengths(const struct dataset_facts *facts, int context);
 void dataset_facts_print_labels(const struct dataset_facts *facts);
 void dataset_facts_print_repeats(const struct dataset_facts *facts);
-/* Warn on standard error of validation texts that are training texts, and of labels that are
- * perhaps one. */
+/* Warn on standard error of validation texts that are training texts, of labels that are perhaps
+ * one, and of labels that are perhaps several. */
 void dataset_facts_warn_leaks(const struct dataset_facts *facts);
 void dataset_facts_warn_twins(const struct dataset_facts *facts);
+void dataset_facts_warn_joined(const struct dataset_facts *facts);

@@ -120,10 +120,13 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
     dataset_summary_warn_skipped("train", run->l.set.path, run->l.set.skipped);
     if (given)
         dataset_summary_warn_skipped("train", given->path, given->skipped);
-    if (!run->a->sources.labels)
-        dataset_summary_warn_rare(&run->l.set, given);
     if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
         return false;
+    if (!run->a->sources.labels) {
+        dataset_facts_warn_joined(&run->facts);
+        if (run->facts.joined.count == 0)
+            dataset_summary_warn_rare(&run->l.set, given);
+    }
     dataset_facts_warn_leaks(&run->facts);
     if (run->a->base)
         automatic_report_warn_base(&run->l, run->a->base);

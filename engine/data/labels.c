@@ -234,7 +234,8 @@ static bool lines_take(struct sl_labels *labels, struct sl_line_reader *lines, s
             return sl_line_reader_wrap(lines, line.number, err);
     }
     return labels->count >= SL_LABELS_MIN ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' has %d label%s: expected %d to %d",
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s' has %d label%s: expected %d to %d, all that the texts have",
                    sl_line_reader_name(lines), labels->count, labels->count == 1 ? "" : "s",
                    SL_LABELS_MIN, SL_LABELS_MAX);
 }

@@ -43,7 +43,7 @@ Test(sluice_multi_label, training_says_what_it_found)
                                    "--least-precision", "0.9"));
     EXPECT_SAID(r.out, "3 labels: money 80, politics 80, sport 80\n"
                        "1.50 labels per text, at most 3; 20 texts have no label\n");
-    EXPECT_SAID(r.out, "micro F1    loss\n");
+    EXPECT_SAID(r.out, "micro F1    loss  tried, by cross-validation\n");
     EXPECT_SAID(r.out, "\nmicro F1 ");
     EXPECT_SAID(r.out, ", subset accuracy ");
     EXPECT_SAID(r.out, "All predictions together are ");
@@ -53,6 +53,18 @@ Test(sluice_multi_label, training_says_what_it_found)
     EXPECT_SAID(html, "Subset accuracy");
     EXPECT_SAID(html, "1.50 labels per text, at most 3; texts without a label: 20");
     cr_expect(!strstr(html, "Confusion") && !strstr(html, "Would more texts help"));
+}
+
+/* Without the option a combination of labels is a label of its own, which is rarely meant. */
+Test(sluice_multi_label, a_forgotten_separator_is_suspected)
+{
+    sluice_expect_success(
+        &r, ARGS("train", "--data", data, COLUMNS, BASE, "--output", dirs.output, "--overwrite"));
+    EXPECT_SAID(r.err, "others consist of other labels; if a text may have several, give "
+                       "--label-separator '|'\n");
+    cr_expect(!strstr(r.err, "occurs only once"), "%s", r.err);
+    train();
+    cr_expect_str_empty(r.err);
 }
 
 /* A list in JSON Lines needs no option, and gives the same model. */

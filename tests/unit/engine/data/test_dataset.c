@@ -72,7 +72,7 @@ static const struct {
 } bad_labels[] = {
     {NULL, SL_NOT_FOUND, "labels: cannot open '"},
     {"", SL_BAD_INPUT, "classes.txt' has 0 labels: expected 2 to 4096"},
-    {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label: expected 2 to 4096"},
+    {"a\n", SL_BAD_INPUT, "classes.txt' has 1 label: expected 2 to 4096, all that the texts have"},
     {"a\nb\n\n", SL_BAD_INPUT,
      "classes.txt' line 3: the label is empty; expected a label, or a label"},
     {"a\nb\na\n", SL_BAD_INPUT, "classes.txt' line 3: label 'a' appears twice"},
