@@ -126,14 +126,13 @@ void automatic_report_trial(const struct sl_linear_search *search, bool multi_la
         print_json(trial_json(trial, multi_label));
     } else {
         if (search->count == 1)
-            printf("\n%-66s %s    loss\n",
-                   search->folds_predicted > 1 ? "tried, by cross-validation" : "tried, held out",
-                   multi_label ? "micro F1" : "accuracy");
+            printf("\n%s    loss  %s\n", multi_label ? "micro F1" : "accuracy",
+                   search->folds_predicted > 1 ? "tried, by cross-validation" : "tried, held out");
         else if (trial->folds != trial[-1].folds)
             printf("the best again, with %d folds:\n", trial->folds);
-        printf(multi_label ? "%-66s %8.4f  %6.4f\n" : "%-66s %6.2f %%  %6.4f\n",
-               automatic_report_recipe(&trial->recipe, text),
-               multi_label ? trial->micro_f1 : 100.0 * trial->accuracy, trial->loss);
+        printf(multi_label ? "%8.4f  %6.4f  %s\n" : "%6.2f %%  %6.4f  %s\n",
+               multi_label ? trial->micro_f1 : 100.0 * trial->accuracy, trial->loss,
+               automatic_report_recipe(&trial->recipe, text));
     }
     (void)fflush(stdout);
 }
