@@ -161,6 +161,8 @@ void dataset_facts_add(const struct dataset_facts *f, json_t *object)
     put_int(object, "records_skipped", (int)set->skipped.records);
     put_int(object, "duplicates", f->duplicates.count);
     put_int(object, "conflicting_labels", f->conflicts.count);
+    put_int(object, "similar_labels", f->twins.count);
+    put_int(object, "joined_labels", f->joined.count);
     put_int(object, "validation_duplicates", f->leaks.count);
     if (set->multi_label) {
         (void)json_object_set_new(object, "labels_per_text",

@@ -47,6 +47,8 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->trained_tokens = integer(o, "trained_tokens");
     line->records_skipped = integer(o, "records_skipped");
     line->conflicts = integer(o, "conflicting_labels");
+    line->twins = integer(o, "similar_labels");
+    line->joined = integer(o, "joined_labels");
     line->leaks = integer(o, "validation_duplicates");
     line->train_loss = number(o, "train_loss");
     line->train_accuracy = number(o, "train_accuracy");

@@ -26,6 +26,8 @@ struct sv_trainer_log_line {
     int64_t trained_tokens;  /* by the process that wrote the line */
     int64_t records_skipped; /* of the training data, because they have no label or no text */
     int64_t conflicts;       /* texts of it that repeat an earlier one with another label */
+    int64_t twins;           /* pairs of labels that differ only in case or spaces */
+    int64_t joined;          /* labels that consist of others */
     int64_t leaks;           /* validation texts that are training texts, too */
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;

@@ -170,6 +170,19 @@ Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)
     cr_assert(job_has_event(&d, id, "1 record has no label or no text and is left out"));
     cr_assert(job_has_event(&d, id, "1 text repeats an earlier one with another label"));
     cr_assert(job_has_event(&d, id, "5 validation texts are in the training file, too"));
+    cr_assert(!job_has_event(&d, id, "differs only in case"));
+    cr_assert(!job_has_event(&d, id, "of other labels"));
+
+    file_upload_text(&d, "labels.tsv",
+                     "label\ttext\ngood\tlovely\nGood\tgreat\nbad\tdull\nbad\tweak\n"
+                     "good|bad\tgreat but dull\nbad|good\tweak but lovely\n",
+                     file);
+    create(file, "labels", "", id);
+    job_wait(&d, id, "succeeded");
+    cr_assert(job_has_event(&d, id, "1 pair of labels differs only in case or spaces"));
+    cr_assert(job_has_event(&d, id,
+                            "2 labels consist of other labels; if a text may have "
+                            "several, give label_separator"));
 }
 
 Test(automatic_jobs, what_is_refused_is_named)
