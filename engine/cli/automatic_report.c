@@ -310,8 +310,8 @@ static void say_why_none(const struct least_score *least, char text[CONCLUSION_T
     else
         (void)snprintf(text, CONCLUSION_TEXT,
                        "No score is high enough for %.4g %%: wherever the line is drawn, the 95 %% "
-                       "interval of the predictions above it begins lower.",
-                       100.0 * least->precision);
+                       "interval of the predictions above it begins at %.1f %% or below.",
+                       100.0 * least->precision, floor(1000.0 * least->attainable) / 10.0);
 }
 
 void automatic_report_least_score(const struct automatic_report *r, char text[CONCLUSION_TEXT])

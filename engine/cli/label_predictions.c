@@ -181,6 +181,7 @@ static void choose_score(struct least_score *least, const struct label_predictio
         if (!last && all[i + 1].score >= all[i].score)
             continue;
         set_interval(right, i + 1, &low, &high);
+        least->attainable = fmax(least->attainable, low);
         if (low < least->precision)
             continue;
         least->reached = i + 1;

@@ -68,6 +68,7 @@ struct least_score {
     double low, high;        /* the interval */
     int predicted;           /* labels in all */
     int needed;              /* labels that it takes at least, if all are right */
+    double attainable;       /* the highest precision for which there is a score */
 };
 
 bool least_score_find(struct least_score *least, const struct label_predictions *predictions,
