@@ -131,7 +131,7 @@ static bool explain(const struct bench_plan *plan, const struct bench_result *re
         (void)count_failures(plan, result, rejection.err.text, failure);
     if (plan->texts > 0 && is_invalid)
         (void)snprintf(failure->hint, sizeof failure->hint,
-                       "`sluicectl classify - < FILE` reports the lines that are not accepted");
+                       "if it is about a text, `sluicectl classify - < FILE` reports the lines");
     return false;
 }
 

@@ -25,13 +25,22 @@ bool print_raw(const struct sl_buffer *body, struct client_error *failure)
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
+/* Word vectors have neither layers nor, by themselves, trained parameters. */
+static const char *count_or_dash(long long count, char text[24])
+{
+    (void)snprintf(text, 24, "%lld", count);
+    return count > 0 ? text : "-";
+}
+
 static void print_model(const json_t *model)
 {
     const json_t *more = json_object_get(model, "sluice");
-    (void)printf("%-24s %7s  %-14s  %-12s %12lld %6lld %8lld\n", response_text(model, "id"),
+    char parameters[24], layers[24];
+    (void)printf("%-24s %7s  %-14s  %-12s %12s %6s %8lld\n", response_text(model, "id"),
                  response_text(more, "version"), response_text(more, "task"),
-                 response_text(more, "architecture"), (long long)response_int(more, "parameters"),
-                 (long long)response_int(more, "depth"),
+                 response_text(more, "architecture"),
+                 count_or_dash(response_int(more, "parameters"), parameters),
+                 count_or_dash(response_int(more, "depth"), layers),
                  (long long)response_int(model, "max_model_len"));
 }
 

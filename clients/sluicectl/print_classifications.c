@@ -85,7 +85,10 @@ static void print_lines(const struct classification *v)
         const char *label = read_label(v, i, &value);
         (void)printf("%-20s %11.6g", label, value);
         if (i == 0) {
-            (void)printf(" %7.2f  ", v->depth);
+            if (v->depth > 0.0)
+                (void)printf(" %7.2f  ", v->depth);
+            else
+                (void)printf(" %7s  ", "-"); /* a model without layers */
             print_text(v);
             (void)fputs(v->tokens_cut > 0 ? "  [cut]" : "", stdout);
         }

@@ -75,6 +75,8 @@ Test(newcomer, three_commands)
     cr_assert_eq(access(test_path(page, report, "index.html"), R_OK), 0);
 
     EXPECT_EXIT(CTL(&t, "load", "tickets"), 0);
+    EXPECT_EXIT(CTL(&t, "models", "tickets"), 0);
+    EXPECT_SAID(t.result.out, "      -     2048\n");
     EXPECT_EXIT(CTL(&t, "classify", "--model", "tickets", "--json",
                     "\"Refund me\", he said, \"I was charged twice\""),
                 0);

@@ -321,6 +321,6 @@ Test(sluicectl_classify, benchmarks_classification)
     r = CTL(&d, "bench", "--model", "plain", "--classify", file, "--texts", "2");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "no tokens");
-    EXPECT_SAID(r->err, "reports the lines that are not accepted");
+    EXPECT_SAID(r->err, "if it is about a text, `sluicectl classify - < FILE` reports the lines");
     daemon_stop(&d.daemon);
 }
