@@ -267,8 +267,14 @@ enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *token
     return tokenizer->truncation_side == SL_TRUNCATE_LEFT ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
 }
 
+void sl_tokenizer_set_truncation(struct sl_tokenizer *tokenizer, enum sl_truncation side)
+{
+    if (side != SL_TRUNCATE_DEFAULT)
+        tokenizer->truncation_side = side;
+}
+
 long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncation side, long max,
-                           int32_t *ids, struct sl_token_offset *places, long count)
+                           int32_t *ids, struct sl_token_offset *offsets, long count)
 {
     assert(max >= 2);
     if (count <= max)
@@ -278,8 +284,8 @@ long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncat
     if (side == SL_TRUNCATE_DEFAULT)
         side = sl_tokenizer_truncation_side(tokenizer);
     if (side == SL_TRUNCATE_LEFT)
-        shift(ids, places, count - (max - head), head, max - head);
+        shift(ids, offsets, count - (max - head), head, max - head);
     else
-        shift(ids, places, count - tail, max - tail, tail);
+        shift(ids, offsets, count - tail, max - tail, tail);
     return max;
 }

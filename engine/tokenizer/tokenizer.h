@@ -1,7 +1,7 @@
 /* tokenizer.h - creates tokenizers by the name of their kind and a vocabulary.
  *
- * A tokenizer owns copies of its pieces and is immutable. It is saved as the list of its pieces, in
- * order, and `lower`. */
+ * A tokenizer owns copies of its pieces and is immutable, but for the side of truncation before
+ * training. It is saved as the list of its pieces, in order, and `lower`. */
 #pragma once
 
 #include "tokenizer/tokenizer_kind.h"
@@ -24,3 +24,6 @@ struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                                          const struct sl_piece *pieces, int count,
                                          struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer); /* NULL is fine */
+
+/* Training: on which side texts of this model are cut; SL_TRUNCATE_DEFAULT keeps what it is. */
+void sl_tokenizer_set_truncation(struct sl_tokenizer *tokenizer, enum sl_truncation side);

@@ -41,8 +41,8 @@ static bool find_tokens(struct sl_dataloader *m, const struct sl_data_sources *s
         return false;
     if (!m->tokens)
         m->tokens = sl_tokenizer_train(&how, m->train.text, m->train.text_bytes, err);
-    if (m->tokens && s->truncation != SL_TRUNCATE_DEFAULT)
-        m->tokens->truncation_side = s->truncation;
+    if (m->tokens)
+        sl_tokenizer_set_truncation(m->tokens, s->truncation);
     return m->tokens;
 }
 

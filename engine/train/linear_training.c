@@ -171,7 +171,8 @@ static bool check_size(const struct sl_dataset *set, struct sl_err *err)
                    set->path, set->count, set->labels.count, TEXTS_TIMES_LABELS_MAX);
 }
 
-/* Without a base, the vocabulary is that of the texts, and there are no word vectors. */
+/* Without a base, the vocabulary is that of the texts, and there are no word vectors. The end of a
+ * text is kept, as with a base that is no classifier (read_truncation_side in model_config.c). */
 static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sources *s,
                         struct sl_err *err)
 {
@@ -182,7 +183,10 @@ static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sourc
     if (l->base)
         return true;
     l->tokens = sl_tokenizer_train(&how, l->set.text, l->set.text_bytes, err);
-    l->base = l->tokens ? base_create(l->engine, l->tokens, 0, 0, err) : NULL;
+    if (!l->tokens)
+        return false;
+    sl_tokenizer_set_truncation(l->tokens, SL_TRUNCATE_LEFT);
+    l->base = base_create(l->engine, l->tokens, 0, 0, err);
     return l->base;
 }
 
@@ -200,7 +204,7 @@ static bool count_unknown(const struct sl_linear_training *l, int text, int32_t 
 }
 
 /* A base knows its language only: where it does not know every twentieth token, it is not used. */
-static bool leave_foreign_base(struct sl_linear_training *l, struct sl_err *err)
+static bool drop_foreign_base(struct sl_linear_training *l, struct sl_err *err)
 {
     long counts[2] = {0};
     int32_t ids[SAMPLE_TOKENS];
@@ -225,11 +229,10 @@ bool sl_linear_training_open(struct sl_linear_training *l,
     *l = (struct sl_linear_training){.engine = options->engine, .seconds = options->seconds};
     const struct sl_data_sources *s = &options->sources;
     bool ok = open_texts(l, s, err) && check_size(&l->set, err) &&
-              (!options->base || open_base(l, options->base, err)) && leave_foreign_base(l, err) &&
+              (!options->base || open_base(l, options->base, err)) && drop_foreign_base(l, err) &&
               open_tokens(l, s, err);
-    if (ok && (s->truncation != SL_TRUNCATE_DEFAULT || !options->base || l->base_is_foreign))
-        l->tokens->truncation_side =
-            s->truncation == SL_TRUNCATE_DEFAULT ? SL_TRUNCATE_LEFT : s->truncation;
+    if (ok)
+        sl_tokenizer_set_truncation(l->tokens, s->truncation);
     const struct sl_dataset_encoding encoding = {.context = ok ? l->base->config.context_length : 0,
                                                  .truncation = s->truncation,
                                                  .unknown = SL_UNKNOWN_REPLACE,

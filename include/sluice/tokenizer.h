@@ -94,7 +94,7 @@ SL_PUBLIC enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokeni
 /* Truncates an encoded text to max >= 2 ids; special tokens at its ends stay. Returns how many ids
  * are left. offsets may be NULL. */
 SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncation side,
-                                     long capacity, int32_t *ids, struct sl_token_offset *offsets,
+                                     long max, int32_t *ids, struct sl_token_offset *offsets,
                                      long count);
 
 /* Ids to decode, and where the text goes. */
