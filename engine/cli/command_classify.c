@@ -228,19 +228,17 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
                              : print_line(c, err);
 }
 
-static bool classify(struct text_lines *lines, void *arguments, const char *const *files, int count,
-                     struct sl_err *err)
+static bool classify(struct text_lines *lines, void *arguments, struct sl_err *err)
 {
     const struct arguments *a = arguments;
     struct classification c = {.a = a, .explainer = {.model = lines->m, .words_max = a->explain}};
-    lines->command = "classify";
     lines->done = "classified";
     lines->explains = a->explain > 0;
     lines->print = print_text;
     lines->context = &c;
     if (lines->m->config.task != SL_TASK_CLASSIFICATION)
         return fail_task(lines->m->config.task, err);
-    return text_lines_run(lines, files, count, err);
+    return text_lines_run(lines, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)

@@ -89,16 +89,14 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
     return ok;
 }
 
-static bool embed(struct text_lines *lines, void *arguments, const char *const *files, int count,
-                  struct sl_err *err)
+static bool embed(struct text_lines *lines, void *arguments, struct sl_err *err)
 {
-    lines->command = "embed";
     lines->done = "embedded";
     lines->print = print_text;
     lines->context = arguments;
     if (sl_model_info(lines->m)->dimensions == 0)
         return fail_task(lines->m->config.task, err);
-    return text_lines_run(lines, files, count, err);
+    return text_lines_run(lines, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)

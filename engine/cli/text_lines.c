@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/dynarray.h"
 #include "base/option_parser.h"
-#include "data/record_reader.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -186,7 +185,7 @@ static void report_skipped(const char *path, struct sl_skipped skipped)
 /* What follows a record that has come apart cannot be trusted: the first one ends it all. */
 static bool read_records(struct text_lines *w, const char *path, struct sl_err *err)
 {
-    struct sl_record_reader *records = sl_record_reader_open(path, w->columns, err);
+    struct sl_record_reader *records = sl_record_reader_open(path, &w->columns, err);
     bool ok = records != NULL;
     w->lines = records ? sl_record_reader_lines(records) : NULL;
     while (ok) {
@@ -237,37 +236,37 @@ static bool read_input(struct text_lines *w, struct sl_err *err)
 
 static bool read_file(struct text_lines *w, const char *path, struct sl_err *err)
 {
-    if (w->columns)
+    if (w->columns.text)
         return read_records(w, path, err);
     return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
 }
 
 /* A text in place of a file name is a likely mistake: it is found before the model is loaded. */
-static bool check_files(const char *const *files, int count, struct sl_err *err)
+static bool check_files(const struct text_lines *w, struct sl_err *err)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(files[i], "-") != 0 && access(files[i], F_OK) != 0)
+    for (int i = 0; i < w->file_count; i++)
+        if (strcmp(w->files[i], "-") != 0 && access(w->files[i], F_OK) != 0)
             return sl_fail(err, SL_NOT_FOUND,
                            "cannot open '%s': %s; expected a file with one text per line, or - for "
                            "standard input",
-                           files[i], strerrordesc_np(errno));
+                           w->files[i], strerrordesc_np(errno));
     return true;
 }
 
 /* The header of a table and its quotes are no part of any text. */
-static void warn_of_tables(const char *command, const char *const *files, int count)
+static void warn_of_tables(const struct text_lines *w)
 {
-    for (int i = 0; i < count; i++)
-        if (sl_record_reader_knows(files[i]))
+    for (int i = 0; i < w->file_count; i++)
+        if (sl_record_reader_knows(w->files[i]))
             (void)fprintf(stderr,
                           "sluice %s: each line of '%s' is taken for a text; to read a column of "
                           "it, give --text COLUMN\n",
-                          command, files[i]);
+                          w->command, w->files[i]);
 }
 
 /* -- all of it -------------------------------------------------------------------------------- */
 
-static bool open_model(struct text_lines *w, struct sl_err *err)
+static bool open_classifier(struct text_lines *w, struct sl_err *err)
 {
     int context = w->m->config.context_length;
     const struct sl_classifier_options how = {.max_batch_size = TEXT_LINES_BATCH,
@@ -280,11 +279,11 @@ static bool open_model(struct text_lines *w, struct sl_err *err)
     return w->results || sl_fail(err, SL_NO_MEMORY, "no memory for results");
 }
 
-bool text_lines_run(struct text_lines *w, const char *const *files, int count, struct sl_err *err)
+bool text_lines_run(struct text_lines *w, struct sl_err *err)
 {
-    bool ok = open_model(w, err);
-    for (int i = 0; i < count && ok; i++)
-        ok = read_file(w, files[i], err);
+    bool ok = open_classifier(w, err);
+    for (int i = 0; i < w->file_count && ok; i++)
+        ok = read_file(w, w->files[i], err);
     show_progress(w, true);
     if (ok && w->truncated > 0)
         (void)fprintf(stderr, "%" PRId64 " of %" PRId64 " texts were truncated to %d tokens\n",
@@ -308,16 +307,28 @@ static void release(struct text_lines *w)
     sl_classifier_destroy(w->classifier);
 }
 
+/* What the options say of the texts. */
+static bool set_options(struct text_lines *w, const struct text_arguments *a, struct sl_err *err)
+{
+    if (!command_truncation(a->truncate, &w->truncation, err) || !check_files(w, err))
+        return false;
+    if (a->format && !a->columns)
+        return sl_fail(err, SL_BAD_INPUT, "--format needs --text: which column is the text?");
+    if (!a->columns)
+        warn_of_tables(w);
+    w->columns = (struct sl_record_options){
+        .text = a->columns, .format = a->format, .unlabelled = true, .skip_incomplete = true};
+    return true;
+}
+
 bool text_lines_command(const struct command *command, const struct sl_option *rows,
                         void *arguments,
-                        bool (*work)(struct text_lines *lines, void *arguments,
-                                     const char *const *files, int count, struct sl_err *err),
+                        bool (*work)(struct text_lines *lines, void *arguments, struct sl_err *err),
                         int count, char **words, struct sl_err *err)
 {
     const struct text_arguments *a = arguments;
-    const char *operands[FILES_MAX + 1], *const *files = operands + 1;
-    struct sl_record_options columns = {.unlabelled = true, .skip_incomplete = true};
-    struct text_lines lines = {0};
+    const char *operands[FILES_MAX + 1];
+    struct text_lines lines = {.command = command->name, .files = operands + 1};
     struct sl_option_parser parser = {.tables = {{.rows = rows, .values = arguments}},
                                       .operands = operands,
                                       .operands_max = FILES_MAX + 1};
@@ -328,21 +339,13 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
                             parser.operand_count ? "TEXT-FILE, or - for standard input"
                                                  : "MODEL-DIR and TEXT-FILE",
                             err);
-    if (!command_truncation(a->truncate, &lines.truncation, err) ||
-        !check_files(files, parser.operand_count - 1, err))
+    lines.file_count = parser.operand_count - 1;
+    if (!set_options(&lines, a, err))
         return false;
-    if (a->format && !a->columns)
-        return sl_fail(err, SL_BAD_INPUT, "--format needs --text: which column is the text?");
-    columns.text = a->columns;
-    columns.format = a->format;
-    if (a->columns)
-        lines.columns = &columns;
-    else
-        warn_of_tables(command->name, files, parser.operand_count - 1);
     struct sl_engine *engine = command_engine(a->threads, a->isa, a->precision, err);
     struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
     lines.m = m;
-    bool ok = m && work(&lines, arguments, files, parser.operand_count - 1, err);
+    bool ok = m && work(&lines, arguments, err);
     release(&lines);
     sl_model_close(m);
     sl_engine_destroy(engine);

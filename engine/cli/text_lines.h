@@ -2,44 +2,49 @@
  * classify` and `sluice embed`. */
 #pragma once
 
+#include "data/record_reader.h"
 #include "sluice/classifier.h"
 #include "sluice/tokenizer.h"
 
 enum { TEXT_LINES_BATCH = 64 };
 
-/* A tokenized text of the next batch. */
+/* A tokenized text of the next batch. Its memory is used again by the next batch. */
 struct text_line {
-    char *text;
+    char *text; /* not NUL-terminated */
     size_t bytes, text_capacity;
-    int32_t *ids;
-    struct sl_token_offset *offsets; /* if it is explained */
+    int32_t *ids;                    /* `count` tokens */
+    struct sl_token_offset *offsets; /* of each; NULL unless texts are explained */
     size_t ids_capacity, offsets_capacity;
     int count;
     bool truncated;
-    int64_t number; /* its line */
+    int64_t number; /* of its line in the file, from 1 */
 };
 
-struct sl_line_reader;
-struct sl_record_options;
-
 struct text_lines {
-    const char *command, *done; /* for messages: "classify", "classified" */
+    /* Set by text_lines_command. */
     const struct sl_model *m;
     enum sl_truncation truncation;
-    bool explains; /* `print` needs offsets, and runs the classifier */
-    /* Prints a text and its result. */
+    struct sl_record_options columns; /* without `text`, each line is a text */
+    const char *command;              /* for messages: "classify", */
+    const char *const *files;         /* "-" is standard input */
+    int file_count;
+
+    /* Set by its `work`, which then calls text_lines_run. */
+    const char *done; /* and "classified" */
+    bool explains;    /* `print` needs offsets, and runs the classifier */
+    /* Prints a text and its result, which are valid until it returns. */
     bool (*print)(struct text_lines *lines, struct text_line *line,
                   const struct sl_classifier_item *item, struct sl_err *err);
-    void *context;                           /* of `print` */
-    const struct sl_record_options *columns; /* NULL: each line is a text */
+    void *context; /* of `print` */
 
+    /* Set by text_lines_run; `print` may use the classifier. */
     struct sl_classifier *classifier;
-    const struct sl_line_reader *lines; /* where the waiting are from */
-    struct text_line waiting[TEXT_LINES_BATCH];
-    float *results;    /* a copy of the batch's, if texts are explained */
-    int count, tokens; /* that wait */
-    int64_t texts, truncated, skipped;
-    double begun, shown;
+    const struct sl_line_reader *lines;         /* of the present file, to name it in errors */
+    struct text_line waiting[TEXT_LINES_BATCH]; /* the next batch, */
+    int count, tokens;                          /* so many texts with so many tokens */
+    float *results; /* the batch's logits, copied, if texts are explained: that runs others */
+    int64_t texts, truncated, skipped; /* so far */
+    double begun, shown;               /* seconds of sl_now_seconds; progress was shown last */
 };
 
 /* Options of both commands, the first member of their arguments. */
@@ -72,14 +77,14 @@ struct text_arguments {
 struct command;
 struct sl_option;
 
-/* Parses MODEL-DIR and text files into `arguments`, opens the model and works on the files. `rows`
- * are those of `arguments`, which begin with struct text_arguments. */
+/* Parses MODEL-DIR and text files into `arguments`, opens the model, and calls `work`, which sets
+ * the rest of `lines` and calls text_lines_run. `rows` are those of `arguments`, which begin with
+ * struct text_arguments. */
 bool text_lines_command(const struct command *command, const struct sl_option *rows,
                         void *arguments,
-                        bool (*work)(struct text_lines *lines, void *arguments,
-                                     const char *const *files, int count, struct sl_err *err),
+                        bool (*work)(struct text_lines *lines, void *arguments, struct sl_err *err),
                         int count, char **words, struct sl_err *err);
 
-/* `lines` has its first members set, and zeros. "-" is standard input. */
-bool text_lines_run(struct text_lines *lines, const char *const *files, int count,
-                    struct sl_err *err);
+/* Prints the result of every text. False also if some texts could not be read or computed: they are
+ * reported on standard error, and the others go on. */
+bool text_lines_run(struct text_lines *lines, struct sl_err *err);
