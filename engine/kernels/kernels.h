@@ -241,7 +241,7 @@ struct sl_kernels {
     void (*sigmoid)(float *y, const float *x, int n); /* y may be x */
     /* x becomes softmax(x). log_sum: NULL, or max + log(sum exp(x - max)). */
     void (*softmax)(float *x, int n, float *log_sum);
-    /* The same of `rows` rows, `stride` apart, with the same bits; faster where n is small. */
+    /* The same for `rows` rows, `stride` floats apart, with the same bits; faster if n is small. */
     void (*softmax_rows)(float *x, size_t stride, int rows, int n);
     /* y = (x - mean) / sqrt(var + epsilon) * weight + bias, written as an operand row; stats gets
      * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */

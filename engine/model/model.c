@@ -351,14 +351,14 @@ void sl_model_discard_values(struct sl_model *m)
     }
 }
 
-bool sl_model_leave_class_parameters(const struct sl_model *m, struct sl_parameter *list,
-                                     int *count, struct sl_err *err)
+bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_parameter *list,
+                                       int *count, struct sl_err *err)
 {
     struct sl_arena structs;
     struct sl_builder b;
     struct sl_config config = m->config;
     int kept = 0;
-    config.classes++;
+    config.classes++; /* what has the same shape with another number of classes stays */
     if (!sl_arena_init_growing(&structs, STRUCT_BYTES, err))
         return false;
     (void)build(&b, &structs, m->arch, &config);

@@ -79,8 +79,8 @@ void sl_model_update_buffers(struct sl_model *m);
 
 /* Removes from a list of the model's parameters those whose rows or columns stand for labels: their
  * shapes depend on the number of classes. False: no memory. */
-bool sl_model_leave_class_parameters(const struct sl_model *m, struct sl_parameter *list,
-                                     int *count, struct sl_err *err) SL_MUST_CHECK;
+bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_parameter *list,
+                                       int *count, struct sl_err *err) SL_MUST_CHECK;
 
 int64_t sl_model_parameter_count(const struct sl_model *m);
 bool sl_model_is_finite(const struct sl_model *m);

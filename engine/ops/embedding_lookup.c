@@ -48,8 +48,8 @@ static float scale_of(const struct sl_node *n, int table, int row)
     return out ? 0.0f : a->scale / (1.0f - a->word_dropout);
 }
 
-/* The bigrams of some rows. Rows of tables begin their way to the cache: large tables are not in
- * it. */
+/* Sets bigrams[0] to those of rows first to last - 1, if there is a table of them, and prefetches
+ * all rows of both tables: large tables are not in the cache, and so their misses overlap. */
 static void find_rows(const struct sl_node *n, int first, int last, int32_t bigrams[ROWS])
 {
     const struct sl_parameter *tokens = n->parameter[TOKENS], *table = n->parameter[BIGRAMS];

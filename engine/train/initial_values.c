@@ -48,7 +48,7 @@ static bool load(struct sl_model *model, char *const *labels, const struct sl_ch
         model->config.classes == 0 ||
         (from->hyper.task == model->config.task &&
          sl_label_names_equal(from->labels, from->hyper.classes, labels, model->config.classes));
-    bool ok = (is_same || sl_model_leave_class_parameters(model, list, &count, err)) &&
+    bool ok = (is_same || sl_model_exclude_class_parameters(model, list, &count, err)) &&
               (sl_checkpoint_load_matching(start, list, count, err) ||
                fail_sizes(model, start, directory, err));
     free(list);

@@ -24,8 +24,8 @@ enum { TEST_SANITIZED = 1 };
 enum { TEST_SANITIZED = 0 };
 #endif
 
-/* For the innermost of nested loops: for (i = outer % TEST_STEP; ...; i += TEST_STEP). Under
- * sanitizers each takes a third of its list, and all of them together take all of it. */
+/* Under sanitizers a long loop that goes on by TEST_STEP takes every third case. Nested ones that
+ * begin at outer % TEST_STEP take all cases of the inner list together. */
 enum { TEST_STEP = TEST_SANITIZED ? 3 : 1 };
 
 /* For a test with one thread, which has no races to find: Test(suite, name, TEST_ONE_THREAD). */

@@ -69,8 +69,17 @@ static bool is_padding(const struct assign *a, int row)
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* The softmax of some rows of one head, with zeros for what is left out. Returns their entropy
- * loss. */
+/* The negative entropy of a row. */
+static double entropy_loss(const float *assignments, int bins)
+{
+    double sum = 0.0;
+    for (int b = 0; b < bins; b++)
+        sum += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
+    return sum;
+}
+
+/* The softmax of rows first to last - 1 of one head, whose bins begin at a column of n->out; zeros
+ * for padding that has no bins. Returns the entropy loss of the others. */
 static double assign_rows(const struct sl_node *n, int first, int last, size_t column)
 {
     const struct assign *a = n->args;
@@ -83,8 +92,8 @@ static double assign_rows(const struct sl_node *n, int first, int last, size_t c
         bool padding = is_padding(a, r);
         if (padding && !a->args.bin_padding)
             memset(assignments, 0, (size_t)bins * sizeof *assignments);
-        for (int b = 0; a->args.entropy_weight > 0.0f && !padding && b < bins; b++)
-            entropy += (double)(assignments[b] * logf(fmaxf(assignments[b], assignment_min)));
+        if (!padding && a->args.entropy_weight > 0.0f)
+            entropy += entropy_loss(assignments, bins);
     }
     return entropy;
 }

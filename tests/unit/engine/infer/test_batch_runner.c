@@ -121,8 +121,11 @@ Test(batch_runner, pieces_change_no_result)
         {300, 260, 20},                                        /* too few for three threads */
         {30, 20, 25, 1, 1, 2}                                  /* one piece */
     };
+
+    enum { THREADS_MAX = 3 };
+
     for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
-        for (int threads = TEST_STEP; threads <= 3; threads++) {
+        for (int threads = TEST_SANITIZED ? THREADS_MAX : 1; threads <= THREADS_MAX; threads++) {
             open_model(&f, threads);
             for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
                 expect_same_as_alone(lengths[i], i % 2 == 1);
