@@ -459,6 +459,27 @@ static void write_many(int texts, int labels, int words)
     cr_assert_eq(fclose(file), 0);
 }
 
+static void expect_side(struct sl_engine *engine, enum sl_truncation asked, enum sl_truncation want)
+{
+    struct sl_err err;
+    struct sl_linear_training l;
+    struct sl_linear_training_options options = options_of(engine);
+    options.sources.truncation = asked;
+    EXPECT_OK(sl_linear_training_open(&l, &options, &err), err);
+    cr_expect_eq(sl_tokenizer_truncation_side(l.tokens), want, "asked for %d", (int)asked);
+    sl_linear_training_close(&l);
+}
+
+Test(linear_training, long_texts_keep_their_end_unless_asked)
+{
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    write_many(10, 2, 3);
+    expect_side(engine, SL_TRUNCATE_DEFAULT, SL_TRUNCATE_LEFT);
+    expect_side(engine, SL_TRUNCATE_LEFT, SL_TRUNCATE_LEFT);
+    expect_side(engine, SL_TRUNCATE_RIGHT, SL_TRUNCATE_RIGHT);
+    sl_engine_destroy(engine);
+}
+
 Test(linear_training, many_labels_leave_room_for_fewer_ngrams)
 {
     enum { LABELS = 1000, NGRAMS_MAX = 10000 };
