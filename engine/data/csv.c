@@ -194,6 +194,8 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
 
 const struct sl_record_format sl_record_format_csv = {.name = "csv",
                                                       .separator = "commas",
+                                                      .too_many =
+                                                          "; a field with commas must be quoted",
                                                       .size = sizeof(struct csv),
                                                       .open = csv_open,
                                                       .next = csv_next,

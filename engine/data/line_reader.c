@@ -141,6 +141,11 @@ static size_t end_bytes_of(const char *text, size_t bytes)
     return bytes > 1 && text[bytes - 2] == '\r' ? 2 : 1;
 }
 
+static bool has_utf16_mark(const char *text, size_t bytes)
+{
+    return bytes >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0);
+}
+
 static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_err *err)
 {
     size_t bytes = 0;
@@ -161,8 +166,8 @@ static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_
     if (!sl_utf8_check(text, bytes, err)) {
         const struct sl_err why = *err;
         return sl_fail(err, why.code,
-                       "%s; convert the file, for example with `iconv -f latin1 -t utf-8`",
-                       why.text);
+                       "%s; convert the file, for example with `iconv -f %s -t utf-8`", why.text,
+                       l->number == 1 && has_utf16_mark(text, bytes) ? "utf-16" : "latin1");
     }
     *line =
         (struct sl_line){.text = text, .bytes = bytes - end, .end_bytes = end, .number = l->number};

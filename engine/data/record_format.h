@@ -36,6 +36,7 @@ struct sl_chosen {
 struct sl_record_format {
     const char *name;      /* also the file extension */
     const char *separator; /* of fields, in plural, for errors; NULL when keyed */
+    const char *too_many;  /* how a row may get too many fields, for errors; NULL: no idea */
     bool keyed;            /* rows hold the selected columns only, in their order */
     size_t size;           /* of its state, which starts as zeros */
     bool (*open)(void *state, const struct sl_chosen *chosen, struct sl_err *err);

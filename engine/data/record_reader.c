@@ -314,9 +314,11 @@ static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
         r->fields = r->row.count;
         r->fields_line = r->row.line;
     }
+    const char *hint = r->row.count > r->fields ? r->format->too_many : NULL;
     if (r->row.count != r->fields)
-        return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld", r->row.count,
-                       r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line);
+        return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld%s", r->row.count,
+                       r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line,
+                       hint ? hint : "");
     for (int i = 0; i < r->chosen.count; i++)
         if (r->places[i] >= r->row.count)
             return number_missing(r, r->places[i], err);

@@ -247,6 +247,8 @@ static const struct {
      "no column 'label'; the columns are 'name'; choose --label and --text by name"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
+    {"csv", NULL, NULL, "label,text\na,one, two\n",
+     "line 2: 3 fields: expected 2 as in line 1; a field with commas must be quoted"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
      "input' line 2: column 'text': the text is empty"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
@@ -289,6 +291,12 @@ static const struct {
     {"tsv", "1", "2", "a\tone\n\nb two\n", "line 3: 1 field: expected 2 as in line 1"},
     {"tsv", "1", "2", "a\tone\nb\tcaf\xE9\n", "input' line 2: byte 6 is 0xE9: not UTF-8"},
     {"csv", "1", "2", "a,\"one\n\xFF\"\n", "line 2: byte 1 is 0xFF: not UTF-8"},
+    {"tsv", "1", "2",
+     "\xFF\xFE"
+     "a\tone\n",
+     "line 1: byte 1 is 0xFF: not UTF-8; convert the file, for example with `iconv -f utf-16 "},
+    {"tsv", "1", "2", "a\xFE\tone\n",
+     "byte 2 is 0xFE: not UTF-8; convert the file, for example with `iconv -f latin1 "},
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\xC3\"}", "line 1: byte 20 is 0xC3: not UTF-8"},
     {"tsv", "1", "2",
      "\xFF\xFE"
