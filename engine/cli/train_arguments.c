@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SOURCE(member) offsetof(struct train_arguments, training.sources.member)
 
@@ -68,7 +69,8 @@ const struct sl_option train_rows[] = {
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct train_arguments, bf16), 0, 0},
     ENGINE_OPTIONS_JSON(struct train_arguments,
-                        "print JSON events [when standard output is not a terminal]"),
+                        "print JSON [with an architecture: when standard output is not a "
+                        "terminal]"),
     {0}};
 
 const struct sl_option init_rows[] = {
@@ -217,7 +219,10 @@ bool train_check_architecture(const char *word, struct sl_err *err)
     if (word[0] == '-')
         return sl_fail(err, SL_BAD_INPUT, "missing architecture before %s; choose one of: %s", word,
                        list);
-    return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%s'; choose one of: %s", word, list);
+    return sl_fail(
+        err, SL_BAD_INPUT, "unknown architecture '%s'%s; choose one of: %s", word,
+        access(word, F_OK) == 0 ? " (a file: `sluice train` takes it with --data or --corpus)" : "",
+        list);
 }
 
 static void parameter_name(const char *option, char name[static SL_OPTION_NAME_BYTES])
