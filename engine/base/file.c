@@ -364,7 +364,7 @@ static bool remove_entry(int fd, const char *path, const char *name, struct sl_e
     return fail_entry(err, "remove", path, name);
 }
 
-bool sl_directory_remove(const char *path, struct sl_err *err)
+bool sl_directory_empty(const char *path, struct sl_err *err)
 {
     assert(path);
     DIR *directory = open_directory(path);
@@ -372,7 +372,11 @@ bool sl_directory_remove(const char *path, struct sl_err *err)
         return errno == ENOENT || fail_errno(err, "open directory", path);
     bool ok = for_each_entry(directory, path, remove_entry, err);
     (void)closedir(directory);
-    if (!ok)
-        return false;
-    return rmdir(path) == 0 || errno == ENOENT || fail_errno(err, "remove directory", path);
+    return ok;
+}
+
+bool sl_directory_remove(const char *path, struct sl_err *err)
+{
+    return sl_directory_empty(path, err) &&
+           (rmdir(path) == 0 || errno == ENOENT || fail_errno(err, "remove directory", path));
 }

@@ -42,5 +42,6 @@ bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* The same, but path must not exist: if it does, fails with SL_BUSY and leaves tmp as it is. */
 bool sl_directory_publish_new(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;
-/* Removes a directory and the plain files in it (no deeper). A missing one is fine. */
+/* Removes the plain files in a directory (no deeper), or also itself. A missing one is fine. */
+bool sl_directory_empty(const char *path, struct sl_err *err) SL_MUST_CHECK;
 bool sl_directory_remove(const char *path, struct sl_err *err) SL_MUST_CHECK;

@@ -63,7 +63,7 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
 
-static bool files_write(const char *tmp, const char *directory,
+static bool files_write(struct sl_manifest_writer *writer, const char *directory,
                         const struct sl_checkpoint_parts *parts, struct sl_err *err)
 {
     struct sl_manifest_file members[SL_CHECKPOINT_FILES] = {0};
@@ -76,10 +76,11 @@ static bool files_write(const char *tmp, const char *directory,
         .count = SL_CHECKPOINT_FILES,
         .created = parts->created ? parts->created : (int64_t)time(NULL),
     };
+    const char *tmp = writer->tmp;
     return sl_manifest_add(tmp, names[CONFIG], sl_model_config_print(&model_config, err), err) &&
            sl_manifest_add(tmp, members[VOCAB].name, sl_vocabulary_print(parts->tokens, err),
                            err) &&
-           weights_write(tmp, parts, err) && sl_manifest_commit(tmp, directory, &manifest, err);
+           weights_write(tmp, parts, err) && sl_manifest_commit(writer, directory, &manifest, err);
 }
 
 bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
@@ -87,12 +88,12 @@ bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts
 {
     assert(parts->model_config->hyper.vocab == sl_tokenizer_size(parts->tokens));
     assert(strcmp(parts->model_config->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
-    char tmp[SL_PATH_MAX];
-    if (!sl_manifest_begin(tmp, directory, err))
+    struct sl_manifest_writer writer;
+    if (!sl_manifest_begin(&writer, directory, err))
         return sl_wrap(err, "write checkpoint '%s'", directory);
-    if (files_write(tmp, directory, parts, err))
+    if (files_write(&writer, directory, parts, err))
         return true;
-    sl_manifest_abandon(tmp);
+    sl_manifest_abandon(&writer);
     return sl_wrap(err, "write checkpoint '%s'", directory);
 }
 
@@ -103,28 +104,30 @@ static bool copy_member(const char *tmp, const struct sl_manifest_file *member, 
     return sl_path_join(path, tmp, member->name, err) && sl_file_replace(path, &slice, 1, err);
 }
 
-static bool files_copy(const struct sl_checkpoint *c, const char *tmp, const char *directory,
-                       const struct sl_model_config *model_config, struct sl_err *err)
+static bool files_copy(const struct sl_checkpoint *c, struct sl_manifest_writer *writer,
+                       const char *directory, const struct sl_model_config *model_config,
+                       struct sl_err *err)
 {
     struct sl_manifest_file members[SL_CHECKPOINT_FILES] = {0};
     members_name(members, c->members[VOCAB].name);
     const struct sl_manifest manifest = {
         .members = members, .count = SL_CHECKPOINT_FILES, .created = c->created};
+    const char *tmp = writer->tmp;
     return sl_manifest_add(tmp, names[CONFIG], sl_model_config_print(model_config, err), err) &&
            copy_member(tmp, &c->members[VOCAB], err) &&
            copy_member(tmp, &c->members[WEIGHTS], err) &&
-           sl_manifest_commit(tmp, directory, &manifest, err);
+           sl_manifest_commit(writer, directory, &manifest, err);
 }
 
 bool sl_checkpoint_copy(const struct sl_checkpoint *checkpoint, const char *directory,
                         const struct sl_model_config *model_config, struct sl_err *err)
 {
-    char tmp[SL_PATH_MAX];
-    if (!sl_manifest_begin(tmp, directory, err))
+    struct sl_manifest_writer writer;
+    if (!sl_manifest_begin(&writer, directory, err))
         return sl_wrap(err, "write checkpoint '%s'", directory);
-    if (files_copy(checkpoint, tmp, directory, model_config, err))
+    if (files_copy(checkpoint, &writer, directory, model_config, err))
         return true;
-    sl_manifest_abandon(tmp);
+    sl_manifest_abandon(&writer);
     return sl_wrap(err, "write checkpoint '%s'", directory);
 }
 

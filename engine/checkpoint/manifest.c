@@ -6,12 +6,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MANIFEST_BYTES_MAX = 1 << 16 };
@@ -37,18 +40,72 @@ bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_e
 
 /* -- writing --------------------------------------------------------------------------- */
 
-bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
+static bool is_at(int fd, const char *path)
 {
+    struct stat opened, there;
+    return fstat(fd, &opened) == 0 && lstat(path, &there) == 0 && opened.st_dev == there.st_dev &&
+           opened.st_ino == there.st_ino;
+}
+
+/* Opens and locks a directory; -1 with errno if that fails, and EWOULDBLOCK if another has it. A
+ * file system without locks is taken as it is. */
+static int directory_lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        (void)close(fd);
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    return fd;
+}
+
+static void directory_unlock(int *lock)
+{
+    if (*lock >= 0)
+        (void)close(*lock);
+    *lock = -1;
+}
+
+/* Another writer may move or remove the directory between two steps; then it is made again. */
+static bool writer_lock(struct sl_manifest_writer *w, const char *directory, struct sl_err *err)
+{
+    enum { ATTEMPTS = 8 };
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (!sl_directory_make(w->tmp, err))
+            return false;
+        w->lock = directory_lock(w->tmp);
+        if (w->lock >= 0 && is_at(w->lock, w->tmp))
+            return true;
+        if (w->lock < 0 && errno != EWOULDBLOCK && errno != ENOENT)
+            return sl_fail(err, SL_IO, "cannot open '%s': %s", w->tmp, strerrordesc_np(errno));
+        if (w->lock < 0 && errno == EWOULDBLOCK)
+            break;
+        directory_unlock(&w->lock);
+    }
+    return sl_fail(err, SL_BUSY,
+                   "another process is writing '%s'; wait for it or choose another directory",
+                   directory);
+}
+
+bool sl_manifest_begin(struct sl_manifest_writer *writer, const char *directory, struct sl_err *err)
+{
+    writer->lock = -1;
     /* "x/" and "x" are the same directory, but not with a suffix. */
     size_t bytes = strlen(directory);
     while (bytes > 1 && directory[bytes - 1] == '/')
         bytes--;
-    int length = snprintf(tmp, SL_PATH_MAX, "%.*s%s", (int)bytes, directory, suffix);
+    int length = snprintf(writer->tmp, SL_PATH_MAX, "%.*s%s", (int)bytes, directory, suffix);
     if (length <= 0 || length >= SL_PATH_MAX)
         return sl_fail(err, SL_BAD_INPUT, "the path of a directory is longer than %d bytes",
                        SL_PATH_MAX - (int)sizeof suffix);
-    return sl_manifest_may_replace(directory, err) && sl_directory_remove(tmp, err) &&
-           sl_directory_make(tmp, err);
+    if (!sl_manifest_may_replace(directory, err) || !writer_lock(writer, directory, err))
+        return false;
+    if (sl_directory_empty(writer->tmp, err))
+        return true;
+    directory_unlock(&writer->lock);
+    return false;
 }
 
 bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_err *err)
@@ -98,17 +155,27 @@ static char *manifest_print(const char *directory, const struct sl_manifest *m, 
     return NULL;
 }
 
-bool sl_manifest_commit(const char *tmp, const char *directory, const struct sl_manifest *manifest,
-                        struct sl_err *err)
+/* The directory that is replaced is at `tmp` until it is removed. It is locked, too: otherwise a
+ * writer that begins then would lose its files. */
+bool sl_manifest_commit(struct sl_manifest_writer *writer, const char *directory,
+                        const struct sl_manifest *manifest, struct sl_err *err)
 {
-    return sl_manifest_add(tmp, manifest_name, manifest_print(tmp, manifest, err), err) &&
-           sl_directory_publish(tmp, directory, err);
+    char *text = manifest_print(writer->tmp, manifest, err);
+    if (!sl_manifest_add(writer->tmp, manifest_name, text, err))
+        return false;
+    int replaced = directory_lock(directory);
+    bool ok = sl_directory_publish(writer->tmp, directory, err);
+    directory_unlock(&replaced);
+    if (ok)
+        directory_unlock(&writer->lock);
+    return ok;
 }
 
-void sl_manifest_abandon(const char *tmp)
+void sl_manifest_abandon(struct sl_manifest_writer *writer)
 {
-    if (!sl_directory_remove(tmp, NULL))
-        return; /* the next begin tries again and reports the error */
+    bool removed = sl_directory_remove(writer->tmp, NULL);
+    (void)removed; /* if not, the next begin tries again and reports the error */
+    directory_unlock(&writer->lock);
 }
 
 /* -- reading --------------------------------------------------------------------------- */

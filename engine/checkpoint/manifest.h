@@ -36,20 +36,26 @@ struct sl_manifest {
  * written by Sluice. */
 bool sl_manifest_may_replace(const char *directory, struct sl_err *err) SL_MUST_CHECK;
 
-/* Makes an empty directory beside `directory`, if that may be replaced, under the name that commit
- * expects. Removes what an interrupted writer left, so a directory may have one writer at a
- * time. */
-bool sl_manifest_begin(char tmp[SL_PATH_MAX], const char *directory, struct sl_err *err)
+/* A directory that is being written. */
+struct sl_manifest_writer {
+    char tmp[SL_PATH_MAX]; /* where its files go until they are complete */
+    int lock;              /* of tmp; -1 if the file system has no locks */
+};
+
+/* Makes an empty directory beside `directory`, if that may be replaced. Removes what an interrupted
+ * writer left there. While another is writing, it fails with SL_BUSY. */
+bool sl_manifest_begin(struct sl_manifest_writer *writer, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
 /* Adds a file of text, which is freed; NULL fails and keeps err. */
 bool sl_manifest_add(const char *tmp, const char *name, char *text, struct sl_err *err)
     SL_MUST_CHECK;
-/* Writes the manifest of the files in `tmp`, which then replaces `directory`. */
-bool sl_manifest_commit(const char *tmp, const char *directory, const struct sl_manifest *manifest,
-                        struct sl_err *err) SL_MUST_CHECK;
+/* Writes the manifest of the files in `tmp`, which then replaces `directory`. On success the writer
+ * is done. */
+bool sl_manifest_commit(struct sl_manifest_writer *writer, const char *directory,
+                        const struct sl_manifest *manifest, struct sl_err *err) SL_MUST_CHECK;
 
 /* Removes what begin created. Reports no error, because an earlier one is being reported. */
-void sl_manifest_abandon(const char *tmp);
+void sl_manifest_abandon(struct sl_manifest_writer *writer);
 
 /* Maps and verifies; exactly these members must be there. Sets created. */
 bool sl_manifest_open(const char *directory, struct sl_manifest *manifest, struct sl_err *err)

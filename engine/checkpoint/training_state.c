@@ -162,25 +162,26 @@ static bool counters_read(const struct sl_map *map, const struct sl_training_sta
 
 /* -- both ------------------------------------------------------------------------------ */
 
-static bool files_write(const char *tmp, const char *directory, const struct sl_training_state *s,
-                        struct sl_err *err)
+static bool files_write(struct sl_manifest_writer *writer, const char *directory,
+                        const struct sl_training_state *s, struct sl_err *err)
 {
     struct sl_manifest_file members[MEMBERS] = {{.name = names[0]}, {.name = names[1]}};
     const struct sl_manifest manifest = {
         .members = members, .count = MEMBERS, .created = (int64_t)time(NULL)};
+    const char *tmp = writer->tmp;
     return sl_manifest_add(tmp, names[COUNTERS], counters_print(s, err), err) &&
-           numbers_write(tmp, s, err) && sl_manifest_commit(tmp, directory, &manifest, err);
+           numbers_write(tmp, s, err) && sl_manifest_commit(writer, directory, &manifest, err);
 }
 
 bool sl_training_state_write(const char *directory, const struct sl_training_state *state,
                              struct sl_err *err)
 {
-    char tmp[SL_PATH_MAX];
-    if (!sl_manifest_begin(tmp, directory, err))
+    struct sl_manifest_writer writer;
+    if (!sl_manifest_begin(&writer, directory, err))
         return sl_wrap(err, "write training state '%s'", directory);
-    if (files_write(tmp, directory, state, err))
+    if (files_write(&writer, directory, state, err))
         return true;
-    sl_manifest_abandon(tmp);
+    sl_manifest_abandon(&writer);
     return sl_wrap(err, "write training state '%s'", directory);
 }
 

@@ -75,13 +75,14 @@ static void make_version(const char *store, int version)
         {.name = "config.json"}, {.name = "vocab.txt"}, {.name = "model.safetensors"}};
     const struct sl_manifest manifest = {members, sizeof members / sizeof members[0], 1};
     struct sl_err err;
-    char directory[DIRECTORIES_MAX], tmp[SL_PATH_MAX];
+    struct sl_manifest_writer writer;
+    char directory[DIRECTORIES_MAX];
     (void)snprintf(directory, sizeof directory, "%s/sentiment/%d", store, version);
-    if (!sl_manifest_begin(tmp, directory, &err))
+    if (!sl_manifest_begin(&writer, directory, &err))
         bench_fail(err.text);
     for (int i = 0; i < manifest.count; i++)
-        copy_file(tmp, members[i].name, version % KINDS == 0);
-    if (!sl_manifest_commit(tmp, directory, &manifest, &err))
+        copy_file(writer.tmp, members[i].name, version % KINDS == 0);
+    if (!sl_manifest_commit(&writer, directory, &manifest, &err))
         bench_fail(err.text);
 }
 

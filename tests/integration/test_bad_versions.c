@@ -119,18 +119,19 @@ static void republish(const char *config_of, const char *weights_of)
     struct sl_manifest_file members[COUNT(names)] = {
         {.name = names[0]}, {.name = names[1]}, {.name = names[2]}};
     const struct sl_manifest manifest = {.members = members, .count = COUNT(names), .created = 1};
-    char target[PATH_MAX], tmp[SL_PATH_MAX], from[PATH_MAX], source[PATH_MAX], to[PATH_MAX];
+    struct sl_manifest_writer writer;
+    char target[PATH_MAX], from[PATH_MAX], source[PATH_MAX], to[PATH_MAX];
     struct sl_err err;
-    EXPECT_OK(sl_manifest_begin(tmp, test_path(target, d.store, "mood/5"), &err), err);
+    EXPECT_OK(sl_manifest_begin(&writer, test_path(target, d.store, "mood/5"), &err), err);
     for (size_t i = 0; i < COUNT(names); i++) {
         struct sl_map map;
         (void)test_path(from, d.store, i == 0 ? config_of : weights_of);
         EXPECT_OK(sl_map_copy(&map, test_path(source, from, names[i]), &err), err);
         const struct sl_slice whole = {.data = map.data, .size = map.size};
-        EXPECT_OK(sl_file_replace(test_path(to, tmp, names[i]), &whole, 1, &err), err);
+        EXPECT_OK(sl_file_replace(test_path(to, writer.tmp, names[i]), &whole, 1, &err), err);
         sl_map_close(&map);
     }
-    EXPECT_OK(sl_manifest_commit(tmp, target, &manifest, &err), err);
+    EXPECT_OK(sl_manifest_commit(&writer, target, &manifest, &err), err);
 }
 
 static void take_other_architecture(void)

@@ -599,6 +599,25 @@ Test(checkpoint, what_a_dead_writer_left_is_no_obstacle, .init = setup, .fini = 
     fixture_release(&f);
 }
 
+Test(checkpoint, a_directory_has_one_writer_at_a_time, .init = setup, .fini = teardown)
+{
+    struct fixture f;
+    struct sl_err err;
+    struct sl_manifest_writer other;
+    char file[PATH_MAX];
+    fixture_write(&f, 0.5f);
+    EXPECT_OK(sl_manifest_begin(&other, model, &err), err);
+    test_write_file(test_path(file, other.tmp, "config.json"), "half");
+    EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_BUSY,
+                "another process is writing");
+    cr_expect_eq(access(file, F_OK), 0, "what the other writes is gone");
+    expect_model(0.5f);
+    sl_manifest_abandon(&other);
+    EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
+    cr_assert_eq(test_count_entries(directory), 1);
+    fixture_release(&f);
+}
+
 Test(checkpoint, a_slash_at_the_end_changes_nothing, .init = setup, .fini = teardown)
 {
     struct fixture f;

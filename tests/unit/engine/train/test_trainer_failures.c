@@ -304,7 +304,8 @@ Test(trainer_failures, a_state_beyond_the_last_step_is_rejected)
 {
     struct sl_err err;
     struct sl_manifest_file members[] = {{.name = "state.json"}, {.name = "state.safetensors"}};
-    char state[PATH_MAX], path[PATH_MAX], moved[SL_PATH_MAX], text[16384], edited[16384];
+    struct sl_manifest_writer writer;
+    char state[PATH_MAX], path[PATH_MAX], text[16384], edited[16384];
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 4, 1);
     (void)test_path(path, test_path(state, dirs.run, "state"), "state.json");
@@ -316,10 +317,10 @@ Test(trainer_failures, a_state_beyond_the_last_step_is_rejected)
     cr_assert(at, "%s", text);
     (void)snprintf(edited, sizeof edited, "%.*s: 4294967300%s", (int)(at - text), text, at + 3);
     test_write_file(path, edited);
-    EXPECT_OK(sl_manifest_begin(moved, state, &err), err);
-    cr_assert_eq(rename(state, moved), 0);
+    EXPECT_OK(sl_manifest_begin(&writer, state, &err), err);
+    cr_assert_eq(rename(state, writer.tmp), 0);
     const struct sl_manifest manifest = {.members = members, .count = COUNT(members)};
-    EXPECT_OK(sl_manifest_commit(moved, state, &manifest, &err), err);
+    EXPECT_OK(sl_manifest_commit(&writer, state, &manifest, &err), err);
     training.resume = true;
     expect_refused(&training, SL_CORRUPT, "it is at step 4294967300 of 12");
 }
