@@ -2,8 +2,10 @@
 #include "data/record_reader.h"
 
 #include "base/dynarray.h"
+#include "base/utf8.h"
 #include "data/name_list.h"
 #include "data/record_labels.h"
+#include "tokenizer/normalizer.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -357,6 +359,21 @@ static bool has_label(const struct sl_record_reader *r, const struct sl_field *l
            (r->label_separator && label->data);
 }
 
+/* Whether a text has only white space and characters that tokenizers remove. */
+static bool is_blank(const struct sl_field *text)
+{
+    static const struct sl_normalizer cased = {0};
+    struct sl_codepoint codepoints[SL_NORMALIZED_MAX];
+    size_t at = 0;
+    uint32_t point;
+    while (at < text->bytes && sl_utf8_next(text->data, text->bytes, &at, &point)) {
+        (void)sl_normalizer_apply(&cased, point, codepoints);
+        if (codepoints[0].kind != SL_CODEPOINT_NONE && codepoints[0].kind != SL_CODEPOINT_SPACE)
+            return false;
+    }
+    return at == text->bytes;
+}
+
 static bool take_labels(struct sl_record_reader *r, const struct sl_field *label,
                         struct sl_record *record, struct sl_err *err)
 {
@@ -379,7 +396,7 @@ static bool record_take(struct sl_record_reader *r, struct sl_record *record, st
     if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
         return false;
     *record = (struct sl_record){0};
-    if (r->skips_incomplete && (!has_label(r, &label) || text.bytes == 0))
+    if (r->skips_incomplete && (!has_label(r, &label) || is_blank(&text)))
         return skip(r);
     if (!r->chosen.unlabelled && !take_labels(r, &label, record, err))
         return false;

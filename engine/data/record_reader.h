@@ -26,8 +26,8 @@ struct sl_record_options {
     /* Instead of NULL, but not in JSON Lines, whose lists leave any character to labels. */
     const char *table_label_separator;
     bool unlabelled;      /* do not read a label column; records have no label */
-    bool skip_incomplete; /* skip records whose label is missing or whose text is empty, instead of
-                             failing */
+    bool skip_incomplete; /* skip records whose label is missing or whose text is empty or blank,
+                             instead of failing */
     struct sl_data_limits limits;
 };
 

@@ -184,7 +184,7 @@ Test(sluice_classify, a_text_without_tokens_of_its_own_is_not_measured)
     write_data(test_path(data, dirs.top, "data.tsv"));
     sluice_expect_success(&r, learning(data, ARGS("--epochs", "1", "--tokenizer", "words",
                                                   "--validation-fraction", "0.5")));
-    test_write_file(data, "high\t61 h\nlow\t\x01\n");
+    test_write_file(data, "high\t61 h\nlow\t\xCC\x81\n"); /* an accent */
     const struct usage_error mistakes[] = {
         {{"eval", dirs.output, "--data", data, "--label", "1", "--text", "2"},
          2,

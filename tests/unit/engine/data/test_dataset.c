@@ -668,6 +668,11 @@ Test(dataset, records_without_label_or_text_are_skipped_on_request, .init = setu
          {0},
          2,
          1},
+        {"blank.tsv",
+         "a\t \nb\t\xC2\xA0\xE2\x80\x8B\xEF\xBB\xBF\na\tx\n\tz\nb\t\x01\nb\t.\n",
+         {.label = "1", .text = "2"},
+         4,
+         1},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
