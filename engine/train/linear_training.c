@@ -269,6 +269,9 @@ static bool set_config(struct sl_config *config, const struct sl_linear_training
     int ngrams = 0;
     for (int i = 0; i < l->features.ngrams && recipe->sparse_c > 0.0f; i++)
         ngrams += idf[i] > 0.0f;
+    if (ngrams == 0 && recipe->dense_c <= 0.0f)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s': the texts have no words that distinguish the labels", l->set.path);
     *config = l->base->config;
     config->task = SL_TASK_CLASSIFICATION;
     config->classes = l->set.labels.count;

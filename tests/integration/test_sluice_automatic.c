@@ -175,6 +175,17 @@ Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
     cr_expect_neq(access(unfinished, F_OK), 0);
 }
 
+/* Punctuation is tokens, but no n-grams. */
+Test(sluice_automatic, texts_of_punctuation_are_an_error)
+{
+    char data[PATH_MAX];
+    test_write_file(test_path(data, dirs.top, "data.tsv"), "a\t!!!\nb\t!!!\na\t!!!\nb\t!!!\n");
+    sluice_run(
+        &r, ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output", dirs.output));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "data.tsv': the texts have no words that distinguish the labels");
+}
+
 /* What was found is not lost with its page. */
 Test(sluice_automatic, a_report_that_fails_leaves_the_model)
 {
