@@ -47,19 +47,6 @@ static void refuse(const char *body, const char *param, const char *part)
     http_response_release(&response);
 }
 
-static void expect_label(const char *model, const char *text, const char *label)
-{
-    char path[128], body[256];
-    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
-    (void)snprintf(body, sizeof body, "{\"inputs\":\"%s\"}", text);
-    struct http_response response = http_request(&d, "POST", path, body);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *classes = json_from_response(&response);
-    cr_assert_str_eq(json_string_at(classes, "0/label"), label, "%s", response.body.data);
-    json_decref(classes);
-    http_response_release(&response);
-}
-
 static void expect_result(const json_t *job, int number, const char *part)
 {
     char path[128], member[32];
@@ -86,8 +73,8 @@ Test(automatic_jobs, a_job_without_a_model_makes_one)
     expect_result(job, 1, "<h2>Would more texts help?</h2>");
     json_decref(job);
     cr_assert(job_has_event(&d, id, "The report is a file: `sluicectl files download file-"));
-    expect_label("mood", "a lovely and great film", "positive");
-    expect_label("mood@1", "a dull and weak film", "negative");
+    job_expect_label(&d, "mood", "a lovely and great film", "positive");
+    job_expect_label(&d, "mood@1", "a dull and weak film", "negative");
     json_t *page = job_get(&d, id, "checkpoints");
     cr_assert_eq(json_array_size(json_at(page, "data")), 1);
     cr_assert_gt(json_number_at(page, "data/0/metrics/full_valid_mean_token_accuracy"), 0.4);
@@ -154,7 +141,7 @@ Test(automatic_jobs, a_model_is_replaced_only_by_a_better_one)
     create(more, "mood", settings, id);
     job_wait(&d, id, "succeeded");
     cr_assert(job_has_event(&d, id, "on the validation data the new version scores"));
-    expect_label("mood@2", "a dull and weak film", "negative");
+    job_expect_label(&d, "mood@2", "a dull and weak film", "negative");
 }
 
 Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)

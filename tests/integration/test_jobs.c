@@ -28,20 +28,6 @@ static void stop(void)
 
 TestSuite(jobs, .init = start, .fini = stop);
 
-/* The label that a model gives a text. */
-static void expect_label(const char *model, const char *text, const char *label)
-{
-    char path[128], body[256];
-    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
-    (void)snprintf(body, sizeof body, "{\"inputs\":\"%s\"}", text);
-    struct http_response response = http_request(&d, "POST", path, body);
-    cr_assert_eq(response.status, 200, "%s", response.body.data);
-    json_t *classes = json_from_response(&response);
-    cr_assert_str_eq(json_string_at(classes, "0/label"), label, "%s", response.body.data);
-    json_decref(classes);
-    http_response_release(&response);
-}
-
 static const char *version_of(const char *model, char version[static 32])
 {
     char path[128];
@@ -80,8 +66,8 @@ Test(jobs, a_job_makes_a_model_that_is_served)
                 "step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy\n1,");
     EXPECT_SAID(csv.body.data, "\n84,");
     http_response_release(&csv);
-    expect_label("mood", "a lovely and great film", "positive");
-    expect_label("mood@1", "a dull and weak film", "negative");
+    job_expect_label(&d, "mood", "a lovely and great film", "positive");
+    job_expect_label(&d, "mood@1", "a dull and weak film", "negative");
     cr_assert_eq(metric_sum(&d, "sluice_train_step", id), 0, "the series of an ended job is left");
 }
 
@@ -316,7 +302,7 @@ Test(jobs, local_files_stay_in_their_directory)
                         "There is no file");
     job_create(&d, "local:reviews.tsv", "local", JOB_TINY ",\"label\":\"1\",\"text\":\"2\"", id);
     job_wait(&d, id, "succeeded");
-    expect_label("local", "a fine film", "good");
+    job_expect_label(&d, "local", "a fine film", "good");
 }
 
 static void train_on_chats(const char *start)
@@ -334,7 +320,7 @@ static void train_on_chats(const char *start)
     sl_buffer_release(&text);
     job_create(&d, file, "chat", JOB_TINY, id);
     job_wait(&d, id, "succeeded");
-    expect_label("chat", "a dull film", "bad");
+    job_expect_label(&d, "chat", "a dull film", "bad");
 }
 
 Test(jobs, openai_style_files_become_labelled_texts)
@@ -536,7 +522,7 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
     job_wait(&d, id, "succeeded");
     cr_assert_str_eq(version_of("mood", version), "1", "it was promoted without a rule");
     cr_assert(job_has_event(&d, id, "mood@1 still serves requests that name no version"));
-    expect_label("mood@2", "a lovely and great film", "positive");
+    job_expect_label(&d, "mood@2", "a lovely and great film", "positive");
     (void)snprintf(body, sizeof body,
                    "{\"model\":\"mood@1\",\"training_file\":\"%s\",\"validation_file\":\"%s\","
                    "\"hyperparameters\":{\"batch_size\":8,\"learning_rate\":0.01,\"n_epochs\":6,"

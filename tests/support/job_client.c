@@ -152,6 +152,20 @@ void job_wait_event(const struct daemon *daemon, const char *id, const char *tex
     }
 }
 
+void job_expect_label(const struct daemon *daemon, const char *model, const char *text,
+                      const char *label)
+{
+    char path[128], body[256];
+    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
+    (void)snprintf(body, sizeof body, "{\"inputs\":\"%s\"}", text);
+    struct http_response response = http_request(daemon, "POST", path, body);
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *classes = json_from_response(&response);
+    cr_assert_str_eq(json_string_at(classes, "0/label"), label, "%s", response.body.data);
+    json_decref(classes);
+    http_response_release(&response);
+}
+
 const char *job_path(const struct daemon *daemon, const char *id, const char *name,
                      char path[static PATH_MAX])
 {

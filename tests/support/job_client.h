@@ -45,6 +45,10 @@ void job_wait_event(const struct daemon *daemon, const char *id, const char *tex
 /* Whether an event's message contains this text. */
 bool job_has_event(const struct daemon *daemon, const char *id, const char *text);
 
+/* The most likely label that a served model, "name" or "name@version", gives a text. */
+void job_expect_label(const struct daemon *daemon, const char *model, const char *text,
+                      const char *label);
+
 /* The path of a file in the job's directory; returns path. */
 const char *job_path(const struct daemon *daemon, const char *id, const char *name,
                      char path[static PATH_MAX]);

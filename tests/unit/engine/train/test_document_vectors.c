@@ -1,6 +1,7 @@
 /* test_document_vectors.c - words of the same documents end close together, even if they never
  * stand near one another; the same bits with any number of threads. */
 #include "support/model_fixture.h"
+#include "support/reference_math.h"
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 #include "train/document_vectors.h"
@@ -91,13 +92,8 @@ static const float *vector(const struct sl_tokenizer *tokens, const float *all, 
 
 static double cosine(const float *a, const float *b)
 {
-    double ab = 0.0, aa = 0.0, bb = 0.0;
-    for (int c = 0; c < WIDTH; c++) {
-        ab += (double)a[c] * (double)b[c];
-        aa += (double)a[c] * (double)a[c];
-        bb += (double)b[c] * (double)b[c];
-    }
-    return ab / sqrt(aa * bb);
+    return reference_dot(a, b, WIDTH) /
+           sqrt(reference_dot(a, a, WIDTH) * reference_dot(b, b, WIDTH));
 }
 
 Test(document_vectors, words_of_the_same_documents_are_close)

@@ -1,6 +1,7 @@
 /* test_word_vectors.c - skip-gram vectors: words of the same company end close together; files are
  * read back; bad files are errors. */
 #include "autograd/tensor.h"
+#include "support/reference_math.h"
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 #include "train/word_vectors.h"
@@ -54,13 +55,8 @@ static const float *vector(const struct sl_tokenizer *tokens, const float *all, 
 
 static double cosine(const float *a, const float *b)
 {
-    double ab = 0.0, aa = 0.0, bb = 0.0;
-    for (int c = 0; c < WIDTH; c++) {
-        ab += (double)a[c] * (double)b[c];
-        aa += (double)a[c] * (double)a[c];
-        bb += (double)b[c] * (double)b[c];
-    }
-    return ab / sqrt(aa * bb);
+    return reference_dot(a, b, WIDTH) /
+           sqrt(reference_dot(a, a, WIDTH) * reference_dot(b, b, WIDTH));
 }
 
 static float *learn(const struct sl_tokenizer *tokens)
