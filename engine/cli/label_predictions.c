@@ -111,10 +111,11 @@ static double calibration_error(const struct label_predictions *p)
     return error / (double)count;
 }
 
-/* Wilson 1927. */
-static const double z = 1.959964; /* of 95 % */
+/* Quantile of the normal distribution for an interval of 95 %. */
+static const double z = 1.959964;
 
-static void set_interval(int correct, int count, double *low, double *high)
+/* The 95 % interval of the fraction correct / count. Wilson 1927. */
+static void wilson_interval(int correct, int count, double *low, double *high)
 {
     const double n = count, p = correct / n;
     double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
@@ -155,7 +156,7 @@ void prediction_quality_measure(struct prediction_quality *q, const struct label
     q->micro_f1 = micro_f1(labels, p->classes);
     q->macro_f1 = macro_f1(labels, p->classes);
     q->calibration = calibration_error(p);
-    set_interval(q->correct, q->texts, &q->low, &q->high);
+    wilson_interval(q->correct, q->texts, &q->low, &q->high);
 }
 
 /* ---- the least score ------------------------------------------------------------------------- */
@@ -180,7 +181,7 @@ static void choose_score(struct least_score *least, const struct label_predictio
         right += all[i].label == all[i].predicted;
         if (!last && all[i + 1].score >= all[i].score)
             continue;
-        set_interval(right, i + 1, &low, &high);
+        wilson_interval(right, i + 1, &low, &high);
         least->attainable = fmax(least->attainable, low);
         if (low < least->precision)
             continue;

@@ -111,6 +111,7 @@ static bool copy_other_keys(struct sl_labels *labels, const struct sl_labels *fr
         if (sl_labels_find(labels, key, strlen(key)) >= 0)
             continue;
         const struct sl_label *label = find_name(labels, name, strlen(name));
+        assert(label);
         if (!key_add(labels, key, strlen(key), (int32_t)(label - labels->list), err))
             return false;
     }

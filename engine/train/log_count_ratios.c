@@ -38,15 +38,16 @@ static void sum_up(const struct sl_logistic_problem *p, struct counts *n)
     }
 }
 
-/* Replaces the counts. */
+/* Replaces the counts; those of n-grams that no text has are 0 and stay so. */
 static void set_ratios(const struct sl_logistic_problem *p, const struct counts *n)
 {
-    for (int c = 0; c < p->classes; c++) {
-        const double label = n->of_label[c], others = n->of_all - label + 2.0 * n->ngrams;
-        for (int f = 0; f < p->x->sparse_cols; f++) {
-            float *at = &n->by_label[(size_t)f * (size_t)p->classes + (size_t)c];
-            double has = 1.0 + (double)*at, lacks = 1.0 + n->all[f] - (double)*at;
-            *at = n->all[f] > 0 ? (float)fabs(log(has / label) - log(lacks / others)) : 0.0f;
+    for (int f = 0; f < p->x->sparse_cols; f++) {
+        float *of_ngram = n->by_label + (size_t)f * (size_t)p->classes;
+        for (int c = 0; n->all[f] > 0 && c < p->classes; c++) {
+            const double label = n->of_label[c], others = n->of_all - label + 2.0 * n->ngrams;
+            const double has = 1.0 + (double)of_ngram[c];
+            const double lacks = 1.0 + n->all[f] - (double)of_ngram[c];
+            of_ngram[c] = (float)fabs(log(has / label) - log(lacks / others));
         }
     }
 }

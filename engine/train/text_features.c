@@ -10,7 +10,7 @@
  * Those of three words are counted apart, so that they do not displace shorter ones. */
 enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, LABELS_MANY = 33 };
 
-enum { SLOTS_AT_FIRST = 1 << 12 };
+enum { SLOTS_AT_FIRST = 1 << 12, TRIGRAM = 3 };
 
 /* An n-gram in the hash table of all; hash 0: an empty slot. */
 struct slot {
@@ -40,8 +40,16 @@ struct collector {
 
 /* ---- the table of n-grams -------------------------------------------------------------------- */
 
+/* 0 means an empty slot. */
+static uint64_t key_of(uint64_t hash)
+{
+    return hash ? hash : 1;
+}
+
+/* The slot of an n-gram, or the empty one where it belongs. */
 static struct slot *find(const struct table *t, uint64_t hash)
 {
+    hash = key_of(hash);
     size_t at = (size_t)hash & (t->size - 1);
     while (t->slots[at].hash && t->slots[at].hash != hash)
         at = (at + 1) & (t->size - 1);
@@ -65,10 +73,9 @@ static bool grow(struct table *t, struct sl_err *err)
 /* The slot of an n-gram, which is added if it is new. */
 static struct slot *slot_of(struct table *t, uint64_t hash, int order)
 {
-    hash = hash ? hash : 1;
     struct slot *slot = find(t, hash);
     if (!slot->hash) {
-        *slot = (struct slot){.hash = hash, .last = -1, .id = -1, .order = order};
+        *slot = (struct slot){.hash = key_of(hash), .last = -1, .id = -1, .order = order};
         t->used++;
     }
     return slot;
@@ -122,7 +129,7 @@ static bool count_texts(struct collector *c, struct sl_err *err)
             return false;
         for (int i = 0; i < count; i++) {
             const int order = order_at(c, i, words);
-            if (order < 3)
+            if (order < TRIGRAM)
                 count_ngram(c, i, order, text);
         }
     }
@@ -131,7 +138,7 @@ static bool count_texts(struct collector *c, struct sl_err *err)
 
 static bool is_feature(const struct collector *c, int i)
 {
-    return find(&c->table, c->hashes[i] ? c->hashes[i] : 1)->texts >= c->least;
+    return find(&c->table, c->hashes[i])->texts >= c->least;
 }
 
 /* Only those of two bigrams that are features: a trigram is in no more texts than these, and all
@@ -146,7 +153,7 @@ static bool count_trigrams(struct collector *c, struct sl_err *err)
         const int bigrams = words, trigrams = words + words - 1;
         for (int i = 0; i + 2 < words; i++)
             if (is_feature(c, bigrams + i) && is_feature(c, bigrams + i + 1))
-                count_ngram(c, trigrams + i, 3, text);
+                count_ngram(c, trigrams + i, TRIGRAM, text);
     }
     return true;
 }
@@ -168,7 +175,7 @@ static bool find_least(const struct collector *c, bool trigrams, int most, int *
         return sl_fail(err, SL_NO_MEMORY, "no memory to count the n-grams of %d texts",
                        c->f->texts);
     for (size_t i = 0; i < t->size; i++)
-        if (t->slots[i].hash && (t->slots[i].order == 3) == trigrams)
+        if (t->slots[i].hash && (t->slots[i].order == TRIGRAM) == trigrams)
             in_texts[t->slots[i].texts]++;
     *least = c->f->texts + 1;
     while (*least > 1 && kept + in_texts[*least - 1] <= most)
@@ -184,8 +191,8 @@ static void add_text(struct collector *c, int text)
     int words, count = hash_text(c, text, &words);
     int64_t next = f->first[text];
     for (int i = 0; i < count; i++) {
-        struct slot *slot = find(&c->table, c->hashes[i] ? c->hashes[i] : 1);
-        if (slot->texts < (slot->order == 3 ? c->least_trigrams : c->least))
+        struct slot *slot = find(&c->table, c->hashes[i]);
+        if (slot->texts < (slot->order == TRIGRAM ? c->least_trigrams : c->least))
             continue;
         if (slot->id < 0) {
             slot->id = f->ngrams++;
@@ -212,7 +219,7 @@ static bool collect(struct collector *c, struct sl_err *err)
               most_trigrams = ngrams_max(TRIGRAMS_MAX, c->set->labels.count);
     if (!count_texts(c, err) || !find_least(c, false, most, &c->least, err))
         return false;
-    if (c->order > 2 && !count_trigrams(c, err))
+    if (c->order >= TRIGRAM && !count_trigrams(c, err))
         return false;
     if (!find_least(c, true, most_trigrams, &c->least_trigrams, err))
         return false;
