@@ -36,13 +36,15 @@ static void parent_of(const char *path, char parent[SL_PATH_MAX])
     (void)snprintf(parent, SL_PATH_MAX, "%s", dirname(copy));
 }
 
-/* The nearest existing directory above the path. */
+/* The nearest existing directory above the path, or what is in its place, such as a link to
+ * nothing. */
 static void nearest_of(const char *path, char nearest[SL_PATH_MAX])
 {
+    struct stat status;
     (void)snprintf(nearest, SL_PATH_MAX, "%s", path);
     do {
         parent_of(nearest, nearest);
-    } while (access(nearest, F_OK) != 0 && errno == ENOENT && !is_topmost(nearest));
+    } while (lstat(nearest, &status) != 0 && errno == ENOENT && !is_topmost(nearest));
 }
 
 /* Resolves links in the part of the path that exists. */
@@ -118,7 +120,11 @@ static bool check_version(const char *out, struct sl_err *err)
 static bool check_writable(const char *out, struct sl_err *err)
 {
     char nearest[SL_PATH_MAX];
+    struct stat status;
     nearest_of(out, nearest);
+    if (stat(nearest, &status) == 0 && !S_ISDIR(status.st_mode))
+        return sl_fail(err, SL_BAD_INPUT, "--output: '%s' is a file: expected a directory",
+                       nearest);
     return access(nearest, W_OK | X_OK) == 0 ||
            sl_fail(err, SL_IO, "--output: cannot write to '%s': %s", nearest,
                    strerrordesc_np(errno));

@@ -105,6 +105,26 @@ Test(sluice_paths, what_is_not_ours_is_not_written_over)
                    "already has a model");
 }
 
+/* Known before the training, not after it. */
+Test(sluice_paths, an_output_below_a_file_or_a_link_to_nothing_is_refused)
+{
+    char file[PATH_MAX], link[PATH_MAX], below_file[PATH_MAX], below_link[PATH_MAX];
+    test_write_file(test_path(file, dirs.top, "file"), "mine");
+    cr_assert_eq(symlink("/nowhere/at/all", test_path(link, dirs.top, "link")), 0);
+    const char *const data = dirs.corpus; /* is not read */
+    const struct usage_error mistakes[] = {
+        {{"train", "--data", data, "--output", test_path(below_file, file, "1")},
+         2,
+         "--output: '",
+         "file' is a file: expected a directory"},
+        {{"train", "--data", data, "--output", test_path(below_link, link, "mood/1")},
+         1,
+         "--output: cannot write to '",
+         "link': No such file or directory"},
+    };
+    sluice_expect_usage_errors(mistakes, COUNT(mistakes));
+}
+
 /* A model directory with a run in it could not be loaded. */
 Test(sluice_paths, a_run_takes_no_directory_of_something_else)
 {
