@@ -100,6 +100,24 @@ bool sl_wrap(struct sl_err *err, const char *format, ...)
     return false;
 }
 
+bool sl_err_append(struct sl_err *err, const char *format, ...)
+{
+    if (!err)
+        return false;
+    char more[SL_ERR_TEXT_MAX];
+    const size_t used = strlen(err->text);
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(more, sizeof more, format, args);
+    va_end(args);
+    if (length < 0 || used + (size_t)length >= SL_ERR_TEXT_MAX)
+        return false;
+    memcpy(err->text + used, more, (size_t)length + 1);
+    err->reason_bytes += err->reason_bytes > 0 ? length : 0;
+    err->rest_bytes += err->name_bytes > 0 ? length : 0;
+    return false;
+}
+
 /* ---- fields --------------------------------------------------------------------------------- */
 
 bool sl_err_set_path(struct sl_err *err, const char *path)

@@ -91,7 +91,7 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_record_re
     for (;;) {
         struct sl_record record;
         if (!sl_record_reader_next(records, &record, err))
-            return false;
+            return sl_record_reader_fail_all(records, err);
         if (!record.text)
             return true;
         if (!labels_take(set, given, &record, err))

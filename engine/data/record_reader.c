@@ -8,6 +8,7 @@
 #include "tokenizer/normalizer.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct sl_record_reader {
     char *label_separator; /* or NULL */
     struct sl_record_labels labels;
     struct sl_skipped skipped;
+    bool can_continue; /* after a failure, which was that of one record */
 };
 
 /* ---- which format --------------------------------------------------------------------------- */
@@ -415,12 +417,42 @@ bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *r
     assert(record);
     *record = (struct sl_record){0};
     do {
-        if (!records->format->next(records->state, records->lines, &records->row, err))
+        const int64_t line = records->row.line;
+        if (!records->format->next(records->state, records->lines, &records->row, err)) {
+            records->can_continue = records->format->keyed && records->row.line > line;
             return false;
-        if (records->row.count > 0 && !record_take(records, record, err))
+        }
+        if (records->row.count > 0 && !record_take(records, record, err)) {
+            records->can_continue = true;
             return sl_line_reader_wrap(records->lines, records->row.line, err);
+        }
     } while (records->row.count > 0 && !record->text);
     return true;
+}
+
+bool sl_record_reader_fail_all(struct sl_record_reader *records, struct sl_err *err)
+{
+    enum { LISTED = 8, LINE_BYTES = 24 };
+
+    char lines[LISTED * LINE_BYTES] = "";
+    size_t used = 0;
+    long long refused = 0;
+    struct sl_err other = {.code = SL_BAD_INPUT};
+    struct sl_record record = {.text = ""};
+    while (records->can_continue && record.text && other.code == SL_BAD_INPUT) {
+        if (sl_record_reader_next(records, &record, &other))
+            continue;
+        record.text = ""; /* it was not the last one */
+        if (refused++ < LISTED)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%lld",
+                                     used > 0 ? ", " : "", (long long)records->row.line);
+    }
+    return refused > 0 &&
+           sl_err_append(err, "; %lld more record%s refused: line%s %s%s", refused,
+                         refused == 1 ? " is" : "s are", refused == 1 ? "" : "s", lines,
+                         refused > LISTED ? " and others"
+                         : !record.text   ? ""
+                                          : ", and perhaps some below");
 }
 
 const struct sl_line_reader *sl_record_reader_lines(const struct sl_record_reader *records)

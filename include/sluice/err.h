@@ -66,6 +66,9 @@ bool sl_err_spell_field(struct sl_err *err, const char *name);
 /* Prefixes err's text with what was attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
 
+/* Adds to the end of err's text, if there is room for all of it. Returns false. */
+bool sl_err_append(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
+
 /* Record where a failure is, between sl_fail and sl_wrap. A field that is already set stays,
  * because the innermost function knows best. They return false. */
 bool sl_err_set_path(struct sl_err *err, const char *path); /* the text so far is the reason */

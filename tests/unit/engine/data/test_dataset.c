@@ -250,6 +250,36 @@ Test(dataset, bad_files_are_rejected, .init = setup, .fini = teardown)
     }
 }
 
+/* So that all of them can be mended at once. What follows a CSV error cannot be told apart. */
+Test(dataset, an_error_lists_the_lines_of_others, .init = setup, .fini = teardown)
+{
+    static const struct {
+        const char *name, *content, *want;
+    } cases[] = {
+        {"one.csv", "label,text\na,x,y\nb,z\n", "; a field with commas must be quoted"},
+        {"two.csv", "label,text\na,x,y\nb,z\nb\n", "quoted; 1 more record is refused: line 4"},
+        {"quote.csv", "label,text\na,x,y\nb,z\"\nb\n",
+         "1 more record is refused: line 3, and perhaps some below"},
+        {"a.jsonl",
+         "{\"label\":\"a\",\"text\":\"x\"}\n[]\n{\"label\":\"b\"}\n{\n"
+         "{\"label\":\"b\",\"text\":\"y\"}\n",
+         "expected an object; 2 more records are refused: lines 3, 4"},
+        {"many.jsonl", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n",
+         "; 9 more records are refused: lines 2, 3, 4, 5, 6, 7, 8, 9 and others"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct sl_err err;
+        struct sl_dataset set = {0};
+        test_write_file(test_path(path, directory, cases[i].name), cases[i].content);
+        cr_assert_not(sl_dataset_open(&set, path, &(struct sl_record_options){0}, NULL, &err));
+        const size_t bytes = strlen(err.text), end = strlen(cases[i].want);
+        cr_expect(bytes >= end && strcmp(err.text + bytes - end, cases[i].want) == 0, "%s",
+                  err.text);
+        cr_expect(strstr(sl_err_reason(&err), cases[i].want), "%s", sl_err_reason(&err));
+    }
+}
+
 /* So many labels, each met once. */
 static void many_write(int labels)
 {
