@@ -78,10 +78,10 @@ static bool writer_lock(struct sl_manifest_writer *w, const char *directory, str
         w->lock = directory_lock(w->tmp);
         if (w->lock >= 0 && is_at(w->lock, w->tmp))
             return true;
-        if (w->lock < 0 && errno != EWOULDBLOCK && errno != ENOENT)
-            return sl_fail(err, SL_IO, "cannot open '%s': %s", w->tmp, strerrordesc_np(errno));
         if (w->lock < 0 && errno == EWOULDBLOCK)
             break;
+        if (w->lock < 0 && errno != ENOENT)
+            return sl_fail(err, SL_IO, "cannot open '%s': %s", w->tmp, strerrordesc_np(errno));
         directory_unlock(&w->lock);
     }
     return sl_fail(err, SL_BUSY,

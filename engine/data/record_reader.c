@@ -437,7 +437,7 @@ bool sl_record_reader_fail_all(struct sl_record_reader *records, struct sl_err *
     char lines[LISTED * LINE_BYTES] = "";
     size_t used = 0;
     long long refused = 0;
-    struct sl_err other = {.code = SL_BAD_INPUT};
+    struct sl_err other = {.code = err->code}; /* without memory, nothing more is to be learnt */
     struct sl_record record = {.text = ""};
     while (records->can_continue && record.text && other.code == SL_BAD_INPUT) {
         if (sl_record_reader_next(records, &record, &other))

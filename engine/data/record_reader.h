@@ -65,6 +65,6 @@ struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *record
 bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *record,
                            struct sl_err *err) SL_MUST_CHECK;
 
-/* After a failure: reads on, if that is possible, and adds to the error which other records are
- * refused, so that all of them can be mended at once. */
+/* After a failure, with its error: reads on, if that is possible, and adds to the error which other
+ * records are refused, so that all of them can be mended at once. */
 bool sl_record_reader_fail_all(struct sl_record_reader *records, struct sl_err *err);

@@ -69,12 +69,20 @@ static void add_parameter(struct sl_json_writer *json, const struct sv_parameter
     sl_json_end_object(json);
 }
 
+/* With an open schema, for its bounds. */
+static void begin_bounded_parameter(struct sl_json_writer *json,
+                                    const struct sv_parameter *parameter)
+{
+    begin_parameter(json, parameter->in, parameter->name, strlen(parameter->name));
+    sv_openapi_add_text(json, "description", parameter->help);
+    sv_openapi_begin_object(json, "schema");
+    sv_openapi_add_text(json, "type", parameter->type);
+}
+
 static void add_limit(struct sl_json_writer *json, const struct sv_page_rules *rules)
 {
-    begin_parameter(json, "query", "limit", strlen("limit"));
-    sv_openapi_add_text(json, "description", "size of a page");
-    sv_openapi_begin_object(json, "schema");
-    sv_openapi_add_text(json, "type", "integer");
+    static const struct sv_parameter limit = {"query", "limit", "integer", "size of a page"};
+    begin_bounded_parameter(json, &limit);
     sl_json_add_int(sl_json_key(json, "minimum"), 1);
     sl_json_add_int(sl_json_key(json, "maximum"), rules->limit_max);
     sl_json_add_int(sl_json_key(json, "default"), rules->limit_default);
@@ -114,12 +122,10 @@ static void add_page_parameters(struct sl_json_writer *json, enum sv_collection 
 
 static void add_budget(struct sl_json_writer *json)
 {
-    static const char name[] = "X-Sluice-Budget";
-    begin_parameter(json, "header", name, strlen(name));
-    sv_openapi_add_text(json, "description",
-                        "budget of the request, if its body has none; chooses an operating point");
-    sv_openapi_begin_object(json, "schema");
-    sv_openapi_add_text(json, "type", "number");
+    static const struct sv_parameter budget = {
+        "header", "X-Sluice-Budget", "number",
+        "budget of the request, if its body has none; chooses an operating point"};
+    begin_bounded_parameter(json, &budget);
     sl_json_add_real(sl_json_key(json, "minimum"), SV_BUDGET_MIN);
     sl_json_add_int(sl_json_key(json, "maximum"), 1);
     sl_json_end_object(json);

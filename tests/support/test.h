@@ -28,7 +28,8 @@ enum { TEST_SANITIZED = 0 };
  * begin at outer % TEST_STEP take all cases of the inner list together. */
 enum { TEST_STEP = TEST_SANITIZED ? 3 : 1 };
 
-/* For a test with one thread, which has no races to find: Test(suite, name, TEST_ONE_THREAD). */
+/* For a test with one thread, which has no races to find, or one that is alone with the daemon,
+ * whose threads other tests keep busy: Test(suite, name, TEST_ONE_THREAD). */
 #if defined(__SANITIZE_THREAD__)
 #define TEST_ONE_THREAD .disabled = true
 #else
