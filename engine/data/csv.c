@@ -1,5 +1,6 @@
 /* csv.c - comma-separated values after RFC 4180: libcsv in strict mode, fed line by line, so that
- * errors have a line number. */
+ * errors have a line number. Spreadsheets write semicolons where the comma is the decimal sign, so
+ * a first line with semicolons and without commas sets the separator. */
 #include "data/record_format.h"
 
 #include "base/dynarray.h"
@@ -16,7 +17,8 @@ enum { BLOCK_BYTES = 1 << 16 }; /* by which libcsv lets its field grow */
 struct csv {
     struct csv_parser parser;
     bool begun;
-    char *text; /* of the row's fields, one after another */
+    bool is_first; /* no row was read yet, and one field is too few */
+    char *text;    /* of the row's fields, one after another */
     size_t used, room;
     struct sl_row *row; /* the one being read */
     int64_t field_line; /* where its present field begins */
@@ -34,13 +36,22 @@ static int is_space(unsigned char c)
     return 0;
 }
 
+/* The first column alone, by number, is the one choice that a line of one field has. */
+static bool needs_fields(const struct sl_chosen *chosen)
+{
+    for (int i = 0; i < chosen->count; i++)
+        if (strcmp(chosen->names[i], "1") != 0)
+            return true;
+    return false;
+}
+
 static bool csv_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
 {
     struct csv *csv = state;
-    (void)chosen;
     if (csv_init(&csv->parser, CSV_STRICT) != 0)
         return sl_fail(err, SL_NO_MEMORY, "no memory to read CSV");
     csv->begun = true;
+    csv->is_first = needs_fields(chosen);
     csv_set_space_func(&csv->parser, is_space);
     csv_set_blk_size(&csv->parser, BLOCK_BYTES);
     return true;
@@ -87,6 +98,18 @@ static void on_row(int end, void *context)
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
+
+static void separator_set(struct csv *csv, const struct sl_line *line)
+{
+    bool quoted = false, comma = false, semicolon = false;
+    for (size_t i = 0; i < line->bytes; i++) {
+        quoted = quoted != (line->text[i] == '"');
+        comma = comma || (!quoted && line->text[i] == ',');
+        semicolon = semicolon || (!quoted && line->text[i] == ';');
+    }
+    if (semicolon && !comma)
+        csv_set_delim(&csv->parser, ';');
+}
 
 static bool fail_carriage(const struct csv *csv, struct sl_err *err)
 {
@@ -183,6 +206,9 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);
         if (csv->row_bytes == 0)
             row->line = csv->field_line = line.number;
+        if (csv->is_first)
+            separator_set(csv, &line);
+        csv->is_first = false;
         if (csv->row_bytes + line.bytes > sl_line_reader_record_bytes(lines))
             return fail_long(csv, lines, err);
         if (!feed_line(csv, &line, err))
@@ -192,11 +218,11 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
     return true;
 }
 
-const struct sl_record_format sl_record_format_csv = {.name = "csv",
-                                                      .separator = "commas",
-                                                      .too_many =
-                                                          "; a field with commas must be quoted",
-                                                      .size = sizeof(struct csv),
-                                                      .open = csv_open,
-                                                      .next = csv_next,
-                                                      .close = csv_close};
+const struct sl_record_format sl_record_format_csv = {
+    .name = "csv",
+    .separator = "commas",
+    .too_many = "; a field that has the separator in it must be quoted",
+    .size = sizeof(struct csv),
+    .open = csv_open,
+    .next = csv_next,
+    .close = csv_close};

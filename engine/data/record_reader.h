@@ -1,7 +1,8 @@
 /* record_reader.h - labelled texts read one by one from TSV, CSV or JSON Lines, plain or packed.
  *
  *   TSV         a record per line, fields separated by tabs; quotes are text like any other
- *   CSV         RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes
+ *   CSV         RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes; or
+ *               semicolons, if the first line has some and no comma
  *   JSON Lines  an object per line
  *
  * Empty lines are skipped, except inside a quoted CSV field.

@@ -83,10 +83,11 @@ def linear(estimator, grid, train, test, binary=False):
     from sklearn.pipeline import Pipeline
 
     labels = [label for label, _ in train]
-    steps = Pipeline([("tfidf", TfidfVectorizer(sublinear_tf=True)), ("model", estimator)])
     grid = {"tfidf__ngram_range": [(1, 1), (1, 2)], "tfidf__min_df": [1, 2], **{f"model__{k}": v for k, v in grid.items()}}
-    search = GridSearchCV(steps, grid, cv=folds(labels), n_jobs=1)
-    search.fit([text for _, text in train], labels)
+    with tempfile.TemporaryDirectory() as cache:  # the TF-IDF of a fold is computed once for all values of C
+        steps = Pipeline([("tfidf", TfidfVectorizer(sublinear_tf=True)), ("model", estimator)], memory=cache)
+        search = GridSearchCV(steps, grid, cv=folds(labels), n_jobs=1)
+        search.fit([text for _, text in train], labels)
     return search
 
 

@@ -256,7 +256,8 @@ Test(dataset, an_error_lists_the_lines_of_others, .init = setup, .fini = teardow
     static const struct {
         const char *name, *content, *want;
     } cases[] = {
-        {"one.csv", "label,text\na,x,y\nb,z\n", "; a field with commas must be quoted"},
+        {"one.csv", "label,text\na,x,y\nb,z\n",
+         "; a field that has the separator in it must be quoted"},
         {"two.csv", "label,text\na,x,y\nb,z\nb\n", "quoted; 1 more record is refused: line 4"},
         {"quote.csv", "label,text\na,x,y\nb,z\"\nb\n",
          "1 more record is refused: line 3, and perhaps some below"},

@@ -92,6 +92,12 @@ static const struct {
     {"csv", "a,b", "text", "\"a,b\",text\nx,one\n", "2:x|one;"},
     {"csv", "1", "2", "\r\na,one\n\r\n\nb,two\n\n", "2:a|one;5:b|two;"},
     {"csv", "1", "2", "", ""},
+    /* Semicolons, if the first line has no comma outside quotes. */
+    {"csv", NULL, NULL, "label;text\na;one, two\nb;\"three; four\"\n",
+     "2:a|one, two;3:b|three; four;"},
+    {"csv", "1", "2", "a;\"one, two\"\r\nb;\"say \"\"hi\"\"\"\r\n", "1:a|one, two;2:b|say \"hi\";"},
+    {"csv", "1", "2", "\na;one\n", "2:a|one;"},
+    {"csv", "1", "2", "a,one; two\nb;c,three\n", "1:a|one; two;2:b;c|three;"},
     /* JSON Lines: columns have names, even those made of digits. */
     {"jsonl", NULL, NULL, "{\"text\": \"one\", \"label\": \"a\"}\n", "1:a|one;"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"\\u00e9\\n\\\"\"}\r\n", "1:a|\xC3\xA9\n\";"},
@@ -114,6 +120,21 @@ Test(records, formats_are_read_as_they_are_defined, .init = setup, .fini = teard
         EXPECT_OK(records_dump(&options, dump, &err), err);
         cr_assert_str_eq(dump, good[i].want, "case %zu: '%s', want '%s'", i, dump, good[i].want);
     }
+}
+
+/* A file may have one column: then a semicolon is text. */
+Test(records, one_column_of_texts_may_have_semicolons, .init = setup, .fini = teardown)
+{
+    char dump[DUMP_BYTES];
+    struct sl_err err;
+    const struct sl_record_options one = {.format = "csv", .text = "1", .unlabelled = true},
+                                   second = {.format = "csv", .text = "2", .unlabelled = true};
+    test_write_file(path, "one; two\nthree\n");
+    EXPECT_OK(records_dump(&one, dump, &err), err);
+    cr_assert_str_eq(dump, "1:|one; two;2:|three;");
+    test_write_file(path, "1;one\n2;two\n");
+    EXPECT_OK(records_dump(&second, dump, &err), err);
+    cr_assert_str_eq(dump, "1:|one;2:|two;");
 }
 
 static const struct {
@@ -237,7 +258,10 @@ static const struct {
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are only 2"},
     {"tsv", "1", "2", "a one\n",
      "line 1: no column 2: there is only one; fields must be separated by tabs"},
-    {"csv", NULL, NULL, "label;text\na;one\n",
+    {"csv", NULL, NULL, "label;text\na;one;two\n",
+     "line 2: 3 fields: expected 2 as in line 1; a field that has the separator in it must be "
+     "quoted"},
+    {"csv", NULL, NULL, "\"label;text\"\na;one\n",
      "input' line 1: no column 'label': there is only one, 'label;text'; fields must be separated "
      "by commas"},
     {"csv", NULL, NULL, "label\ttext\na\tone\n",
@@ -248,7 +272,8 @@ static const struct {
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one, two\n",
-     "line 2: 3 fields: expected 2 as in line 1; a field with commas must be quoted"},
+     "line 2: 3 fields: expected 2 as in line 1; a field that has the separator in it must be "
+     "quoted"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
      "input' line 2: column 'text': the text is empty"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
