@@ -41,11 +41,11 @@ static void options(const char *operand)
         "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
         "text a line is printed: label, probability (0.999999 at most) and text, separated by\n"
         "tabs; line breaks and tabs of the text become spaces. With --json an object is printed,\n"
-        "with \"label\", \"score\" and \"text\". With --explain, a terminal shows words that\n"
-        "raised the score in green and others in red; else a fourth column, or \"words\" of the\n"
-        "object, has what each added to the label's logit less the mean of the others. Empty\n"
-        "texts are skipped. For a text that cannot be classified an error is printed, and the\n"
-        "exit code is 2.\n"
+        "with \"label\", \"score\", \"line\" (where the text begins in its file) and \"text\".\n"
+        "With --explain, a terminal shows words that raised the score in green and others in red;\n"
+        "else a fourth column, or \"words\" of the object, has what each added to the label's\n"
+        "logit less the mean of the others. Empty texts are skipped. For a text that cannot be\n"
+        "classified an error is printed, and the exit code is 2.\n"
         "\n"
         "A model that was trained with --label-separator gives a text each label whose\n"
         "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
@@ -145,6 +145,7 @@ static json_t *result_json(struct classification *c, struct sl_err *err)
         (void)json_object_set(o, "scores", scores);
     json_decref(scores);
     (void)json_object_set_new(o, "score", json_real(c->score));
+    (void)json_object_set_new(o, "line", json_integer((json_int_t)c->line->number));
     (void)json_object_set_new(o, "text", json_stringn(c->line->text, c->line->bytes));
     if (c->explainer.words_max > 0)
         add_each(o, "words", c, words);

@@ -31,8 +31,9 @@ static void options(const char *operand)
         "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
         "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
         "text a line is printed: the numbers, separated by spaces, then a tab and the text; with\n"
-        "--json, an object with \"text\" and \"embedding\". Empty texts are skipped. For a text\n"
-        "that cannot be embedded an error is printed, and the exit code is 2.\n");
+        "--json, an object with \"line\" (where the text begins in its file), \"text\" and\n"
+        "\"embedding\". Empty texts are skipped. For a text that cannot be embedded an error is\n"
+        "printed, and the exit code is 2.\n");
 }
 
 /* What divides the numbers. */
@@ -49,6 +50,7 @@ static void add_json(struct sl_buffer *out, const struct text_line *line, const 
 {
     struct sl_json_writer json = {.out = out};
     sl_json_begin_object(&json);
+    sl_json_add_int(sl_json_key(&json, "line"), line->number);
     sl_json_add_bytes(sl_json_key(&json, "text"), line->text, line->bytes);
     sl_json_begin_array(sl_json_key(&json, "embedding"));
     for (int i = 0; i < count; i++)

@@ -375,6 +375,7 @@ Test(embed_http, sluice_embeds)
     sluice_expect_success(&r, ARGS("embed", model, t.input, "--json", "--raw"));
     json_t *one = json_from_text(r.out);
     expect_numbers(json_at(one, "embedding"), expected, WIDTH);
+    cr_assert_eq(json_integer_at(one, "line"), 1);
     json_decref(one);
     sluice_run(&r, ARGS("embed", test_path(model, t.daemon.store, "mood/4"), t.input));
     EXPECT_EXIT(&r, 2);

@@ -131,7 +131,9 @@ Test(sluice_classify, a_column_is_classified)
     test_write_file(test_path(named, dirs.top, "table.txt"), content);
     sluice_expect_success(&r, ARGS("classify", dirs.output, table, "--text", "text", "--json"));
     expect_object(r.out, "high", "61 h");
-    cr_expect(strstr(r.out, "22 l\\n11"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"line\":2,\"text\":\"61 h\""), "%s", r.out);
+    cr_expect(strstr(r.out, "\"line\":5,\"text\":\"22 l\\n11\""), "%s", r.out);
+    cr_expect(strstr(r.out, "\"line\":7,"), "%s", r.out);
     cr_expect(strstr(r.err, "table.csv': 1 record without text was skipped, in line 4"), "%s",
               r.err);
     sluice_expect_success(
