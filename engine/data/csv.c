@@ -17,8 +17,8 @@ enum { BLOCK_BYTES = 1 << 16 }; /* by which libcsv lets its field grow */
 struct csv {
     struct csv_parser parser;
     bool begun;
-    bool is_first; /* no row was read yet, and one field is too few */
-    char *text;    /* of the row's fields, one after another */
+    bool finds_separator; /* in the next line, which is the first */
+    char *text;           /* of the row's fields, one after another */
     size_t used, room;
     struct sl_row *row; /* the one being read */
     int64_t field_line; /* where its present field begins */
@@ -51,7 +51,7 @@ static bool csv_open(void *state, const struct sl_chosen *chosen, struct sl_err 
     if (csv_init(&csv->parser, CSV_STRICT) != 0)
         return sl_fail(err, SL_NO_MEMORY, "no memory to read CSV");
     csv->begun = true;
-    csv->is_first = needs_fields(chosen);
+    csv->finds_separator = needs_fields(chosen);
     csv_set_space_func(&csv->parser, is_space);
     csv_set_blk_size(&csv->parser, BLOCK_BYTES);
     return true;
@@ -99,7 +99,7 @@ static void on_row(int end, void *context)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void separator_set(struct csv *csv, const struct sl_line *line)
+static void find_separator(struct csv *csv, const struct sl_line *line)
 {
     bool quoted = false, comma = false, semicolon = false;
     for (size_t i = 0; i < line->bytes; i++) {
@@ -109,6 +109,7 @@ static void separator_set(struct csv *csv, const struct sl_line *line)
     }
     if (semicolon && !comma)
         csv_set_delim(&csv->parser, ';');
+    csv->finds_separator = false;
 }
 
 static bool fail_carriage(const struct csv *csv, struct sl_err *err)
@@ -206,9 +207,8 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);
         if (csv->row_bytes == 0)
             row->line = csv->field_line = line.number;
-        if (csv->is_first)
-            separator_set(csv, &line);
-        csv->is_first = false;
+        if (csv->finds_separator)
+            find_separator(csv, &line);
         if (csv->row_bytes + line.bytes > sl_line_reader_record_bytes(lines))
             return fail_long(csv, lines, err);
         if (!feed_line(csv, &line, err))

@@ -168,7 +168,7 @@ static long peak_kib(void)
 }
 
 /* So many tokens fit into one answer; of more, no more than those are made. */
-Test(tokens_http, the_tokens_of_one_response_are_bounded, TEST_ONE_THREAD)
+Test(tokens_http, the_tokens_of_one_response_are_bounded)
 {
     enum { BYTES = 2000000, SLACK_KIB = 24 << 10 };
 

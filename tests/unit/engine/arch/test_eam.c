@@ -71,7 +71,7 @@ static struct sl_parameter *parameter(const struct sl_model *m, const char *name
 
 /* -- sizes and refusals ----------------------------------------------------------------------- */
 
-Test(eam, sizes_follow_from_its_choices, TEST_ONE_THREAD)
+Test(eam, sizes_follow_from_its_choices)
 {
     static const struct {
         struct variant v;
@@ -105,7 +105,7 @@ Test(eam, sizes_follow_from_its_choices, TEST_ONE_THREAD)
     sl_engine_destroy(engine);
 }
 
-Test(eam, rejects_inconsistent_hyper_parameters, TEST_ONE_THREAD)
+Test(eam, rejects_inconsistent_hyper_parameters)
 {
     struct sl_err err;
     struct sl_config c = fixture_config_for(eam(), SL_TASK_COMPLETION);
@@ -218,7 +218,7 @@ Test(eam, unselected_experts_are_not_computed)
 }
 
 /* Window 1, one expert, one head: softmax(Q K^T) V, then an MLP, then the mean, by other ops. */
-Test(eam, without_its_ideas_it_is_attention_and_an_mlp, TEST_ONE_THREAD)
+Test(eam, without_its_ideas_it_is_attention_and_an_mlp)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config c = fixture_config_for(eam(), SL_TASK_CLASSIFICATION);
@@ -509,7 +509,7 @@ Test(eam, classes_do_not_depend_on_company_or_threads)
 }
 
 /* As many windows as this many texts and tokens can have: each text ends with a short one. */
-Test(eam, the_largest_number_of_windows_fits, TEST_ONE_THREAD)
+Test(eam, the_largest_number_of_windows_fits)
 {
     enum { TEXTS = 24 };
 

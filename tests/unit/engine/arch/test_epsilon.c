@@ -80,7 +80,7 @@ static double loss_at(struct sl_model *m, struct sl_tape *t, const struct sl_bat
 }
 
 /* exp(log tau) is 0.001 at least, and where it is held there it has no slope. */
-Test(epsilon, temperatures_are_clamped_to_their_minimum, TEST_ONE_THREAD)
+Test(epsilon, temperatures_are_clamped_to_their_minimum)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -109,7 +109,7 @@ Test(epsilon, temperatures_are_clamped_to_their_minimum, TEST_ONE_THREAD)
 }
 
 /* What test_archs.c walks is worth walking: rows halt before the end, rows do not halt at all. */
-Test(epsilon, the_fixture_halts_both_ways, TEST_ONE_THREAD)
+Test(epsilon, the_fixture_halts_both_ways)
 {
     static const int four[] = {24, 1, 7, 17, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -144,7 +144,7 @@ static double price_at(struct sl_model *m, struct sl_tape *t, const struct fixtu
 }
 
 /* 0.1 + 0.45 (1 + cos(pi progress)): 1, 0.55, 0.1. */
-Test(epsilon, the_depth_penalty_falls_to_a_tenth, TEST_ONE_THREAD)
+Test(epsilon, the_depth_penalty_falls_to_a_tenth)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -165,7 +165,7 @@ Test(epsilon, the_depth_penalty_falls_to_a_tenth, TEST_ONE_THREAD)
 }
 
 /* Sum over bins of a log a: -log B when shares are equal, 0 when each key has a bin to itself. */
-Test(epsilon, the_penalty_on_few_bins_is_their_entropy, TEST_ONE_THREAD)
+Test(epsilon, the_penalty_on_few_bins_is_their_entropy)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);
@@ -193,7 +193,7 @@ Test(epsilon, the_penalty_on_few_bins_is_their_entropy, TEST_ONE_THREAD)
 }
 
 /* Once every row has halted no further step changes the loss, and none is taken. */
-Test(epsilon, training_stops_when_all_rows_have_halted, TEST_ONE_THREAD)
+Test(epsilon, training_stops_when_all_rows_have_halted)
 {
     static const int two[] = {9, 20, 0};
     struct sl_engine *engine = fixture_engine("ref", 1);

@@ -79,7 +79,7 @@ Test(transevolve, gradients_of_every_variant_agree_with_finite_differences)
 }
 
 /* So a block of one depth is ordinary attention whose values are what its norm leaves. */
-Test(transevolve, without_coefficients_time_moves_nothing, TEST_ONE_THREAD)
+Test(transevolve, without_coefficients_time_moves_nothing)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(&variants[0], SL_TASK_COMPLETION);
@@ -163,7 +163,7 @@ static double worst_of(const struct terms *f, const float *query, const float *k
     return worst;
 }
 
-Test(transevolve, four_terms_of_the_scores_are_one_bias_per_key, TEST_ONE_THREAD)
+Test(transevolve, four_terms_of_the_scores_are_one_bias_per_key)
 {
     enum { KEYS = 16 };
 
@@ -316,7 +316,7 @@ static double seen_of_balanced(const struct sl_model *m, const char *name)
     return max;
 }
 
-Test(transevolve, rotations_at_time_0_see_only_a_sum, TEST_ONE_THREAD)
+Test(transevolve, rotations_at_time_0_see_only_a_sum)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     for (int offset = 0; offset < 2; offset++) {
@@ -337,7 +337,7 @@ Test(transevolve, rotations_at_time_0_see_only_a_sum, TEST_ONE_THREAD)
 }
 
 /* The released code's factor, element by element: U as published, not turned. */
-Test(transevolve, rotations_are_sines_and_cosines_of_frozen_numbers, TEST_ONE_THREAD)
+Test(transevolve, rotations_are_sines_and_cosines_of_frozen_numbers)
 {
     struct sl_engine *engine = fixture_engine("ref", 1);
     struct sl_config config = config_of(&variants[2], SL_TASK_CLASSIFICATION);

@@ -128,7 +128,7 @@ Test(labelled, a_rule_is_learnt)
 }
 
 /* Twelve texts to measure on make thirteen accuracies, so that many epochs share one. */
-Test(labelled, ties_in_accuracy_are_broken_by_loss, TEST_ONE_THREAD)
+Test(labelled, ties_in_accuracy_are_broken_by_loss)
 {
     struct sl_train_options training =
         labelled_of(sl_arch_find("encoder"), TEST_SANITIZED ? 16 : 30);
@@ -314,7 +314,7 @@ static bool is_equal_parameter(const struct sl_model *a, const struct sl_model *
 }
 
 /* The classes of a model that training begins with are its labels, not their numbers. */
-Test(labelled, other_labels_begin_with_a_new_last_layer, TEST_ONE_THREAD)
+Test(labelled, other_labels_begin_with_a_new_last_layer)
 {
     static const char *const orders[] = {"0\n1\n2\n", "2\n1\n0\n"};
     struct sl_err err;
@@ -346,7 +346,7 @@ Test(labelled, other_labels_begin_with_a_new_last_layer, TEST_ONE_THREAD)
 }
 
 /* A completion model's table and blocks begin a classifier; its head is drawn. */
-Test(labelled, a_model_begins_where_another_ended, TEST_ONE_THREAD)
+Test(labelled, a_model_begins_where_another_ended)
 {
     struct sl_err err;
     char first[PATH_MAX], text[PATH_MAX];
