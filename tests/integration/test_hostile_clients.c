@@ -85,7 +85,7 @@ Test(hostile_clients, bytes_sent_ahead_are_not_leaving)
 Test(hostile_clients, a_client_that_does_not_read_is_ended_as_stalled)
 {
     DAEMON_START(&d, "--write-timeout", "1");
-    int fd = raw_connect_holding(&d, 4096);
+    int fd = raw_connect_holding(&d, 8192);
     /* With large events, what lies between the two is soon full. */
     raw_send_completion(fd, "{\"stream\":true,\"logprobs\":5," FOREVER "}");
     metric_wait(&d, "sluice_sequences_running" LABELS, 1);
@@ -361,7 +361,7 @@ Test(hostile_clients, unread_responses_do_not_block_others)
     for (int i = 0; i < REQUESTS; i++)
         sl_buffer_append_string(&requests, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
     for (int i = 0; i < DEAF; i++) {
-        fds[i] = raw_connect_holding(&d, 4096);
+        fds[i] = raw_connect_holding(&d, 8192);
         raw_send(fds[i], requests.data);
     }
     sleep_ms(1000); /* what the sockets hold is full */

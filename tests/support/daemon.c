@@ -1,5 +1,6 @@
 /* daemon.c - starts and stops a sluiced of this build. */
 #include "support/daemon.h"
+#include "base/clock.h"
 
 #include "support/program.h"
 #include "support/test.h"
@@ -33,7 +34,8 @@ const char *daemon_keep_log(const struct daemon *daemon, char path[static PATH_M
 
 static void wait_for_port(struct daemon *daemon, const char *port_file)
 {
-    for (int i = 0; i < DAEMON_WAIT_MS / 5; i++) {
+    int64_t until = sl_now_ns() + (int64_t)DAEMON_WAIT_MS * 1000000;
+    while (sl_now_ns() < until) {
         FILE *file = fopen(port_file, "r");
         char line[16] = "";
         if (file && fgets(line, sizeof line, file) && strchr(line, '\n'))

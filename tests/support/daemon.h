@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { DAEMON_WAIT_MS = 30000 };
+enum { DAEMON_WAIT_MS = 60000 };
 
 struct daemon {
     pid_t pid;

@@ -1,6 +1,7 @@
 /* http_client.c - requests by libcurl, and what /metrics says. */
 #include "support/http_client.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 
 #include "support/test.h"
 
@@ -150,8 +151,9 @@ double metric_completions(const struct daemon *daemon, const char *code, const c
 
 void metric_wait(const struct daemon *daemon, const char *series, double want)
 {
-    double value = -1;
-    for (int i = 0; i < DAEMON_WAIT_MS / 20 && (value = metric_value(daemon, series)) != want; i++)
+    int64_t until = sl_now_ns() + (int64_t)DAEMON_WAIT_MS * 1000000;
+    double value;
+    while ((value = metric_value(daemon, series)) != want && sl_now_ns() < until)
         sleep_ms(20);
     cr_assert_eq(value, want, "%s is %g, not %g", series, value, want);
 }

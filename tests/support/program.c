@@ -1,5 +1,6 @@
 /* program.c - starts the programs of this build, waits for them and reads what they wrote. */
 #include "support/program.h"
+#include "base/clock.h"
 
 #include "support/test.h"
 
@@ -56,14 +57,30 @@ pid_t program_start(const char *name, const char *const *args, const int streams
     return pid;
 }
 
+/* What each thread of a program that hangs waits for, in the log of the tests. */
+static void print_threads(pid_t pid)
+{
+    static const char script[] = "cd /proc/$0/task && grep -s . */comm */wchan */syscall >&2";
+    char number[16];
+    (void)snprintf(number, sizeof number, "%d", (int)pid);
+    pid_t shell = fork();
+    if (shell == 0) {
+        (void)execl("/bin/sh", "sh", "-c", script, number, NULL);
+        _exit(CANNOT_START);
+    }
+    (void)waitpid(shell, NULL, 0);
+}
+
 int program_wait(pid_t pid)
 {
     int status = 0;
-    for (int i = 0; i < PROGRAM_WAIT_MS; i++) {
+    int64_t until = sl_now_ns() + (int64_t)PROGRAM_WAIT_MS * 1000000;
+    while (sl_now_ns() < until) {
         if (waitpid(pid, &status, WNOHANG) == pid)
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         (void)usleep(1000);
     }
+    print_threads(pid);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, &status, 0);
     cr_assert(false, "a program did not end in %d s", PROGRAM_WAIT_MS / 1000);

@@ -1,6 +1,7 @@
 /* raw_socket.c - bytes to and from a daemon, as a client without manners sends them. */
 #include "support/raw_socket.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 
 #include "support/test.h"
 
@@ -58,11 +59,16 @@ int raw_complete(const struct daemon *daemon, const char *json)
 bool raw_read_until(int fd, struct sl_buffer *got, const char *text)
 {
     char bytes[4096];
-    while (!got->data || !strstr(got->data, text)) {
+    size_t searched = 0, overlap = strlen(text) - 1;
+    int64_t until = sl_now_ns() + (int64_t)DAEMON_WAIT_MS * 1000000;
+    while (!got->data || !strstr(got->data + searched, text)) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        ssize_t count = poll(&ready, 1, DAEMON_WAIT_MS) == 1 ? read(fd, bytes, sizeof bytes) : -1;
+        int64_t ms = (until - sl_now_ns()) / 1000000;
+        ssize_t count =
+            ms > 0 && poll(&ready, 1, (int)ms) == 1 ? read(fd, bytes, sizeof bytes) : -1;
         if (count <= 0)
             return false;
+        searched = got->bytes > overlap ? got->bytes - overlap : 0;
         sl_buffer_append(got, bytes, (size_t)count);
     }
     return true;

@@ -8,7 +8,9 @@
 
 int raw_connect(const struct daemon *daemon);
 
-/* A connection that buffers about this many bytes before it is read; 0: as usual. */
+/* A connection that buffers about this many bytes before it is read; 0: as usual. With less than
+ * 8192, reading does not open its window again: the sender finds out by probes, whose intervals
+ * grow with the time it has waited. */
 int raw_connect_holding(const struct daemon *daemon, int bytes);
 
 void raw_send(int fd, const char *text);
@@ -20,7 +22,8 @@ void raw_send_completion(int fd, const char *json);
 /* The same, on a new connection, which it returns. */
 int raw_complete(const struct daemon *daemon, const char *json);
 
-/* Reads until the text is there; false when the other end closed before, or time is over. */
+/* Reads until the text is there; false when the other end closed before, or after
+ * DAEMON_WAIT_MS. */
 bool raw_read_until(int fd, struct sl_buffer *got, const char *text);
 
 /* The same, without keeping what was read; fails instead of returning false. */
