@@ -77,31 +77,51 @@ def folds(labels):
     return max(2, min(5, least))
 
 
-def linear(estimator, grid, train, test, binary=False):
+def pipeline(estimator, parameters, memory):
+    from sklearn.base import clone
     from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import Pipeline
 
-    labels = [label for label, _ in train]
+    steps = Pipeline([("tfidf", TfidfVectorizer(sublinear_tf=True)), ("model", clone(estimator))], memory=memory)
+    return steps.set_params(**parameters)
+
+
+def fold_accuracy(estimator, parameters, texts, labels, fold, memory):
+    from sklearn.model_selection import StratifiedKFold
+
+    learnt, held = list(StratifiedKFold(folds(labels)).split(texts, labels))[fold]
+    pick = lambda values, rows: [values[row] for row in rows]
+    steps = pipeline(estimator, parameters, memory).fit(pick(texts, learnt), pick(labels, learnt))
+    return float(steps.score(pick(texts, held), pick(labels, held)))
+
+
+def linear(estimator, grid, train, options):
+    """Grid search. A search that was interrupted goes on where it was, from what is in --cache."""
+    from joblib import Memory, Parallel, delayed
+    from sklearn.model_selection import ParameterGrid
+
+    labels, texts = [label for label, _ in train], [text for _, text in train]
     grid = {"tfidf__ngram_range": [(1, 1), (1, 2)], "tfidf__min_df": [1, 2], **{f"model__{k}": v for k, v in grid.items()}}
-    with tempfile.TemporaryDirectory() as cache:  # the TF-IDF of a fold is computed once for all values of C
-        steps = Pipeline([("tfidf", TfidfVectorizer(sublinear_tf=True)), ("model", estimator)], memory=cache)
-        search = GridSearchCV(steps, grid, cv=folds(labels), n_jobs=1)
-        search.fit([text for _, text in train], labels)
-    return search
+    with tempfile.TemporaryDirectory() as scratch:  # the TF-IDF of a fold is computed once for all values of C
+        accuracy = Memory(options.cache or scratch, verbose=0).cache(fold_accuracy, ignore=["memory"])
+        points = list(ParameterGrid(grid))
+        found = Parallel(n_jobs=options.jobs)(delayed(accuracy)(estimator, point, texts, labels, fold, scratch)
+                                              for fold in range(folds(labels)) for point in points)
+        best = max(range(len(points)), key=lambda point: sum(found[point :: len(points)]))
+        return pipeline(estimator, points[best], scratch).fit(texts, labels)
 
 
-def svm(train, test, _):
+def svm(train, test, options):
     from sklearn.svm import LinearSVC
 
-    model = linear(LinearSVC(), {"C": [0.1, 0.3, 1, 3, 10]}, train, test)
+    model = linear(LinearSVC(), {"C": [0.1, 0.3, 1, 3, 10]}, train, options)
     return model.predict([text for _, text in test]), None
 
 
-def regression(train, test, _):
+def regression(train, test, options):
     from sklearn.linear_model import LogisticRegression
 
-    model = linear(LogisticRegression(max_iter=1000), {"C": [1, 3, 10, 30, 100]}, train, test)
+    model = linear(LogisticRegression(max_iter=1000), {"C": [1, 3, 10, 30, 100]}, train, options)
     scores = model.predict_proba([text for _, text in test])
     place = {label: i for i, label in enumerate(model.classes_)}
     loss = -mean(math.log(max(row[place[label]], 1e-12)) for row, (label, _) in zip(scores, test))
@@ -311,6 +331,8 @@ def main():
     parser.add_argument("--train", default="", help="arguments of sluice train; none: it chooses itself")
     parser.add_argument("--vectors", type=Path, help="word vectors for convolution")
     parser.add_argument("--autotune", type=int, default=60, help="seconds of fastText's autotune")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of a grid search")
+    parser.add_argument("--cache", type=Path, help="directory that keeps what grid searches have computed")
     parser.add_argument("--output", type=Path, help="append a line of JSON per result")
     options = parser.parse_args()
     results = read_results(options.output)
