@@ -1,6 +1,6 @@
 /* csv.c - comma-separated values after RFC 4180: libcsv in strict mode, fed line by line, so that
  * errors have a line number. Spreadsheets write semicolons where the comma is the decimal sign, so
- * a first line with semicolons and without commas sets the separator. */
+ * the first line decides which of the two separates fields. */
 #include "data/record_format.h"
 
 #include "base/dynarray.h"
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { BLOCK_BYTES = 1 << 16 }; /* by which libcsv lets its field grow */
 
@@ -99,17 +100,47 @@ static void on_row(int end, void *context)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void find_separator(struct csv *csv, const struct sl_line *line)
+/* Before a space, a comma or semicolon belongs to prose. */
+struct use {
+    bool anywhere, before_text;
+};
+
+static struct use use_of(char separator, const struct sl_line *line)
 {
-    bool quoted = false, comma = false, semicolon = false;
+    struct use use = {0};
+    bool quoted = false;
     for (size_t i = 0; i < line->bytes; i++) {
         quoted = quoted != (line->text[i] == '"');
-        comma = comma || (!quoted && line->text[i] == ',');
-        semicolon = semicolon || (!quoted && line->text[i] == ';');
+        if (quoted || line->text[i] != separator)
+            continue;
+        use.anywhere = true;
+        use.before_text = use.before_text || i + 1 == line->bytes || line->text[i + 1] != ' ';
     }
-    if (semicolon && !comma)
-        csv_set_delim(&csv->parser, ';');
+    return use;
+}
+
+static bool has_semicolons(const struct sl_line *line)
+{
+    struct use comma = use_of(',', line), semicolon = use_of(';', line);
+    return (semicolon.anywhere && !comma.anywhere) || (semicolon.before_text && !comma.before_text);
+}
+
+/* True: the line says nothing but the separator, as Excel's "sep=;" does, and is not a row. */
+static bool find_separator(struct csv *csv, const struct sl_line *line)
+{
+    static const char declaration[] = "sep=";
+
+    enum { LENGTH = sizeof declaration - 1 };
+
+    bool declared = line->bytes == LENGTH + 1 &&
+                    strncasecmp(line->text, declaration, LENGTH) == 0 &&
+                    memchr(",;\t|", line->text[LENGTH], 4);
     csv->finds_separator = false;
+    if (declared)
+        csv_set_delim(&csv->parser, (unsigned char)line->text[LENGTH]);
+    else if (has_semicolons(line))
+        csv_set_delim(&csv->parser, ';');
+    return declared;
 }
 
 static bool fail_carriage(const struct csv *csv, struct sl_err *err)
@@ -205,10 +236,10 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
             return false;
         if (!line.text)
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);
+        if (csv->finds_separator && find_separator(csv, &line))
+            continue;
         if (csv->row_bytes == 0)
             row->line = csv->field_line = line.number;
-        if (csv->finds_separator)
-            find_separator(csv, &line);
         if (csv->row_bytes + line.bytes > sl_line_reader_record_bytes(lines))
             return fail_long(csv, lines, err);
         if (!feed_line(csv, &line, err))
@@ -220,7 +251,7 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
 
 const struct sl_record_format sl_record_format_csv = {
     .name = "csv",
-    .separator = "commas",
+    .separator = "commas or semicolons",
     .too_many = "; a field that has the separator in it must be quoted",
     .size = sizeof(struct csv),
     .open = csv_open,

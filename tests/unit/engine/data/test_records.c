@@ -92,12 +92,16 @@ static const struct {
     {"csv", "a,b", "text", "\"a,b\",text\nx,one\n", "2:x|one;"},
     {"csv", "1", "2", "\r\na,one\n\r\n\nb,two\n\n", "2:a|one;5:b|two;"},
     {"csv", "1", "2", "", ""},
-    /* Semicolons, if the first line has no comma outside quotes. */
+    /* Semicolons, if the first line has no comma outside quotes, or only some before spaces. */
     {"csv", NULL, NULL, "label;text\na;one, two\nb;\"three; four\"\n",
      "2:a|one, two;3:b|three; four;"},
     {"csv", "1", "2", "a;\"one, two\"\r\nb;\"say \"\"hi\"\"\"\r\n", "1:a|one, two;2:b|say \"hi\";"},
     {"csv", "1", "2", "\na;one\n", "2:a|one;"},
     {"csv", "1", "2", "a,one; two\nb;c,three\n", "1:a|one; two;2:b;c|three;"},
+    {"csv", "1", "2", "a;one, two\nb;three\n", "1:a|one, two;2:b|three;"},
+    {"csv", "1", "2", "a, one; two\nb,three\n", "1:a| one; two;2:b|three;"},
+    {"csv", NULL, NULL, "sep=;\r\nlabel;text\r\na;one, two\r\n", "3:a|one, two;"},
+    {"csv", NULL, NULL, BOM "SEP=\t\nlabel\ttext\na\tone,two;three\n", "3:a|one,two;three;"},
     /* JSON Lines: columns have names, even those made of digits. */
     {"jsonl", NULL, NULL, "{\"text\": \"one\", \"label\": \"a\"}\n", "1:a|one;"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"\\u00e9\\n\\\"\"}\r\n", "1:a|\xC3\xA9\n\";"},
@@ -254,6 +258,8 @@ static const struct {
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
      "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; choose --label"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
+    {"csv", NULL, NULL, "sep=x\nlabel,text\n",
+     "line 1: no column 'label'; the columns are 'sep=x'; choose --label and --text by name"},
     {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are only 2"},
     {"tsv", "1", "2", "a one\n",
