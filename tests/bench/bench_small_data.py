@@ -86,29 +86,24 @@ def pipeline(estimator, parameters, memory):
     return steps.set_params(**parameters)
 
 
-def fold_accuracy(estimator, parameters, texts, labels, fold, memory):
-    from sklearn.model_selection import StratifiedKFold
+def cross_validate(estimator, parameters, texts, labels, memory):
+    from sklearn.model_selection import cross_val_score
 
-    learnt, held = list(StratifiedKFold(folds(labels)).split(texts, labels))[fold]
-    pick = lambda values, rows: [values[row] for row in rows]
-    steps = pipeline(estimator, parameters, memory).fit(pick(texts, learnt), pick(labels, learnt))
-    return float(steps.score(pick(texts, held), pick(labels, held)))
+    return cross_val_score(pipeline(estimator, parameters, memory), texts, labels, cv=folds(labels)).mean()
 
 
 def linear(estimator, grid, train, options):
-    """Grid search. A search that was interrupted goes on where it was, from what is in --cache."""
+    """Grid search. Of one that was interrupted, the points that are in --cache are not computed again."""
     from joblib import Memory, Parallel, delayed
     from sklearn.model_selection import ParameterGrid
 
     labels, texts = [label for label, _ in train], [text for _, text in train]
     grid = {"tfidf__ngram_range": [(1, 1), (1, 2)], "tfidf__min_df": [1, 2], **{f"model__{k}": v for k, v in grid.items()}}
     with tempfile.TemporaryDirectory() as scratch:  # the TF-IDF of a fold is computed once for all values of C
-        accuracy = Memory(options.cache or scratch, verbose=0).cache(fold_accuracy, ignore=["memory"])
+        accuracy = Memory(options.cache or scratch, verbose=0).cache(cross_validate, ignore=["memory"])
         points = list(ParameterGrid(grid))
-        found = Parallel(n_jobs=options.jobs)(delayed(accuracy)(estimator, point, texts, labels, fold, scratch)
-                                              for fold in range(folds(labels)) for point in points)
-        best = max(range(len(points)), key=lambda point: sum(found[point :: len(points)]))
-        return pipeline(estimator, points[best], scratch).fit(texts, labels)
+        found = Parallel(n_jobs=options.jobs)(delayed(accuracy)(estimator, point, texts, labels, scratch) for point in points)
+        return pipeline(estimator, points[found.index(max(found))], scratch).fit(texts, labels)
 
 
 def svm(train, test, options):

@@ -60,14 +60,11 @@ pid_t program_start(const char *name, const char *const *args, const int streams
 /* What each thread of a program that hangs waits for, in the log of the tests. */
 static void print_threads(pid_t pid)
 {
-    static const char script[] = "cd /proc/$0/task && grep -s . */comm */wchan */syscall >&2";
-    char number[16];
-    (void)snprintf(number, sizeof number, "%d", (int)pid);
-    pid_t shell = fork();
-    if (shell == 0) {
-        (void)execl("/bin/sh", "sh", "-c", script, number, NULL);
-        _exit(CANNOT_START);
-    }
+    char script[96];
+    (void)snprintf(script, sizeof script, "cd /proc/%d/task && grep -s . */comm */wchan */syscall",
+                   (int)pid);
+    pid_t shell = program_start("/bin/sh", (const char *const[]){"-c", script, NULL},
+                                (const int[]){-1, STDERR_FILENO, STDERR_FILENO});
     (void)waitpid(shell, NULL, 0);
 }
 
