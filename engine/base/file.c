@@ -13,6 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
+                  struct sl_err *err)
+{
+    int length = snprintf(path, SL_PATH_MAX, "%s/%s", directory, name);
+    return (length > 0 && length < SL_PATH_MAX) ||
+           sl_fail(err, SL_BAD_INPUT, "the path of '%s' is longer than %d bytes", name,
+                   SL_PATH_MAX - 1);
+}
+
 enum sl_code sl_file_error_code(int number)
 {
     switch (number) {

@@ -5,6 +5,12 @@
 
 #include <stddef.h>
 
+enum { SL_PATH_MAX = 4096 };
+
+/* directory/name */
+bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
+                  struct sl_err *err) SL_MUST_CHECK;
+
 /* What the error of a system call on a file means for a caller. */
 enum sl_code sl_file_error_code(int number);
 

@@ -24,15 +24,6 @@ static const char manifest_name[] = "manifest.json";
 /* Suffix of a directory that is being written. */
 static const char suffix[] = ".sluice-tmp";
 
-bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
-                  struct sl_err *err)
-{
-    int length = snprintf(path, SL_PATH_MAX, "%s/%s", directory, name);
-    return (length > 0 && length < SL_PATH_MAX) ||
-           sl_fail(err, SL_BAD_INPUT, "the path of '%s' is longer than %d bytes", name,
-                   SL_PATH_MAX - 1);
-}
-
 bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)
 {
     return sl_path_join(path, directory, manifest_name, err);

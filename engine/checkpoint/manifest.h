@@ -8,12 +8,6 @@
 
 #include <stdint.h>
 
-enum { SL_PATH_MAX = 4096 };
-
-/* directory/name */
-bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
-                  struct sl_err *err) SL_MUST_CHECK;
-
 /* directory/manifest.json. It exists in every complete directory that Sluice wrote, such as a
  * model's. */
 bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)

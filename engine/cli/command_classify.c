@@ -2,8 +2,8 @@
  * it prints, so one model can label the training data of another. */
 #include "base/option_parser.h"
 #include "cli/command.h"
-#include "cli/explain_text.h"
-#include "cli/label_names.h"
+#include "cli/evaluation/explain_text.h"
+#include "cli/evaluation/label_names.h"
 #include "cli/text_lines.h"
 #include "model/model.h"
 #include "sluice/session.h"

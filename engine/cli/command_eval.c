@@ -3,8 +3,8 @@
 #include "checkpoint/model_config.h"
 #include "cli/command.h"
 #include "cli/eval_source.h"
-#include "cli/label_metrics.h"
-#include "cli/report_evaluation.h"
+#include "cli/evaluation/label_metrics.h"
+#include "cli/report/report_evaluation.h"
 
 #include <jansson.h>
 #include <math.h>

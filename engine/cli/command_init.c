@@ -2,7 +2,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/json_io.h"
 #include "cli/model_path.h"
-#include "cli/train_arguments.h"
+#include "cli/training/train_arguments.h"
 #include "data/corpus.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"

@@ -2,12 +2,12 @@
 #include "base/file.h"
 #include "checkpoint/manifest.h"
 #include "cli/model_path.h"
-#include "cli/report_sections.h"
-#include "cli/train_arguments.h"
-#include "cli/train_automatic.h"
-#include "cli/train_automatic_options.h"
-#include "cli/train_report.h"
-#include "cli/training_log.h"
+#include "cli/report/report_sections.h"
+#include "cli/training/train_arguments.h"
+#include "cli/training/train_automatic.h"
+#include "cli/training/train_automatic_options.h"
+#include "cli/training/train_report.h"
+#include "cli/training/training_log.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "linear/linear_training.h"
 #include "model/engine.h"
-#include "train/document_vectors.h"
-#include "train/linear_training.h"
-#include "train/word_vectors.h"
+#include "vectors/document_vectors.h"
+#include "vectors/word_vectors.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
-#include "cli/dataset_summary.h"
+#include "cli/training/dataset_summary.h"
 #include "data/record_reader.h"
 #include "tokenizer/tokenizer_trainer.h"
 

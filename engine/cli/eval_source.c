@@ -1,8 +1,8 @@
 /* eval_source.c - what `eval` and `operating-points` evaluate a model on. */
 #include "cli/eval_source.h"
 #include "cli/command.h"
-#include "cli/dataset_summary.h"
-#include "cli/label_names.h"
+#include "cli/evaluation/label_names.h"
+#include "cli/training/dataset_summary.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * few bytes per document. Documents without a token are left out. */
 #pragma once
 
-#include "base/scratch_file.h"
+#include "data/scratch_file.h"
 #include "sluice/tokenizer.h"
 
 struct sl_documents {

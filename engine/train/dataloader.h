@@ -3,29 +3,13 @@
 #pragma once
 
 #include "data/corpus.h"
+#include "data/data_sources.h"
 #include "data/dataset.h"
-#include "data/token_occurrences.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
 #include "train/evaluate.h"
 #include "train/hyperparameters.h"
-
-/* The data sources. Either `corpus` (a language model) or `data` (a classifier) is set. Strings
- * belong to the caller. */
-struct sl_data_sources {
-    const char *corpus;     /* a text */
-    const char *data;       /* labelled texts to train on */
-    const char *validation; /* labelled texts to validate on; NULL: a fraction of `data` */
-    const char *labels;     /* a file that lists the labels; NULL: those found in `data` */
-    struct sl_record_options columns;
-    const char *tokenizer;         /* a kind; NULL: characters of a text, words of labelled texts */
-    const char *vocabulary;        /* a file of pieces, one per line; NULL: learnt from the data */
-    int vocabulary_size;           /* when learnt; 0: the kind's standard */
-    bool cased;                    /* keep case and accents */
-    struct sl_tokenizer *tokens;   /* instead of the four above; ownership is taken. NULL: none */
-    enum sl_truncation truncation; /* of texts that are too long; the published model keeps it */
-    bool keep_validation;          /* keep the validation texts after encoding */
-};
+#include "vectors/token_occurrences.h"
 
 struct sl_dataloader_kind;
 

@@ -2,7 +2,7 @@
 #include "train/initial_values.h"
 
 #include "data/labels.h"
-#include "train/word_vectors.h"
+#include "vectors/word_vectors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* trainer_open.c - a trainer from names and texts: defaults, checks, hyper-parameters by name. */
 #include "checkpoint/checkpoint.h"
-#include "train/data_options.h"
+#include "data/data_options.h"
 #include "train/trainer.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "api/text_to_tokens.h"
 #include "base/clock.h"
 #include "core/options.h"
+#include "params/completion_params.h"
 #include "serve/scheduler.h"
-#include "json/completion_params.h"
 #include "json/json_peek.h"
 
 #include "sluice/generation.h"

@@ -7,7 +7,7 @@
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "json/decision_params.h"
+#include "params/decision_params.h"
 
 #include "sluice/classifier.h"
 

@@ -3,10 +3,10 @@
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "json/binary_tensor.h"
-#include "json/embed_params.h"
-#include "json/infer_params.h"
-#include "json/scores.h"
+#include "params/binary_tensor.h"
+#include "params/embed_params.h"
+#include "params/infer_params.h"
+#include "params/scores.h"
 
 #include "sluice/classifier.h"
 

@@ -3,8 +3,8 @@
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
+#include "params/infer_params.h"
 #include "serve/scheduler.h"
-#include "json/infer_params.h"
 
 #include "sluice/engine.h"
 #include "sluice/model.h"

@@ -1,8 +1,8 @@
 /* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
 #include "api/explain_request.h"
 #include "api/handlers.h"
-#include "json/predict_params.h"
-#include "json/scores.h"
+#include "params/predict_params.h"
+#include "params/scores.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "core/options.h"
+#include "params/tokenize_params.h"
 #include "serve/classification_executor.h"
-#include "json/tokenize_params.h"
 
 #include "sluice/engine.h"
 #include "sluice/model.h"

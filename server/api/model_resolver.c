@@ -4,7 +4,7 @@
 #include "core/options.h"
 #include "core/percent_encoding.h"
 #include "http/request_router.h"
-#include "json/tokenize_options.h"
+#include "params/tokenize_options.h"
 
 #include "sluice/model.h"
 

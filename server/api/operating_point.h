@@ -3,8 +3,8 @@
 
 #include "core/request.h"
 #include "core/token_usage.h"
+#include "params/budget_field.h"
 #include "registry/registry.h"
-#include "json/budget_field.h"
 
 /* The number of the point that the request's budget chooses: that of its body, or else of its
  * header. 0 without a budget, and for an endpoint that takes none (NULL). Sets the usage's budget

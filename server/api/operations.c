@@ -1,13 +1,13 @@
 /* operations.c - what each endpoint is asked and answers, a row for each handler. */
 #include "api/operations.h"
 #include "api/handlers.h"
-#include "json/completion_params.h"
-#include "json/decision_params.h"
-#include "json/embed_params.h"
-#include "json/infer_params.h"
-#include "json/job_params.h"
-#include "json/predict_params.h"
-#include "json/tokenize_params.h"
+#include "params/completion_params.h"
+#include "params/decision_params.h"
+#include "params/embed_params.h"
+#include "params/infer_params.h"
+#include "params/job_params.h"
+#include "params/predict_params.h"
+#include "params/tokenize_params.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* listeners.c - all listeners of the daemon: `listen`, and the addresses of `admin_listen`. */
 #include "http/listeners.h"
 #include "access/cors.h"
-#include "base/thread_priority.h"
 #include "core/log.h"
+#include "core/thread_priority.h"
 #include "http/connection_watcher.h"
 #include "http/http_server.h"
 #include "http/inherited_sockets.h"
@@ -236,9 +236,9 @@ static bool start_threads(const struct sv_listeners *l, struct listener *listene
 static bool start(const struct sv_listeners *l, struct listener *listener, struct sv_server *server,
                   const struct sv_router *router, struct sl_err *err)
 {
-    sl_thread_set_slice(listener->is_admin ? SV_ADMIN_SLICE_NS : 0);
+    sv_thread_set_slice(listener->is_admin ? SV_ADMIN_SLICE_NS : 0);
     bool started = start_threads(l, listener, server, router, err);
-    sl_thread_set_slice(0);
+    sv_thread_set_slice(0);
     return started;
 }
 

@@ -5,10 +5,10 @@
 #include "core/server.h"
 #include "jobs/child_process.h"
 #include "jobs/job_phase.h"
+#include "jobs/trainer_log_line.h"
+#include "params/job_params.h"
 #include "state/file_store.h"
 #include "state/state_directory.h"
-#include "json/job_params.h"
-#include "json/trainer_log_line.h"
 
 #include <limits.h>
 #include <pthread.h>

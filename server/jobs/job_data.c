@@ -3,8 +3,8 @@
 #include "core/log.h"
 #include "core/options.h"
 #include "jobs/job.h"
+#include "jobs/openai_training_file.h"
 #include "state/file_store.h"
-#include "json/openai_training_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "core/request_error.h"
+#include "params/job_params.h"
 #include "sluice/err.h"
-#include "json/job_params.h"
 
 #include <stdint.h>
 

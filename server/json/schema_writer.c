@@ -1,6 +1,6 @@
 /* schema_writer.c - JSON Schemas of types, and of the fields of request bodies. */
 #include "json/schema_writer.h"
-#include "json/job_params.h"
+#include "params/job_params.h"
 
 #include <assert.h>
 #include <math.h>

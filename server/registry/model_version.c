@@ -1,5 +1,5 @@
 /* model_version.c - one version of a model, loaded: opened, given an executor, counted, closed. */
-#include "base/memory.h"
+#include "registry/memory.h"
 #include "registry/registry_internal.h"
 
 #include <assert.h>
@@ -65,7 +65,7 @@ static bool check_memory(int directory, struct sl_err *err)
     struct stat weights;
     if (fstatat(directory, "model.safetensors", &weights, AT_SYMLINK_NOFOLLOW) != 0)
         return true; /* reading it tells why */
-    const struct sl_memory_room room = sl_memory_left();
+    const struct sv_memory_room room = sv_memory_left();
     if (weights.st_size < room.bytes / COPIES)
         return true;
     return sl_fail(err, SL_NO_MEMORY,

@@ -1,8 +1,8 @@
 /* registry_thread.c - the registry's thread: makes changes one after another, and frees versions
  * that are not used any more. */
 #include "base/clock.h"
-#include "base/thread_priority.h"
 #include "core/log.h"
+#include "core/thread_priority.h"
 #include "registry/registry_internal.h"
 
 #include <assert.h>
@@ -117,7 +117,7 @@ static void *keep(void *argument)
     struct sv_registry *registry = argument;
     struct sv_job job;
     (void)pthread_setname_np(pthread_self(), "registry");
-    sl_thread_add_nice(SV_LOADER_NICE);
+    sv_thread_add_nice(SV_LOADER_NICE);
     while (wait_for_work(registry, &job)) {
         sv_keeper_reap(registry);
         if (job.done) {

@@ -83,7 +83,7 @@ need_in_api() {
     done <"$scratch/names" >"$scratch/missing"
     [ ! -s "$scratch/missing" ] || fail "$(cat "$scratch/missing")"
 }
-grep -oh '^ *SV_[A-Z]*_*FIELD("[a-z_]*"' "$top"/server/json/*.[ch] | grep -v UNSUPPORTED | cut -d '"' -f 2 | sort -u \
+grep -oh '^ *SV_[A-Z]*_*FIELD("[a-z_]*"' "$top"/server/json/*.[ch] "$top"/server/params/*.[ch] | grep -v UNSUPPORTED | cut -d '"' -f 2 | sort -u \
     >"$scratch/names"
 need_in_api field
 tr -d '\n' <"$top/server/core/request_error.def" | grep -o 'SV_ERROR([^)]*)' | grep -v 499 | cut -d '"' -f 4,6 |

@@ -3,14 +3,14 @@
  * The first byte is the endpoint: completions, predict, hf, tokenize, decode, infer, infer with
  * binary tensors, a question of decisions, embed, or OpenAI's embeddings ('c', 'p', 'h', 't', 'd',
  * 'i', 'b', 'q', 'e', 'v'). */
+#include "params/completion_params.h"
+#include "params/decision_params.h"
+#include "params/embed_params.h"
+#include "params/infer_params.h"
+#include "params/predict_params.h"
+#include "params/tokenize_params.h"
 #include "support/fuzz_target.h"
-#include "json/completion_params.h"
-#include "json/decision_params.h"
-#include "json/embed_params.h"
-#include "json/infer_params.h"
 #include "json/json_peek.h"
-#include "json/predict_params.h"
-#include "json/tokenize_params.h"
 
 #include <stdlib.h>
 #include <string.h>

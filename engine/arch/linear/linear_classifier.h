@@ -1,7 +1,7 @@
 /* linear_classifier.h - the ops of the linear architecture. */
 #pragma once
 
-#include "layers/bag_of_words.h"
+#include "arch/linear/bag_of_words.h"
 
 /* y = exponent log(softplus(x)), so that softmax(y) is proportional to softplus(x)^exponent. */
 struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, float exponent);

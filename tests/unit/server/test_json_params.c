@@ -1,11 +1,11 @@
 /* test_json_params.c - wire: requests to classify are read exactly in every family, and every
  * mistake is named. */
 #include "base/buffer.h"
+#include "params/decision_params.h"
+#include "params/infer_params.h"
+#include "params/predict_params.h"
+#include "params/tokenize_params.h"
 #include "support/test.h"
-#include "json/decision_params.h"
-#include "json/infer_params.h"
-#include "json/predict_params.h"
-#include "json/tokenize_params.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -2,8 +2,8 @@
 #include "base/buffer.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "params/completion_params.h"
 #include "support/test.h"
-#include "json/completion_params.h"
 
 static struct sv_completion_params params;
 static struct sv_error error;

@@ -1,6 +1,6 @@
 /* test_multipart.c - forms read in pieces of every size, and what is refused. */
+#include "api/multipart.h"
 #include "base/buffer.h"
-#include "core/multipart.h"
 #include "support/test.h"
 
 #define TYPE "multipart/form-data; boundary=xYz"

@@ -1,9 +1,9 @@
 /* test_scores.c - what a classifier thinks of a text, ranked and written. */
 #include "base/buffer.h"
 #include "model/model.h"
+#include "params/scores.h"
 #include "sluice/classifier.h"
 #include "support/test.h"
-#include "json/scores.h"
 
 enum { CLASSES = 6 };
 

@@ -1,10 +1,10 @@
 /* test_text_output.c - what all programs write with: buffers, JSON, lists, characters. */
 #include "base/buffer.h"
 #include "base/comma_list.h"
-#include "base/html_text.h"
 #include "base/json_writer.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "cli/report/html_text.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_conclusions.c - what a training without an architecture promises, and when it does not. */
-#include "cli/automatic_report.h"
+#include "cli/report/automatic_report.h"
 #include "support/program.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* test_joined_labels.c - which labels look like several. */
-#include "cli/joined_labels.h"
+#include "cli/evaluation/joined_labels.h"
 #include "support/test.h"
 
 #include <string.h>

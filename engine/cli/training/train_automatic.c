@@ -1,0 +1,210 @@
+/* train_automatic.c - see train_automatic.h. */
+#include "cli/training/train_automatic.h"
+
+#include "checkpoint/manifest.h"
+#include "cli/command.h"
+#include "cli/model_path.h"
+#include "cli/report/report_automatic.h"
+#include "cli/report/report_sections.h"
+#include "cli/training/automatic_log.h"
+#include "cli/training/dataset_summary.h"
+#include "cli/training/train_arguments.h"
+#include "cli/training/train_automatic_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the base -------------------------------------------------------------------------------- */
+
+/* Where this program's base is: installed, or in the source tree. */
+static const char *find_base(char path[SL_PATH_MAX])
+{
+    static const char *const places[] = {"../share/sluice/models/base/1", "../../models/base/1"};
+    char program[SL_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = NULL;
+    if (length > 0) {
+        program[length] = '\0';
+        slash = strrchr(program, '/');
+    }
+    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; i++) {
+        int bytes = (int)(slash + 1 - program);
+        int needed = snprintf(path, SL_PATH_MAX, "%.*s%s", bytes, program, places[i]);
+        if (needed < SL_PATH_MAX && model_path_check_input(path, NULL))
+            return path;
+    }
+    return NULL;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static bool is_free(const struct train_automatic_options *a, struct sl_err *err)
+{
+    return a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err);
+}
+
+static bool check(const struct train_automatic_options *a, struct sl_err *err)
+{
+    if (!a->sources.data)
+        return sl_fail(err, SL_BAD_INPUT, "missing --data FILE: labelled texts");
+    if (!a->out)
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "missing --output DIR: where to publish the model, <store>/<model>/<version>");
+    if (a->base && (a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--tokenizer, --vocab-size and --cased have no effect with --init-from: the "
+                       "vocabulary is that of the model");
+    return (!a->base || model_path_check_input(a->base, err)) &&
+           model_path_check_output(a->out, a->run, err) && is_free(a, err) &&
+           report_prepare(a->report, a->report_title, err);
+}
+
+/* Everything that a run holds. */
+struct run {
+    const struct train_automatic_options *a;
+    struct sl_linear_training l;
+    struct sl_dataset validation; /* empty without --validation */
+    struct dataset_facts facts;
+    struct sl_evaluation evaluation; /* of the validation texts */
+    struct automatic_log log;
+    bool is_published;
+};
+
+/* The model comes first: it is not lost because its page cannot be written. Another process may
+ * have published there meanwhile. */
+static bool publish(struct run *run, struct sl_err *err)
+{
+    const struct train_automatic_options *a = run->a;
+    struct automatic_report report;
+    if (!automatic_report_open(&report, &run->l, &run->facts,
+                               run->facts.validation ? &run->evaluation : NULL, a->least_precision,
+                               err))
+        return false;
+    char *provenance = automatic_report_provenance(&report, a->sources.data, err);
+    run->is_published = provenance && is_free(a, err) &&
+                        sl_linear_training_publish(&run->l, a->out, provenance, err);
+    bool ok = run->is_published &&
+              (!a->report || report_automatic_write(&report, report_title(a->report_title, a->out),
+                                                    a->sources.data, a->report, err));
+    if (run->is_published) {
+        automatic_report_print(&report, a->out, ok ? a->report : NULL, a->json);
+        automatic_log_published(&run->log, &report, a->out);
+    }
+    if (run->is_published && !ok)
+        (void)sl_wrap(err, "the model is in '%s', but without its report", a->out);
+    free(provenance);
+    automatic_report_close(&report);
+    return ok;
+}
+
+static bool open_validation(struct run *run, struct sl_err *err)
+{
+    const struct sl_data_sources *s = &run->a->sources;
+    const struct sl_dataset_encoding encoding = {
+        .context = run->l.base->config.context_length,
+        .truncation = s->truncation,
+        .unknown = SL_UNKNOWN_REPLACE,
+    };
+    return !s->validation || (sl_dataset_open(&run->validation, s->validation, &s->columns,
+                                              &run->l.set.labels, err) &&
+                              sl_dataset_fit_to(&run->validation, run->l.set.multi_label, err) &&
+                              sl_dataset_encode(&run->validation, run->l.tokens, &encoding, err));
+}
+
+static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
+{
+    const struct sl_dataset *given = run->a->sources.validation ? &run->validation : NULL;
+    dataset_summary_warn_skipped("train", run->l.set.path, run->l.set.skipped);
+    if (given)
+        dataset_summary_warn_skipped("train", given->path, given->skipped);
+    if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
+        return false;
+    if (!run->a->sources.labels) {
+        dataset_facts_warn_joined(&run->facts);
+        if (run->facts.joined.count == 0)
+            dataset_summary_warn_rare(&run->l.set, given);
+    }
+    dataset_facts_warn_leaks(&run->facts);
+    if (run->a->base)
+        automatic_report_warn_base(&run->l, run->a->base);
+    if (!run->a->sources.labels)
+        dataset_facts_warn_twins(&run->facts);
+    if (!run->a->json)
+        automatic_report_texts(&run->l, &run->facts, why_no_base);
+    if (!run->a->report)
+        sl_dataset_drop_text(&run->l.set);
+    return true;
+}
+
+static bool evaluate(struct run *run, struct sl_err *err)
+{
+    return !run->facts.validation ||
+           sl_evaluate_labelled(run->l.model, &run->validation, NULL, &run->evaluation, NULL, err);
+}
+
+static void on_trial(void *context, const struct sl_linear_search *search)
+{
+    struct run *run = context;
+    if (search->count > 0)
+        automatic_report_trial(search, run->l.set.multi_label, run->a->json);
+    automatic_log_search(&run->log, search, &run->facts);
+}
+
+static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
+                  struct sl_err *err)
+{
+    static const char no_base[] = "models/base/1 is not where this program is installed or built; "
+                                  "--init-from names a model with word vectors";
+    char path[SL_PATH_MAX];
+    bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
+    const struct sl_linear_training_options options = {
+        .engine = engine,
+        .sources = a->sources,
+        .keep_text = true, /* until it is described */
+        .seconds = a->seconds,
+        .base = a->base ? a->base : (learns ? NULL : find_base(path))};
+    struct run run = {.a = a};
+    bool ok =
+        automatic_log_open(&run.log, a->run, err) &&
+        sl_linear_training_open(&run.l, &options, err) && open_validation(&run, err) &&
+        describe_texts(&run, learns ? "the vocabulary is made from the texts" : no_base, err) &&
+        sl_linear_training_run(&run.l, on_trial, &run, err) && evaluate(&run, err) &&
+        publish(&run, err);
+    automatic_log_close(&run.log, run.is_published ? NULL : err->text);
+    dataset_facts_close(&run.facts);
+    sl_dataset_close(&run.validation);
+    sl_linear_training_close(&run.l);
+    return ok;
+}
+
+/* Lists the options that need none. */
+static bool fail_needs_architecture(const char *option, struct sl_err *err)
+{
+    char list[512];
+    train_automatic_options_list(list, sizeof list);
+    return sl_fail(
+        err, SL_BAD_INPUT,
+        "--%s needs an architecture, as in `sluice train tsa --%s ...`; without one, these are the "
+        "options: %s",
+        option, option, list);
+}
+
+bool train_automatic(int count, char **words, struct sl_err *err)
+{
+    struct train_automatic_options a;
+    char unknown[SL_OPTION_NAME_BYTES];
+    if (!train_automatic_options_read(&a, count, words, unknown, err))
+        return unknown[0] && train_has_option(unknown) ? fail_needs_architecture(unknown, err)
+                                                       : false;
+    if (!check(&a, err) || !command_truncation(a.truncate, &a.sources.truncation, err))
+        return false;
+    struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
+    if (!engine)
+        return false;
+    bool ok = train(engine, &a, err);
+    sl_engine_destroy(engine);
+    return ok;
+}

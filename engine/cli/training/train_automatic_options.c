@@ -1,0 +1,106 @@
+/* train_automatic_options.c - see train_automatic_options.h. */
+#include "cli/training/train_automatic_options.h"
+
+#include "base/comma_list.h"
+#include "cli/command.h"
+#include "data/data_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
+
+const struct sl_option train_automatic_rows[] = {
+    {"least-precision", "X",
+     "print the lowest score S such that of the predictions scored S or higher at least this "
+     "fraction is right, by the lower end of its 95 % interval, and how many texts reach S",
+     SL_OPTION_REAL, offsetof(struct train_automatic_options, least_precision), 0.01, 0.9999},
+    {"time", "DURATION",
+     "use this much time, such as 90s, 10m or 2h: try more recipes near the best, then the best "
+     "ones again with more folds [only the usual recipes]",
+     SL_OPTION_STRING, offsetof(struct train_automatic_options, time), 0, 0},
+    {0}};
+
+/* Options that training of an architecture has, too. */
+static const struct sl_option rows[] = {
+    {"data", "FILE", "labelled texts", SL_OPTION_STRING, SOURCE(data), 0, 0},
+    {"validation", "FILE", "labelled texts to measure the model on", SL_OPTION_STRING,
+     SOURCE(validation), 0, 0},
+    {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
+    SL_DATA_OPTIONS(SOURCE),
+    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, truncate), 0, 0},
+    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, base), 0, 0},
+    {"run-dir", "DIR", "directory for log.jsonl", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, run), 0, 0},
+    {"output", "DIR", "directory to publish to", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, out), 0, 0},
+    {"report", "DIR", "directory for a report", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, report), 0, 0},
+    {"report-title", "TEXT", "title of the report", SL_OPTION_STRING,
+     offsetof(struct train_automatic_options, report_title), 0, 0},
+    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG,
+     offsetof(struct train_automatic_options, overwrite), 0, 0},
+    ENGINE_OPTIONS(struct train_automatic_options),
+    {0}};
+
+bool train_is_automatic(int count, char **words)
+{
+    bool labelled = false;
+    for (int i = 0; i < count; i++)
+        labelled = labelled || strncmp(words[i], "--data", strlen("--data")) == 0;
+    return labelled && words[0][0] == '-';
+}
+
+void train_automatic_help(void)
+{
+    printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
+           "recipe. Then only these options may be given:\n ");
+    for (const struct sl_option *row = rows; row->name; row++)
+        printf(" --%s", row->name);
+    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
+        printf(" --%s", row->name);
+    printf("\n");
+}
+
+void train_automatic_options_list(char *out, size_t size)
+{
+    out[0] = '\0';
+    for (const struct sl_option *row = rows; row->name; row++)
+        (void)sl_list_add(out, size, row->name);
+    for (const struct sl_option *row = train_automatic_rows; row->name; row++)
+        (void)sl_list_add(out, size, row->name);
+}
+
+/* A number of seconds, minutes or hours. */
+static bool read_duration(const char *text, double *seconds, struct sl_err *err)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
+
+    const double longest = 86400.0;
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (end > text && strcmp(end, units[i].name) == 0)
+            *seconds = number * units[i].seconds;
+    return (*seconds >= 1.0 && *seconds <= longest) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "invalid --time '%s': expected 1s to 24h, as in 90s, 10m or 2h", text);
+}
+
+bool train_automatic_options_read(struct train_automatic_options *options, int count, char **words,
+                                  char unknown[static SL_OPTION_NAME_BYTES], struct sl_err *err)
+{
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = options},
+                   {.rows = train_automatic_rows, .values = options}}};
+    *options = (struct train_automatic_options){.sources.columns.skip_incomplete = true};
+    bool good = sl_options_parse(&parser, count, words, err);
+    (void)snprintf(unknown, SL_OPTION_NAME_BYTES, "%s", parser.unknown);
+    return good && (!options->time || read_duration(options->time, &options->seconds, err));
+}

@@ -1,0 +1,393 @@
+/* text_features.c - counts the n-grams of labelled texts, and pools their word vectors. */
+#include "linear/text_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More n-grams than this would make a model of tens of megabytes: the rarest are left out. Each has
+ * a weight per label, so that of more labels than LABELS_MANY, n-grams are fewer in proportion.
+ * Those of three words are counted apart, so that they do not displace shorter ones. */
+enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, LABELS_MANY = 33 };
+
+enum { SLOTS_AT_FIRST = 1 << 12, TRIGRAM = 3 };
+
+/* An n-gram in the hash table of all; hash 0: an empty slot. */
+struct slot {
+    uint64_t hash;
+    int32_t texts; /* number of texts that have it */
+    int32_t last;  /* the text seen last */
+    int32_t id;    /* -1: no feature */
+    int32_t order;
+};
+
+struct table {
+    struct slot *slots;
+    size_t size, used; /* a power of two; slots in use */
+};
+
+struct collector {
+    struct sl_text_features *f;
+    const struct sl_bag_of_words *parts;
+    const struct sl_dataset *set;
+    int order;
+    struct table table;
+    uint64_t *hashes;          /* of one text: n-grams of words, then */
+    int word_ngrams;           /* that many; the others are of characters */
+    size_t entries;            /* of all texts */
+    int least, least_trigrams; /* how many texts features must at least be in */
+};
+
+/* ---- the table of n-grams -------------------------------------------------------------------- */
+
+/* 0 means an empty slot. */
+static uint64_t key_of(uint64_t hash)
+{
+    return hash ? hash : 1;
+}
+
+/* The slot of an n-gram, or the empty one where it belongs. */
+static struct slot *find(const struct table *t, uint64_t hash)
+{
+    hash = key_of(hash);
+    size_t at = (size_t)hash & (t->size - 1);
+    while (t->slots[at].hash && t->slots[at].hash != hash)
+        at = (at + 1) & (t->size - 1);
+    return &t->slots[at];
+}
+
+static bool grow(struct table *t, struct sl_err *err)
+{
+    struct table larger = {.size = t->size ? 2 * t->size : SLOTS_AT_FIRST, .used = t->used};
+    larger.slots = calloc(larger.size, sizeof *larger.slots);
+    if (!larger.slots)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu n-grams", t->used);
+    for (size_t i = 0; i < t->size; i++)
+        if (t->slots[i].hash)
+            *find(&larger, t->slots[i].hash) = t->slots[i];
+    free(t->slots);
+    *t = larger;
+    return true;
+}
+
+/* The slot of an n-gram, which is added if it is new. */
+static struct slot *slot_of(struct table *t, uint64_t hash, int order)
+{
+    struct slot *slot = find(t, hash);
+    if (!slot->hash) {
+        *slot = (struct slot){.hash = key_of(hash), .last = -1, .id = -1, .order = order};
+        t->used++;
+    }
+    return slot;
+}
+
+/* ---- passes over the texts ------------------------------------------------------------------- */
+
+static int hash_text(struct collector *c, int text, int *words)
+{
+    int count;
+    const int32_t *ids = sl_dataset_ids(c->set, text, &count);
+    c->word_ngrams = sl_ngram_hashes(c->parts->roles, c->order, ids, count, c->hashes, words);
+    if (!c->f->has_characters)
+        return c->word_ngrams;
+    return c->word_ngrams + sl_character_hashes(c->parts, ids, count, c->hashes + c->word_ngrams);
+}
+
+/* Hashes are sorted by their order: `words` words, then words - 1 bigrams, and so on; then those of
+ * characters, whose order is 0. */
+static int order_at(const struct collector *c, int i, int words)
+{
+    int order = 1;
+    if (i >= c->word_ngrams)
+        return 0;
+    for (int count = words; i >= count && count > 0; order++)
+        i -= count--;
+    return order;
+}
+
+static bool make_room(struct table *t, int count, struct sl_err *err)
+{
+    while (2 * (t->used + (size_t)count) >= t->size)
+        if (!grow(t, err))
+            return false;
+    return true;
+}
+
+static void count_ngram(struct collector *c, int i, int order, int text)
+{
+    struct slot *slot = slot_of(&c->table, c->hashes[i], order);
+    c->entries += slot->last != text;
+    slot->texts += slot->last != text;
+    slot->last = text;
+}
+
+static bool count_texts(struct collector *c, struct sl_err *err)
+{
+    for (int text = 0; text < c->f->texts; text++) {
+        int words, count = hash_text(c, text, &words);
+        if (!make_room(&c->table, count, err))
+            return false;
+        for (int i = 0; i < count; i++) {
+            const int order = order_at(c, i, words);
+            if (order < TRIGRAM)
+                count_ngram(c, i, order, text);
+        }
+    }
+    return true;
+}
+
+static bool is_feature(const struct collector *c, int i)
+{
+    return find(&c->table, c->hashes[i])->texts >= c->least;
+}
+
+/* Only those of two bigrams that are features: a trigram is in no more texts than these, and all
+ * would take much memory. */
+static bool count_trigrams(struct collector *c, struct sl_err *err)
+{
+    for (int text = 0; text < c->f->texts; text++) {
+        int words;
+        (void)hash_text(c, text, &words);
+        if (!make_room(&c->table, words, err))
+            return false;
+        const int bigrams = words, trigrams = words + words - 1;
+        for (int i = 0; i + 2 < words; i++)
+            if (is_feature(c, bigrams + i) && is_feature(c, bigrams + i + 1))
+                count_ngram(c, trigrams + i, TRIGRAM, text);
+    }
+    return true;
+}
+
+/* How many n-grams may be features, of texts with so many labels. */
+static int ngrams_max(int of_few_labels, int labels)
+{
+    return labels <= LABELS_MANY ? of_few_labels
+                                 : (int)((int64_t)of_few_labels * LABELS_MANY / labels);
+}
+
+/* Sets *least to how many texts an n-gram must at least be in, for at most this many. */
+static bool find_least(const struct collector *c, bool trigrams, int most, int *least,
+                       struct sl_err *err)
+{
+    const struct table *t = &c->table;
+    int64_t *in_texts = calloc((size_t)c->f->texts + 1, sizeof *in_texts), kept = 0;
+    if (!in_texts)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to count the n-grams of %d texts",
+                       c->f->texts);
+    for (size_t i = 0; i < t->size; i++)
+        if (t->slots[i].hash && (t->slots[i].order == TRIGRAM) == trigrams)
+            in_texts[t->slots[i].texts]++;
+    *least = c->f->texts + 1;
+    while (*least > 1 && kept + in_texts[*least - 1] <= most)
+        kept += in_texts[--*least];
+    free(in_texts);
+    return true;
+}
+
+/* Adds a text's n-grams to the features, new ones in the order of their first occurrence. */
+static void add_text(struct collector *c, int text)
+{
+    struct sl_text_features *f = c->f;
+    int words, count = hash_text(c, text, &words);
+    int64_t next = f->first[text];
+    for (int i = 0; i < count; i++) {
+        struct slot *slot = find(&c->table, c->hashes[i]);
+        if (slot->texts < (slot->order == TRIGRAM ? c->least_trigrams : c->least))
+            continue;
+        if (slot->id < 0) {
+            slot->id = f->ngrams++;
+            f->hash[slot->id] = c->hashes[i];
+            f->order[slot->id] = (uint8_t)slot->order;
+        }
+        /* After the first pass `last` is a text; here it is where the text's entry is. */
+        int64_t known = f->first[text] + slot->last;
+        if (slot->last >= 0 && known < next && f->index[known] == slot->id) {
+            f->times[known] += 1.0f;
+            continue;
+        }
+        slot->last = (int32_t)(next - f->first[text]);
+        f->index[next] = slot->id;
+        f->times[next++] = 1.0f;
+    }
+    f->first[text + 1] = next;
+}
+
+static bool collect(struct collector *c, struct sl_err *err)
+{
+    struct sl_text_features *f = c->f;
+    const int most = ngrams_max(NGRAMS_MAX, c->set->labels.count),
+              most_trigrams = ngrams_max(TRIGRAMS_MAX, c->set->labels.count);
+    if (!count_texts(c, err) || !find_least(c, false, most, &c->least, err))
+        return false;
+    if (c->order >= TRIGRAM && !count_trigrams(c, err))
+        return false;
+    if (!find_least(c, true, most_trigrams, &c->least_trigrams, err))
+        return false;
+    f->hash = calloc(c->table.used + 1, sizeof *f->hash);
+    f->order = calloc(c->table.used + 1, sizeof *f->order);
+    f->first = calloc((size_t)f->texts + 1, sizeof *f->first);
+    f->index = calloc(c->entries + 1, sizeof *f->index);
+    f->times = calloc(c->entries + 1, sizeof *f->times);
+    if (!f->hash || !f->order || !f->first || !f->index || !f->times)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the n-grams of %d texts", f->texts);
+    for (int text = 0; text < f->texts; text++)
+        add_text(c, text);
+    return true;
+}
+
+static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words *parts, int order,
+                        const struct sl_dataset *set, struct sl_err *err)
+{
+    int longest = 0;
+    for (int i = 0; i < set->count; i++)
+        longest = set->examples[i].tokens > longest ? set->examples[i].tokens : longest;
+    struct collector c = {.f = f, .parts = parts, .set = set, .order = order};
+    size_t per_token = (size_t)order + (f->has_characters ? SL_SPELLING_CHARACTERS : 0);
+    c.hashes = calloc((size_t)longest * per_token + 1, sizeof *c.hashes);
+    bool ok = c.hashes ? collect(&c, err) : sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+    free(c.table.slots);
+    free(c.hashes);
+    return ok;
+}
+
+/* ---- word vectors ---------------------------------------------------------------------------- */
+
+struct pooling {
+    struct sl_text_features *f;
+    const struct sl_engine *engine;
+    const struct sl_bag_of_words *parts;
+    const struct sl_dataset *set;
+};
+
+static void pool_texts(void *ctx, int first, int last, int worker)
+{
+    const struct pooling *p = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        int count;
+        const int32_t *ids = sl_dataset_ids(p->set, i, &count);
+        sl_pool_tokens(p->engine->kernels, p->parts, ids, count,
+                       p->f->dense + (size_t)i * (size_t)p->f->dense_cols);
+    }
+}
+
+static bool open_vectors(struct sl_text_features *f, const struct sl_engine *engine,
+                         const struct sl_bag_of_words *parts, const struct sl_dataset *set,
+                         struct sl_err *err)
+{
+    struct pooling p = {f, engine, parts, set};
+    f->dense_cols = parts->vectors ? SL_BAG_VIEWS * parts->vectors->cols : 0;
+    f->dense = calloc((size_t)f->texts * (size_t)f->dense_cols + 1, sizeof *f->dense);
+    if (!f->dense)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the vectors of %d texts", f->texts);
+    if (f->dense_cols > 0)
+        sl_parallel_for(engine->pool, f->texts, 16, pool_texts, &p);
+    return true;
+}
+
+bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
+                           const struct sl_bag_of_words *parts, int order,
+                           const struct sl_dataset *set, struct sl_err *err)
+{
+    *f = (struct sl_text_features){.texts = set->count, .has_characters = parts->spellings != NULL};
+    if (open_ngrams(f, parts, order, set, err) && open_vectors(f, engine, parts, set, err))
+        return true;
+    sl_text_features_close(f);
+    return false;
+}
+
+void sl_text_features_close(struct sl_text_features *f)
+{
+    free(f->hash);
+    free(f->order);
+    free(f->first);
+    free(f->index);
+    free(f->times);
+    free(f->dense);
+    *f = (struct sl_text_features){0};
+}
+
+/* ---- TF-IDF ---------------------------------------------------------------------------------- */
+
+static bool is_chosen(struct sl_ngram_choice choice, int order)
+{
+    return order == 0 ? choice.characters : order <= choice.order;
+}
+
+void sl_text_features_idf(const struct sl_text_features *f, const int32_t *rows, int count,
+                          struct sl_ngram_choice choice, float *idf)
+{
+    memset(idf, 0, (size_t)f->ngrams * sizeof *idf);
+    for (int r = 0; r < count; r++)
+        for (int64_t i = f->first[rows[r]]; i < f->first[rows[r] + 1]; i++)
+            idf[f->index[i]] += 1.0f;
+    for (int i = 0; i < f->ngrams; i++)
+        idf[i] = idf[i] > 0.0f && is_chosen(choice, f->order[i])
+                     ? 1.0f + logf((1.0f + (float)count) / (1.0f + idf[i]))
+                     : 0.0f;
+}
+
+static void normalize(float *value, int64_t count)
+{
+    double squares = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        squares += (double)value[i] * (double)value[i];
+    const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
+    for (int64_t i = 0; i < count; i++)
+        value[i] *= by;
+}
+
+/* A text's n-grams of words come first. */
+static void weigh_text(struct sl_text_values *v, const struct sl_text_features *f, const float *idf,
+                       int text)
+{
+    int64_t next = v->first[text], words = next;
+    for (int64_t i = f->first[text]; i < f->first[text + 1]; i++) {
+        const int32_t id = f->index[i];
+        if (!(idf[id] > 0.0f))
+            continue;
+        v->index[next] = id;
+        v->value[next++] = (1.0f + logf(f->times[i])) * idf[id];
+        if (f->order[id] > 0)
+            words = next;
+    }
+    normalize(v->value + v->first[text], words - v->first[text]);
+    normalize(v->value + words, next - words);
+    v->first[text + 1] = next;
+}
+
+bool sl_text_values_open(struct sl_text_values *v, const struct sl_text_features *f,
+                         const float *idf, struct sl_err *err)
+{
+    size_t entries = (size_t)f->first[f->texts] + 1;
+    *v = (struct sl_text_values){.first = calloc((size_t)f->texts + 1, sizeof *v->first),
+                                 .index = malloc(entries * sizeof *v->index),
+                                 .value = malloc(entries * sizeof *v->value)};
+    if (!v->first || !v->index || !v->value) {
+        sl_text_values_close(v);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the n-grams of %d texts", f->texts);
+    }
+    for (int text = 0; text < f->texts; text++)
+        weigh_text(v, f, idf, text);
+    return true;
+}
+
+void sl_text_values_close(struct sl_text_values *v)
+{
+    free(v->first);
+    free(v->index);
+    free(v->value);
+    *v = (struct sl_text_values){0};
+}
+
+struct sl_text_matrix sl_text_features_matrix(const struct sl_text_features *f,
+                                              const struct sl_text_values *values)
+{
+    return (struct sl_text_matrix){.texts = f->texts,
+                                   .first = values->first,
+                                   .index = values->index,
+                                   .value = values->value,
+                                   .dense = f->dense,
+                                   .sparse_cols = f->ngrams,
+                                   .dense_cols = f->dense_cols};
+}

@@ -1,0 +1,240 @@
+/* word_vectors_file.c - word vectors in word2vec's text format. */
+#include "base/buffer.h"
+#include "base/file.h"
+#include "data/line_reader.h"
+#include "vectors/word_vectors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* [bytes] A number is at most " -1.2345e-38". The file is made in memory. */
+enum { FILE_GIB_MAX = 8, NUMBER_MAX = 12, TOKEN_MAX = 256 };
+
+bool sl_word_vectors_check_size(int vocab, int width, struct sl_err *err)
+{
+    const double bytes = (double)vocab * ((double)width * NUMBER_MAX + TOKEN_MAX);
+    return bytes <= (double)FILE_GIB_MAX * (1 << 30) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "%d vectors of width %d may take more than %d GiB; lower the width or the size "
+                   "of the vocabulary",
+                   vocab, width, FILE_GIB_MAX);
+}
+
+bool sl_word_vectors_write(const char *path, const struct sl_tokenizer *tokens,
+                           const float *vectors, int width, struct sl_err *err)
+{
+    struct sl_buffer text = {.bytes_max = (size_t)FILE_GIB_MAX << 30};
+    sl_buffer_printf(&text, "%d %d\n", sl_tokenizer_size(tokens), width);
+    for (int32_t i = 0; i < sl_tokenizer_size(tokens); i++) {
+        size_t bytes;
+        const char *piece = sl_tokenizer_piece(tokens, i, &bytes);
+        sl_buffer_append(&text, piece, bytes);
+        for (int c = 0; c < width; c++)
+            sl_buffer_printf(&text, " %.5g", (double)*vectors++);
+        sl_buffer_append(&text, "\n", 1);
+    }
+    const struct sl_slice slice = {.data = text.data, .size = text.bytes};
+    bool ok = sl_buffer_check(&text, err) && sl_file_replace(path, &slice, 1, err);
+    sl_buffer_release(&text);
+    return ok;
+}
+
+/* -- reading ---------------------------------------------------------------------------------- */
+
+/* The ids of all tokens, sorted by their text. */
+struct token_index {
+    const struct sl_tokenizer *tokens;
+    int32_t *ids;
+    int count;
+};
+
+static int compare_text(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+    int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+static int compare_ids(const void *a, const void *b, void *index)
+{
+    const struct sl_tokenizer *tokens = ((const struct token_index *)index)->tokens;
+    size_t a_bytes, b_bytes;
+    const char *x = sl_tokenizer_piece(tokens, *(const int32_t *)a, &a_bytes);
+    const char *y = sl_tokenizer_piece(tokens, *(const int32_t *)b, &b_bytes);
+    return compare_text(x, a_bytes, y, b_bytes);
+}
+
+static bool index_open(struct token_index *index, const struct sl_tokenizer *tokens,
+                       struct sl_err *err)
+{
+    int count = sl_tokenizer_size(tokens);
+    *index = (struct token_index){.tokens = tokens, .count = count};
+    index->ids = calloc((size_t)count, sizeof *index->ids);
+    if (!index->ids)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for an index of %d tokens", count);
+    for (int i = 0; i < count; i++)
+        index->ids[i] = i;
+    qsort_r(index->ids, (size_t)count, sizeof *index->ids, compare_ids, index);
+    return true;
+}
+
+/* The id of a token; -1: the vocabulary has none such. */
+static int32_t index_find(const struct token_index *index, const char *text, size_t bytes)
+{
+    int first = 0, last = index->count;
+    while (first < last) {
+        int middle = first + (last - first) / 2;
+        size_t piece_bytes;
+        const char *piece = sl_tokenizer_piece(index->tokens, index->ids[middle], &piece_bytes);
+        int order = compare_text(piece, piece_bytes, text, bytes);
+        if (order == 0)
+            return index->ids[middle];
+        if (order < 0)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return -1;
+}
+
+/* What was read: vectors has a row more, for tokens that the vocabulary lacks. */
+struct rows_read {
+    float *vectors;
+    bool *known;
+    int count, width;
+};
+
+/* The numbers of a line; false unless there are exactly `width`, all of them finite. */
+static bool read_numbers(const char *text, float *out, int width)
+{
+    for (int c = 0; c < width; c++) {
+        char *end;
+        out[c] = strtof(text, &end);
+        if (end == text || !isfinite(out[c]))
+            return false;
+        text = end;
+    }
+    while (*text == ' ')
+        text++;
+    return *text == '\n' || *text == '\r' || *text == '\0';
+}
+
+/* The reader's buffer holds a line feed after the line, or nothing: a copy ends with a NUL. */
+static bool read_vector(const struct sl_line *line, const struct token_index *index,
+                        struct rows_read *rows, struct sl_err *err)
+{
+    char *copy = strndup(line->text, line->bytes);
+    if (!copy)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a line");
+    char *space = strchr(copy, ' ');
+    int32_t id = space ? index_find(index, copy, (size_t)(space - copy)) : -1;
+    float *row = rows->vectors + (size_t)(id >= 0 ? id : index->count) * (size_t)rows->width;
+    bool ok = space && space > copy && read_numbers(space, row, rows->width);
+    if (ok && id >= 0)
+        rows->known[id] = true;
+    free(copy);
+    return ok || sl_fail(err, SL_BAD_INPUT, "expected a token and %d finite numbers", rows->width);
+}
+
+static bool read_header(const struct sl_line *line, int width, struct sl_err *err)
+{
+    int count, columns;
+    char text[64];
+    (void)snprintf(text, sizeof text, "%.*s", (int)(line->bytes < 63 ? line->bytes : 63),
+                   line->text ? line->text : "");
+    if (sscanf(text, "%d %d", &count, &columns) != 2)
+        return sl_fail(err, SL_BAD_INPUT, "expected the number of vectors and their width");
+    return columns == width ||
+           sl_fail(err, SL_BAD_INPUT, "vectors of width %d: the model has width %d", columns,
+                   width);
+}
+
+static bool read_lines(struct sl_line_reader *lines, const struct token_index *index,
+                       struct rows_read *rows, struct sl_err *err)
+{
+    struct sl_line line;
+    if (!sl_line_reader_next(lines, &line, err))
+        return false;
+    if (!read_header(&line, rows->width, err))
+        return sl_line_reader_wrap(lines, 1, err);
+    while (sl_line_reader_next_nonempty(lines, &line, err)) {
+        if (!line.text)
+            return true;
+        if (!read_vector(&line, index, rows, err))
+            return sl_line_reader_wrap(lines, line.number, err);
+    }
+    return false;
+}
+
+static bool read_file(const char *path, const struct sl_tokenizer *tokens, struct rows_read *rows,
+                      struct sl_err *err)
+{
+    const struct sl_data_limits limits = {.file_bytes = INT64_MAX};
+    struct token_index index;
+    if (!index_open(&index, tokens, err))
+        return false;
+    struct sl_line_reader *lines = sl_line_reader_open(path, NULL, &limits, err);
+    bool ok = lines && read_lines(lines, &index, rows, err);
+    sl_line_reader_close(lines);
+    free(index.ids);
+    return ok;
+}
+
+/* -- applying --------------------------------------------------------------------------------- */
+
+static const double deviation = 0.1;
+
+/* Subtracts the mean of the known rows from each of them; returns their standard deviation, 0 if
+ * there are none. */
+static double centre(const struct rows_read *rows)
+{
+    double squares = 0.0;
+    int known = 0;
+    for (int i = 0; i < rows->count; i++)
+        known += rows->known[i];
+    for (int c = 0; c < rows->width; c++) {
+        double sum = 0.0;
+        for (int i = 0; i < rows->count; i++)
+            if (rows->known[i])
+                sum += (double)rows->vectors[(size_t)i * (size_t)rows->width + (size_t)c];
+        for (int i = 0; i < rows->count; i++) {
+            float *x = rows->vectors + (size_t)i * (size_t)rows->width + c;
+            if (!rows->known[i])
+                continue;
+            *x -= (float)(sum / known);
+            squares += (double)*x * (double)*x;
+        }
+    }
+    return known > 0 ? sqrt(squares / known / rows->width) : 0.0;
+}
+
+static bool apply(const char *path, const struct sl_tokenizer *tokens, struct rows_read *rows,
+                  const struct sl_parameter *table, struct sl_err *err)
+{
+    if (!read_file(path, tokens, rows, err))
+        return false;
+    double now = centre(rows);
+    if (!(now > 0.0))
+        return sl_fail(err, SL_BAD_INPUT, "'%s' has no vector of a token of the vocabulary", path);
+    for (int i = 0; i < rows->count; i++)
+        for (int c = 0; c < rows->width && rows->known[i]; c++) {
+            size_t at = (size_t)i * (size_t)rows->width + (size_t)c;
+            table->data[at] = rows->vectors[at] * (float)(deviation / now);
+        }
+    return true;
+}
+
+bool sl_word_vectors_apply(const char *path, const struct sl_tokenizer *tokens,
+                           const struct sl_parameter *table, struct sl_err *err)
+{
+    struct rows_read rows = {.count = table->rows, .width = table->cols};
+    rows.vectors = calloc(sl_parameter_floats(table) + (size_t)table->cols, sizeof *rows.vectors);
+    rows.known = calloc((size_t)table->rows, sizeof *rows.known);
+    bool ok = (rows.vectors && rows.known) ||
+              sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", table->rows);
+    ok = ok && apply(path, tokens, &rows, table, err);
+    free(rows.vectors);
+    free(rows.known);
+    return ok || sl_wrap(err, "word vectors");
+}

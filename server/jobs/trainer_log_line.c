@@ -1,0 +1,72 @@
+/* trainer_log_line.c - the JSON lines that `sluice train` and `sluice eval` write. */
+#include "jobs/trainer_log_line.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static int64_t integer(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static bool find_event(const json_t *object, enum sv_trainer_event *event)
+{
+    static const char *const names[SV_TRAINER_EVENTS] = {
+        [SV_TRAINER_STARTED] = "started",     [SV_TRAINER_STEP] = "step",
+        [SV_TRAINER_EVALUATED] = "evaluated", [SV_TRAINER_SAVED] = "saved",
+        [SV_TRAINER_PUBLISHED] = "published", [SV_TRAINER_ENDED] = "ended",
+        [SV_TRAINER_FAILED] = "failed"};
+    const char *name = json_string_value(json_object_get(object, "event"));
+    for (int i = 0; name && i < SV_TRAINER_EVENTS; i++)
+        if (strcmp(names[i], name) == 0) {
+            *event = (enum sv_trainer_event)i;
+            return true;
+        }
+    return false;
+}
+
+bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_log_line *line)
+{
+    json_t *o = json_loadb(text, bytes, 0, NULL);
+    *line = (struct sv_trainer_log_line){0};
+    bool known = o && find_event(o, &line->event);
+    const char *reason = json_string_value(json_object_get(o, "reason"));
+    const char *recipe = json_string_value(json_object_get(o, "recipe"));
+    line->step = integer(o, "step");
+    line->steps = integer(o, "steps");
+    line->time = integer(o, "time");
+    line->trained_tokens = integer(o, "trained_tokens");
+    line->records_skipped = integer(o, "records_skipped");
+    line->conflicts = integer(o, "conflicting_labels");
+    line->twins = integer(o, "similar_labels");
+    line->joined = integer(o, "joined_labels");
+    line->leaks = integer(o, "validation_duplicates");
+    line->train_loss = number(o, "train_loss");
+    line->train_accuracy = number(o, "train_accuracy");
+    line->validation_loss = number(o, "validation_loss");
+    line->validation_accuracy = number(o, "validation_accuracy");
+    line->tokens_per_second = number(o, "tokens_per_second");
+    line->seconds_left = number(o, "seconds_left");
+    (void)snprintf(line->reason, sizeof line->reason, "%s", reason ? reason : "");
+    (void)snprintf(line->recipe, sizeof line->recipe, "%s", recipe ? recipe : "");
+    json_decref(o);
+    return known && line->step >= 0 && line->steps > 0;
+}
+
+bool sv_evaluation_read(const char *text, size_t bytes, double *loss, double *accuracy)
+{
+    json_t *o = json_loadb(text, bytes, 0, NULL);
+    *loss = number(o, "loss");
+    *accuracy = number(o, "accuracy");
+    json_decref(o);
+    return isfinite(*loss);
+}

@@ -1,9 +1,0 @@
-/* tokenize_options.c - the fields of a request that say how its texts become tokens. */
-#include "json/tokenize_options.h"
-
-const char sv_model_naming_hint[] =
-    "Name the model in the path (/models/{name}/...), with ?model= or with the header X-Model.";
-
-/* In the order of enum sl_truncation and enum sl_unknown. */
-const char *const sv_truncation_directions[] = {"Right", "Left", NULL};
-const char *const sv_unknown_keywords[] = {"error", "replace", NULL};

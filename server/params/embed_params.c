@@ -1,0 +1,127 @@
+/* embed_params.c - the fields of POST /embed and POST /v1/embeddings, and how embeddings are
+ * written. */
+#include "params/embed_params.h"
+#include "params/binary_tensor.h"
+#include "json/base64.h"
+#include "json/json_field_reader.h"
+
+#include <math.h>
+
+#define AT(member) offsetof(struct sv_embed_params, member)
+
+enum { DIMENSIONS_MAX = 8192 };
+
+static const char *const encodings[] =
+    {[SV_ENCODING_FLOAT] = "float", [SV_ENCODING_BASE64] = "base64", NULL};
+
+#define DIMENSIONS_FIELD                                                                           \
+    SV_FIELD("dimensions", INT, AT(dimensions), 1, DIMENSIONS_MAX,                                 \
+             .help = "return only the first numbers of each embedding, normalized; all if absent")
+
+const struct sv_field sv_embed_fields[] = {
+    SV_CUSTOM_FIELD("inputs", sv_read_prompts, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to embed, or their token ids"),
+    SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
+             .help = "return vectors of length 1"),
+    DIMENSIONS_FIELD,
+    SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
+    SV_UNSUPPORTED_FIELD("prompt_name", "No model here has prompts; put the prompt into the text."),
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
+    {.kind = SV_FIELD_END},
+};
+
+const struct sv_field sv_embedding_fields[] = {
+    SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
+             .help = "model that gives embeddings: a name or name@version"),
+    SV_CUSTOM_FIELD("input", sv_read_prompts, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to embed, or their token ids"),
+    SV_ENUM_FIELD("encoding_format", AT(encoding), SV_ENCODING_FLOAT, encodings,
+                  .default_json = "\"float\"", .help = "how the numbers are written"),
+    DIMENSIONS_FIELD,
+    SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
+    SV_IGNORED_FIELD("user", 1024),
+    {.kind = SV_FIELD_END},
+};
+
+static bool check(void *to, struct sv_error *error)
+{
+    const struct sv_embed_params *params = to;
+    return !params->model.data || params->model.bytes > 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "model", "'model' is empty.");
+}
+
+static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
+                                        struct sv_embed_params *params, struct sv_error *error)
+{
+    struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
+    const struct sv_reader reader = {.document = document, .to = params, .error = error};
+    const struct sv_prompts *inputs = &params->inputs;
+    if (!document)
+        return NULL;
+    params->texts = (struct sv_texts){
+        .count = inputs->count,
+        .items = sv_reader_alloc(&reader, (size_t)inputs->count, sizeof(struct sv_string)),
+        .is_array = inputs->is_array};
+    if (!params->texts.items) {
+        sv_json_document_release(document);
+        return NULL;
+    }
+    for (int i = 0; i < inputs->count; i++)
+        params->texts.items[i] = inputs->items[i].text;
+    return document;
+}
+
+struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
+                                              struct sv_embed_params *params,
+                                              struct sv_error *error)
+{
+    *params = (struct sv_embed_params){0};
+    return read_by(sv_embed_fields, body, params, error);
+}
+
+struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
+                                                  struct sv_embed_params *params,
+                                                  struct sv_error *error)
+{
+    *params = (struct sv_embed_params){.normalize = true};
+    return read_by(sv_embedding_fields, body, params, error);
+}
+
+/* ---- responses ------------------------------------------------------------------------------- */
+
+void sv_embedding_normalize(float *x, int count)
+{
+    double squares = 0;
+    for (int i = 0; i < count; i++)
+        squares += (double)x[i] * (double)x[i];
+    for (int i = 0; i < count && squares > 0; i++)
+        x[i] = (float)((double)x[i] / sqrt(squares));
+}
+
+static void write_base64(const float *x, int count, struct sl_json_writer *json)
+{
+    struct sl_buffer bytes = {0}, text = {0};
+    for (int i = 0; i < count; i++)
+        sv_binary_append_float(&bytes, x[i]);
+    sl_buffer_append(&text, "\"", 1);
+    sv_base64_append(&text, bytes.data, bytes.bytes);
+    sl_buffer_append(&text, "\"", 1);
+    json->out->failed = json->out->failed || bytes.failed || text.failed;
+    if (!json->out->failed)
+        sl_json_add_raw(json, text.data, text.bytes);
+    sl_buffer_release(&bytes);
+    sl_buffer_release(&text);
+}
+
+void sv_embedding_write(const float *x, int count, enum sv_encoding_format encoding,
+                        struct sl_json_writer *json)
+{
+    if (encoding == SV_ENCODING_BASE64) {
+        write_base64(x, count, json);
+        return;
+    }
+    sl_json_begin_array(json);
+    for (int i = 0; i < count; i++)
+        sl_json_add_float(json, x[i]);
+    sl_json_end_array(json);
+}

@@ -1,0 +1,36 @@
+/* embed_params.h - the fields of POST /embed and POST /v1/embeddings: TEI's fields, OpenAI's, and
+ * ours. */
+#pragma once
+
+#include "base/json_writer.h"
+#include "params/tokenize_options.h"
+#include "json/json_schema.h"
+
+enum sv_encoding_format { SV_ENCODING_FLOAT, SV_ENCODING_BASE64 };
+
+struct sv_embed_params {
+    struct sv_string model;   /* OpenAI's; of TEI's the path says it */
+    struct sv_prompts inputs; /* texts or token ids, */
+    struct sv_texts texts;    /* and their texts alone */
+    struct sv_tokenize_options tokenize;
+    bool normalize;     /* to length 1 */
+    int64_t dimensions; /* numbers of each embedding to return; 0: all */
+    enum sv_encoding_format encoding;
+};
+
+extern const struct sv_field sv_embed_fields[], sv_embedding_fields[];
+
+/* Read, fill in defaults and check: the first TEI's fields, the second OpenAI's. NULL: see error.
+ * The request's strings belong to the document. */
+struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
+                                              struct sv_embed_params *params,
+                                              struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
+                                                  struct sv_embed_params *params,
+                                                  struct sv_error *error) SL_MUST_CHECK;
+
+/* Divides by the length, unless it is 0. */
+void sv_embedding_normalize(float *x, int count);
+/* Writes the numbers as a JSON array, or in base64 as a string. */
+void sv_embedding_write(const float *x, int count, enum sv_encoding_format encoding,
+                        struct sl_json_writer *json);

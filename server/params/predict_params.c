@@ -1,0 +1,70 @@
+/* predict_params.c - the fields of POST /predict and POST /hf/{name}. */
+#include "params/predict_params.h"
+
+#include "sluice/model.h"
+
+#define AT(member) offsetof(struct sv_predict_params, member)
+
+static const struct sv_field sluice_fields[] = {
+    SV_EXPLAIN_FIELD(AT(explain)),
+    SV_BUDGET_FIELD(sv_predict_params, budget),
+    {.kind = SV_FIELD_END},
+};
+
+#define SLUICE_FIELD                                                                               \
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what TEI and Hugging Face do not have")
+
+const struct sv_field sv_predict_fields[] = {
+    SV_CUSTOM_FIELD("inputs", sv_read_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to classify"),
+    SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
+             .help = "return logits, not probabilities"),
+    SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
+    SLUICE_FIELD,
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
+    {.kind = SV_FIELD_END},
+};
+
+static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
+
+static const struct sv_field hf_parameters[] = {
+    SV_FIELD("top_k", INT, AT(top_k), 1, SL_CLASSES_MAX,
+             .help = "number of most likely classes to return; all if absent"),
+    SV_ENUM_FIELD("function_to_apply", AT(score_function), SV_SOFTMAX, score_functions,
+                  .help = "how logits become scores; if absent, sigmoid where a text may have "
+                          "several labels, else softmax"),
+    SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
+    {.kind = SV_FIELD_END},
+};
+
+const struct sv_field sv_hf_fields[] = {
+    SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
+                    .help = "text or texts to classify"),
+    SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
+    SLUICE_FIELD,
+    {.kind = SV_FIELD_END},
+};
+
+static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
+                                        struct sv_predict_params *params, struct sv_error *error)
+{
+    *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields},
+                                         .budget.field = "sluice.budget"};
+    return sv_json_read(body, fields, NULL, params, error);
+}
+
+struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
+                                                struct sv_predict_params *params,
+                                                struct sv_error *error)
+{
+    struct sv_json_document *document = read_by(sv_predict_fields, body, params, error);
+    if (params->raw_scores)
+        params->score_function = SV_RAW_LOGITS;
+    return document;
+}
+
+struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
+                                           struct sv_predict_params *params, struct sv_error *error)
+{
+    return read_by(sv_hf_fields, body, params, error);
+}
