@@ -1,7 +1,7 @@
 /* handle_embeddings.c - embeddings of texts, as OpenAI and Text Embeddings Inference have them. */
 #include "api/classify_request.h"
+#include "api/embedding_response.h"
 #include "api/handlers.h"
-#include "params/embed_params.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
+#include "api/embedding_response.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "params/binary_tensor.h"
-#include "params/embed_params.h"
 #include "params/infer_params.h"
 #include "params/scores.h"
 

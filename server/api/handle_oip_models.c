@@ -4,6 +4,7 @@
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
 #include "params/infer_params.h"
+#include "params/registry_params.h"
 #include "serve/scheduler.h"
 
 #include "sluice/engine.h"
@@ -239,32 +240,15 @@ enum sv_progress sv_handle_stats(struct sv_request *request)
 
 /* ---- repository ------------------------------------------------------------------------------ */
 
-struct index_request {
-    bool ready; /* only models that are */
-};
-
-const struct sv_field sv_index_fields[] = {
-    SV_FIELD("ready", BOOL, offsetof(struct index_request, ready), 0, 1, .default_json = "false",
-             .help = "only list models that are loaded"),
-    {.kind = SV_FIELD_END},
-};
-
-/* An empty body counts as an empty object. */
-static bool read_index(const struct sv_request *request, struct index_request *params,
+static bool read_index(const struct sv_request *request, struct sv_index_params *params,
                        struct sv_error *error)
 {
-    *params = (struct index_request){0};
+    *params = (struct sv_index_params){0};
     if (request->transport->header(request->connection, "Inference-Header-Content-Length"))
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, NULL,
                        "Binary tensors are not supported here; send JSON, without the header "
                        "Inference-Header-Content-Length.");
-    if (request->body.bytes == 0)
-        return true;
-    struct sv_json_document *document =
-        sv_json_read(&request->body, sv_index_fields, NULL, params, error);
-    bool ok = document != NULL;
-    sv_json_document_release(document);
-    return ok;
+    return sv_registry_params_read(&request->body, sv_index_fields, params, error);
 }
 
 /* The words of Triton's extension. */
@@ -298,7 +282,7 @@ static void add_entry(struct sl_json_writer *json, const struct sv_version_info 
 enum sv_progress sv_handle_repository_index(struct sv_request *request)
 {
     struct sv_error error;
-    struct index_request params;
+    struct sv_index_params params;
     struct sl_json_writer json = {.out = &request->response.body};
     if (!read_index(request, &params, &error))
         return sv_request_fail(request, &error);

@@ -6,9 +6,9 @@
 #include "api/handlers.h"
 #include "base/json_writer.h"
 #include "core/log.h"
+#include "params/registry_params.h"
 #include "registry/registry.h"
 #include "state/audit_log.h"
-#include "json/json_schema.h"
 
 #include "sluice/model.h"
 
@@ -181,17 +181,6 @@ static bool take_label(struct model_change *m, const char *label, struct sv_erro
     return true;
 }
 
-/* An empty body counts as an empty object. */
-static bool read_body(const struct sv_request *request, const struct sv_field *fields, void *to,
-                      struct sv_error *error)
-{
-    if (request->body.bytes == 0)
-        return true;
-    struct sv_json_document *document = sv_json_read(&request->body, fields, NULL, to, error);
-    sv_json_document_release(document);
-    return document != NULL;
-}
-
 static void add_version(struct sl_json_writer *json, const char *key, long version)
 {
     (void)sl_json_key(json, key);
@@ -202,23 +191,6 @@ static void add_version(struct sl_json_writer *json, const char *key, long versi
 }
 
 /* ---- the Open Inference Protocol: load and unload -------------------------------------------- */
-
-struct repository_request {
-    bool unloads_dependents;
-};
-
-static const struct sv_field repository_parameters[] = {
-    SV_FIELD("unload_dependents", BOOL, offsetof(struct repository_request, unloads_dependents), 0,
-             1, .default_json = "false", .help = "ignored: no model depends on another"),
-    SV_UNSUPPORTED_FIELD("config", "Leave out 'config'; the configuration is the version's own "
-                                   "config.json."),
-    {.kind = SV_FIELD_END},
-};
-
-const struct sv_field sv_repository_fields[] = {
-    SV_OBJECT_FIELD("parameters", repository_parameters, .help = "parameters of the change"),
-    {.kind = SV_FIELD_END},
-};
 
 static void respond_repository(struct sl_json_writer *json, const struct model_change *m)
 {
@@ -251,9 +223,9 @@ static enum sv_progress respond_accepted(struct sv_request *request, const struc
 static enum sv_progress change_repository(struct sv_request *request, struct model_change *m)
 {
     struct sv_error error = {0};
-    struct repository_request body = {0};
+    struct sv_repository_params body = {0};
     m->respond = respond_repository;
-    if (!read_body(request, sv_repository_fields, &body, &error) ||
+    if (!sv_registry_params_read(&request->body, sv_repository_fields, &body, &error) ||
         !take_model(m, request->path_params[0], &error) ||
         !take_version(request, m, request->path_params[1], &error))
         return sv_request_fail(request, &error);
@@ -293,22 +265,6 @@ enum sv_progress sv_handle_model_delete(struct sv_request *request)
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-struct label_request {
-    int64_t version, weight;
-    bool has_weight;
-};
-
-const struct sv_field sv_label_fields[] = {
-    SV_CUSTOM_FIELD(
-        "version", sv_read_version, offsetof(struct label_request, version), 1, 999999999,
-        .help = "version that the label moves to; it is loaded if it is not. If absent, the "
-                "label stays where it is"),
-    SV_FIELD("weight", INT, offsetof(struct label_request, weight), 0, SV_WEIGHT_MAX,
-             .presence_offset = offsetof(struct label_request, has_weight),
-             .help = "percent of the requests without a version that the canary gets"),
-    {.kind = SV_FIELD_END},
-};
-
 static void respond_label(struct sl_json_writer *json, const struct model_change *m)
 {
     bool is_rollback = m->change.kind == SV_CHANGE_ROLL_BACK;
@@ -330,9 +286,9 @@ static void respond_label(struct sl_json_writer *json, const struct model_change
 enum sv_progress sv_handle_label_set(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct label_request body = {0};
+    struct sv_label_params body = {0};
     struct model_change m = {.respond = respond_label, .change.kind = SV_CHANGE_LABEL};
-    if (!read_body(request, sv_label_fields, &body, &error) ||
+    if (!sv_registry_params_read(&request->body, sv_label_fields, &body, &error) ||
         !take_model(&m, request->path_params[0], &error) ||
         !take_label(&m, request->path_params[1], &error))
         return sv_request_fail(request, &error);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/request.h"
-#include "json/json_schema.h"
 
 enum sv_progress sv_handle_completions(struct sv_request *request);  /* POST /v1/completions */
 enum sv_progress sv_handle_decisions(struct sv_request *request);    /* POST /v1/decisions */
@@ -19,11 +18,6 @@ enum sv_progress sv_handle_ready(struct sv_request *request);        /* GET /v2/
 enum sv_progress sv_handle_metrics(struct sv_request *request);      /* GET /metrics */
 enum sv_progress sv_handle_root(struct sv_request *request);         /* GET / */
 enum sv_progress sv_handle_openapi(struct sv_request *request);      /* GET /openapi.json */
-
-/* Fields of bodies that have no file of their own in json/. */
-extern const struct sv_field sv_label_fields[];      /* PUT .../labels/{label} */
-extern const struct sv_field sv_repository_fields[]; /* .../load and .../unload */
-extern const struct sv_field sv_index_fields[];      /* POST /v2/repository/index */
 
 /* Files of clients, in OpenAI's format. */
 extern const struct sv_body_sink sv_file_sink;

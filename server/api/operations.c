@@ -7,6 +7,7 @@
 #include "params/infer_params.h"
 #include "params/job_params.h"
 #include "params/predict_params.h"
+#include "params/registry_params.h"
 #include "params/tokenize_params.h"
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* text_to_tokens.h - texts into tokens: all of them, or those that a classifier reads. */
 #pragma once
 
+#include "params/field_types.h"
 #include "params/tokenize_options.h"
 #include "registry/registry.h"
-#include "json/json_schema.h"
 
 #include <stdbool.h>
 #include <stdint.h>

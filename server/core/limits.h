@@ -11,6 +11,7 @@ enum {
     SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
     SV_LOADER_NICE = 15,     /* added for the thread that loads versions while others are served */
     SV_LABELS_MAX = 16,      /* of one model */
+    SV_WEIGHT_MAX = 100,     /* of a canary, in percent */
     SV_LABEL_BYTES_MAX = 31, /* of a label, without NUL */
     SV_MODEL_ID_MAX = 96,    /* name@version, with its NUL */
     SV_VERSION_MAX = 16,     /* with its NUL */

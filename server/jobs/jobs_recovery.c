@@ -116,10 +116,10 @@ void sv_jobs_remember(struct sv_jobs *jobs, const struct sv_job_spec *spec)
 /* ---- settings -------------------------------------------------------------------------------- */
 
 static const struct sv_field own_fields[] = {
-    SV_CUSTOM_FIELD("hyperparameters", sv_read_settings,
+    SV_CUSTOM_FIELD("hyperparameters", sv_type_settings,
                     offsetof(struct sv_job_spec, hyperparameters), 0, SV_JOB_SETTINGS_MAX,
                     .help = "settings"),
-    SV_CUSTOM_FIELD("metadata", sv_read_metadata, offsetof(struct sv_job_spec, metadata), 0,
+    SV_CUSTOM_FIELD("metadata", sv_type_metadata, offsetof(struct sv_job_spec, metadata), 0,
                     SV_METADATA_MAX, .help = "texts"),
     {.kind = SV_FIELD_END},
 };

@@ -5,8 +5,6 @@
 #include "json/json_field_reader.h"
 #include "json/json_parse.h"
 
-#include "sluice/model.h"
-
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -157,17 +155,6 @@ static bool read_int(const struct sv_reader *r, const struct sv_field *field, co
     return true;
 }
 
-bool sv_read_version(const struct sv_reader *r, const struct sv_field *field, json_t *value)
-{
-    long number = json_is_string(value)    ? sl_version_parse(json_string_value(value))
-                  : json_is_integer(value) ? (long)json_integer_value(value)
-                                           : 0;
-    if ((double)number < field->min || (double)number > field->max)
-        return sv_reader_invalid(r, field, value, "a version: an integer from 1 to 999999999");
-    *(int64_t *)sv_reader_target(r, field->offset) = number;
-    return true;
-}
-
 static bool read_number(const struct sv_reader *r, const struct sv_field *field,
                         const json_t *value)
 {
@@ -310,7 +297,7 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     case SV_FIELD_KEYWORD:
     case SV_FIELD_ENUM: return read_keyword(r, field, value);
     case SV_FIELD_STRINGS: return read_strings(r, field, value);
-    case SV_FIELD_CUSTOM: return field->read(r, field, value);
+    case SV_FIELD_CUSTOM: return field->type->read(r, field, value);
     case SV_FIELD_END: break;
     case SV_FIELD_UNSUPPORTED:
         sv_reader_param(r, field, param);
@@ -375,7 +362,7 @@ static bool read_members(const struct sv_reader *r, const struct sv_field *field
     return is_complete(r, fields, object);
 }
 
-bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_object(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     char prefix[SV_PARAM_MAX];
     if (!json_is_object(value))
@@ -385,6 +372,8 @@ bool sv_read_object(const struct sv_reader *r, const struct sv_field *field, jso
     subfields.prefix = prefix;
     return read_members(&subfields, field->subfields, value);
 }
+
+const struct sv_field_type sv_type_object = {read_object, "@"};
 
 /* Shows an object with the required fields. */
 static void show_required(const struct sv_field *fields, char *out, size_t size)
@@ -428,7 +417,7 @@ static bool read_item(const struct sv_reader *r, const struct sv_field *field, s
     return read_members(&subfields, field->subfields, value);
 }
 
-bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_list(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_list *list = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
@@ -443,6 +432,8 @@ bool sv_read_list(const struct sv_reader *r, const struct sv_field *field, json_
             return false;
     return list->items;
 }
+
+const struct sv_field_type sv_type_list = {read_list, "[@]*"};
 
 struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct sv_field *fields,
                                       bool (*check)(void *to, struct sv_error *error), void *to,

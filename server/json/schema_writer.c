@@ -1,6 +1,5 @@
 /* schema_writer.c - JSON Schemas of types, and of the fields of request bodies. */
 #include "json/schema_writer.h"
-#include "params/job_params.h"
 
 #include <assert.h>
 #include <math.h>
@@ -246,30 +245,6 @@ void sv_schema_write_described(struct sl_json_writer *json, const char *type, co
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* What the readers of custom fields accept. */
-static const struct {
-    bool (*read)(const struct sv_reader *reader, const struct sv_field *field,
-                 struct json_t *value);
-    const char *type;
-} readers[] = {
-    {sv_read_object, "@"},
-    {sv_read_list, "[@]*"},
-    {sv_read_prompts, "string|[string]*|[token]|[[token]]*"},
-    {sv_read_ids, "[token]|[[token]]*"},
-    {sv_read_logit_bias, "{number*}"},
-    {sv_read_texts, "string|[string]*"},
-    {sv_read_predict_inputs, "string|[[string]]*|[string]"},
-    {sv_read_tensor_data, "[string]*|[[string]]*"},
-    {sv_read_shape, "[size]*"},
-    {sv_read_content, "string|[@]*"},
-    {sv_read_parts, "string|[@]*"},
-    {sv_read_messages, "string|[@]*"},
-    {sv_read_version, "integer*|string"},
-    {sv_read_string_or_bool, "string*|boolean"},
-    {sv_read_settings, "{string|number|boolean}*"},
-    {sv_read_metadata, "{string}*"},
-};
-
 static const char *type_of(const struct sv_field *field)
 {
     switch (field->kind) {
@@ -279,15 +254,12 @@ static const char *type_of(const struct sv_field *field)
     case SV_FIELD_STRING:
     case SV_FIELD_IGNORED: return "string*";
     case SV_FIELD_STRINGS: return "string|[string]*";
+    case SV_FIELD_CUSTOM: return field->type->accepts;
     case SV_FIELD_KEYWORD:
     case SV_FIELD_ENUM:
-    case SV_FIELD_CUSTOM:
     case SV_FIELD_UNSUPPORTED:
     case SV_FIELD_END: break;
     }
-    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-        if (readers[i].read == field->read)
-            return readers[i].type;
     return NULL;
 }
 
@@ -304,7 +276,7 @@ static void add_keywords(struct sl_json_writer *json, const struct sv_field *fie
 static void write_field(struct sl_json_writer *json, const struct sv_field *field)
 {
     const char *type = type_of(field);
-    assert(type || field->keywords); /* a reader without a row above */
+    assert(type || field->keywords);
     sl_json_begin_object(json);
     sl_json_add_string(sl_json_key(json, "description"), field->help);
     if (field->keywords)

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buffer.h"
-#include "json/json_schema.h"
+#include "params/field_types.h"
 
 struct sv_reader;
 

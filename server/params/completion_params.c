@@ -23,7 +23,7 @@ static const struct sv_field sluice_fields[] = {
 const struct sv_field sv_completion_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "model that completes: a name or name@version"),
-    SV_CUSTOM_FIELD("prompt", sv_read_prompts, AT(prompt), 1, SV_PROMPTS_MAX,
+    SV_CUSTOM_FIELD("prompt", sv_type_prompts, AT(prompt), 1, SV_PROMPTS_MAX,
                     .help = "text, token ids, or an array of either; null is an empty text"),
     SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX, .default_json = "16",
              .help = "tokens to generate per completion"),
@@ -53,7 +53,7 @@ const struct sv_field sv_completion_fields[] = {
              .help = "subtracted from the logits of tokens that occurred"),
     SV_FIELD("frequency_penalty", NUMBER, AT(frequency_penalty), -2, 2, .default_json = "0",
              .help = "subtracted from the logits of tokens, once per occurrence"),
-    SV_CUSTOM_FIELD("logit_bias", sv_read_logit_bias, AT(bias), -100, 100,
+    SV_CUSTOM_FIELD("logit_bias", sv_type_logit_bias, AT(bias), -100, 100,
                     .help = "numbers to add to logits, by token id"),
     SV_IGNORED_FIELD("user", 1024),
     SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .default_json = "false",

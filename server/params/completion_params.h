@@ -2,7 +2,7 @@
 #pragma once
 
 #include "params/budget_field.h"
-#include "json/json_schema.h"
+#include "params/field_types.h"
 
 #include "sluice/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const struct sv_field choice_fields[] = {
-    SV_CUSTOM_FIELD("value", sv_read_string_or_bool, offsetof(struct sv_choice, value), 0,
+    SV_CUSTOM_FIELD("value", sv_type_string_or_bool, offsetof(struct sv_choice, value), 0,
                     SV_NAME_BYTES_MAX, .required = true,
                     .help = "label that may be chosen, or true or false"),
     SV_IGNORED_FIELD("description", SV_TEXT_BYTES_MAX),
@@ -26,7 +26,7 @@ static const struct sv_field question_fields[] = {
                   .required = true, .help = "kind of question"),
     SV_FIELD("name", STRING, offsetof(struct sv_question, name), 0, SV_NAME_BYTES_MAX,
              .help = "name to repeat in the answer"),
-    SV_CUSTOM_FIELD("instructions", sv_read_content, offsetof(struct sv_question, instructions), 1,
+    SV_CUSTOM_FIELD("instructions", sv_type_content, offsetof(struct sv_question, instructions), 1,
                     SV_PARTS_MAX, .required = true, .subfields = sv_part_fields,
                     .help = "label to ask for, if the type is \"predicate\"; else ignored"),
     SV_LIST_FIELD("choices", offsetof(struct sv_question, choices), 2, SV_CHOICES_MAX,
@@ -48,7 +48,7 @@ static const struct sv_field sluice_fields[] = {
 const struct sv_field sv_decision_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "classifier: a name or name@version"),
-    SV_CUSTOM_FIELD("input", sv_read_messages, AT(input), 1, SV_PARTS_MAX, .required = true,
+    SV_CUSTOM_FIELD("input", sv_type_messages, AT(input), 1, SV_PARTS_MAX, .required = true,
                     .subfields = sv_message_fields, .help = "text, or messages of the user"),
     SV_LIST_FIELD("questions", AT(questions), 1, SV_QUESTIONS_MAX, question_fields,
                   struct sv_question, .required = true, .help = "questions about the input"),

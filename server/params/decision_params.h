@@ -2,8 +2,8 @@
 #pragma once
 
 #include "params/budget_field.h"
+#include "params/field_types.h"
 #include "params/tokenize_options.h"
-#include "json/json_schema.h"
 
 enum sv_question_type { SV_CHOICE, SV_SCORE, SV_PREDICATE };
 

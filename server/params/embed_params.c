@@ -1,11 +1,6 @@
-/* embed_params.c - the fields of POST /embed and POST /v1/embeddings, and how embeddings are
- * written. */
+/* embed_params.c - the fields of POST /embed and POST /v1/embeddings. */
 #include "params/embed_params.h"
-#include "params/binary_tensor.h"
-#include "json/base64.h"
 #include "json/json_field_reader.h"
-
-#include <math.h>
 
 #define AT(member) offsetof(struct sv_embed_params, member)
 
@@ -19,7 +14,7 @@ static const char *const encodings[] =
              .help = "return only the first numbers of each embedding, normalized; all if absent")
 
 const struct sv_field sv_embed_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_read_prompts, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to embed, or their token ids"),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return vectors of length 1"),
@@ -33,7 +28,7 @@ const struct sv_field sv_embed_fields[] = {
 const struct sv_field sv_embedding_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "model that gives embeddings: a name or name@version"),
-    SV_CUSTOM_FIELD("input", sv_read_prompts, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("input", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to embed, or their token ids"),
     SV_ENUM_FIELD("encoding_format", AT(encoding), SV_ENCODING_FLOAT, encodings,
                   .default_json = "\"float\"", .help = "how the numbers are written"),
@@ -85,43 +80,4 @@ struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
 {
     *params = (struct sv_embed_params){.normalize = true};
     return read_by(sv_embedding_fields, body, params, error);
-}
-
-/* ---- responses ------------------------------------------------------------------------------- */
-
-void sv_embedding_normalize(float *x, int count)
-{
-    double squares = 0;
-    for (int i = 0; i < count; i++)
-        squares += (double)x[i] * (double)x[i];
-    for (int i = 0; i < count && squares > 0; i++)
-        x[i] = (float)((double)x[i] / sqrt(squares));
-}
-
-static void write_base64(const float *x, int count, struct sl_json_writer *json)
-{
-    struct sl_buffer bytes = {0}, text = {0};
-    for (int i = 0; i < count; i++)
-        sv_binary_append_float(&bytes, x[i]);
-    sl_buffer_append(&text, "\"", 1);
-    sv_base64_append(&text, bytes.data, bytes.bytes);
-    sl_buffer_append(&text, "\"", 1);
-    json->out->failed = json->out->failed || bytes.failed || text.failed;
-    if (!json->out->failed)
-        sl_json_add_raw(json, text.data, text.bytes);
-    sl_buffer_release(&bytes);
-    sl_buffer_release(&text);
-}
-
-void sv_embedding_write(const float *x, int count, enum sv_encoding_format encoding,
-                        struct sl_json_writer *json)
-{
-    if (encoding == SV_ENCODING_BASE64) {
-        write_base64(x, count, json);
-        return;
-    }
-    sl_json_begin_array(json);
-    for (int i = 0; i < count; i++)
-        sl_json_add_float(json, x[i]);
-    sl_json_end_array(json);
 }

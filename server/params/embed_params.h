@@ -2,9 +2,8 @@
  * ours. */
 #pragma once
 
-#include "base/json_writer.h"
+#include "params/field_types.h"
 #include "params/tokenize_options.h"
-#include "json/json_schema.h"
 
 enum sv_encoding_format { SV_ENCODING_FLOAT, SV_ENCODING_BASE64 };
 
@@ -28,9 +27,3 @@ struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
 struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
                                                   struct sv_embed_params *params,
                                                   struct sv_error *error) SL_MUST_CHECK;
-
-/* Divides by the length, unless it is 0. */
-void sv_embedding_normalize(float *x, int count);
-/* Writes the numbers as a JSON array, or in base64 as a string. */
-void sv_embedding_write(const float *x, int count, enum sv_encoding_format encoding,
-                        struct sl_json_writer *json);

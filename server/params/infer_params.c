@@ -64,11 +64,11 @@ static const char *const input_datatypes[] = {"BYTES", NULL};
 static const struct sv_field tensor_fields[] = {
     SV_KEYWORD_FIELD("name", input_names, .required = true, .help = "name of the only input"),
     SV_KEYWORD_FIELD("datatype", input_datatypes, .required = true, .help = "datatype of texts"),
-    SV_CUSTOM_FIELD("shape", sv_read_shape, offsetof(struct sv_tensor, shape), 1, SV_SHAPE_MAX,
+    SV_CUSTOM_FIELD("shape", sv_type_shape, offsetof(struct sv_tensor, shape), 1, SV_SHAPE_MAX,
                     .required = true, .help = "[n] or [n, 1] for n texts"),
     SV_OBJECT_FIELD("parameters", tensor_parameters,
                     .help = "parameters of the protocol and its extensions"),
-    SV_CUSTOM_FIELD("data", sv_read_tensor_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
+    SV_CUSTOM_FIELD("data", sv_type_tensor_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
                     .presence_offset = offsetof(struct sv_tensor, is_data_given),
                     .help = "texts, in one array or in rows"),
     {.kind = SV_FIELD_END},

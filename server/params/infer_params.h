@@ -3,8 +3,8 @@
 #pragma once
 
 #include "params/budget_field.h"
+#include "params/field_types.h"
 #include "params/tokenize_options.h"
-#include "json/json_schema.h"
 
 enum sv_output_kind {
     SV_OUTPUT_LABEL, /* the most likely class */

@@ -117,17 +117,21 @@ static bool read_object(const struct sv_reader *r, const struct sv_field *field,
     return true;
 }
 
-bool sv_read_settings(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_settings(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     const struct sv_field subfields = {.kind = SV_FIELD_CUSTOM, .max = SV_NAME_BYTES_MAX};
     return read_object(r, field, value, subfields);
 }
 
-bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+const struct sv_field_type sv_type_settings = {read_settings, "{string|number|boolean}*"};
+
+static bool read_metadata(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     const struct sv_field subfields = {.kind = SV_FIELD_STRING, .max = SV_METADATA_VALUE_BYTES_MAX};
     return read_object(r, field, value, subfields);
 }
+
+const struct sv_field_type sv_type_metadata = {read_metadata, "{string}*"};
 
 const char *sv_setting_find(const struct sv_settings *settings, const char *name)
 {
@@ -140,7 +144,7 @@ const char *sv_setting_find(const struct sv_settings *settings, const char *name
 /* ---- the request ----------------------------------------------------------------------------- */
 
 #define HYPERPARAMETERS(says)                                                                      \
-    SV_CUSTOM_FIELD("hyperparameters", sv_read_settings, AT(hyperparameters), 0,                   \
+    SV_CUSTOM_FIELD("hyperparameters", sv_type_settings, AT(hyperparameters), 0,                   \
                     SV_JOB_SETTINGS_MAX, .help = (says))
 
 static const struct sv_field supervised[] = {
@@ -173,7 +177,7 @@ const struct sv_field sv_job_fields[] = {
              .help = "seed of the training; without one the job gets one of its own"),
     SV_OBJECT_FIELD("method", method, .help = "how to train"),
     HYPERPARAMETERS("the same as method.supervised.hyperparameters"),
-    SV_CUSTOM_FIELD("metadata", sv_read_metadata, AT(metadata), 0, SV_METADATA_MAX,
+    SV_CUSTOM_FIELD("metadata", sv_type_metadata, AT(metadata), 0, SV_METADATA_MAX,
                     .help = "up to 16 strings of the client, by name"),
     SV_UNSUPPORTED_FIELD("integrations", "Leave it out."),
     {.kind = SV_FIELD_END},

@@ -36,11 +36,8 @@ struct sv_job_params {
     struct sv_settings hyperparameters, metadata;
 };
 
-/* Readers for tables. struct sv_settings, at most `max` members; the second: of strings only. */
-bool sv_read_settings(const struct sv_reader *r, const struct sv_field *field,
-                      struct json_t *value);
-bool sv_read_metadata(const struct sv_reader *r, const struct sv_field *field,
-                      struct json_t *value);
+/* struct sv_settings, at most `max` members; the second: of strings only. */
+extern const struct sv_field_type sv_type_settings, sv_type_metadata;
 
 extern const struct sv_field sv_job_fields[];
 

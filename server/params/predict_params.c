@@ -15,7 +15,7 @@ static const struct sv_field sluice_fields[] = {
     SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what TEI and Hugging Face do not have")
 
 const struct sv_field sv_predict_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_read_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", sv_type_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify"),
     SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
              .help = "return logits, not probabilities"),
@@ -38,7 +38,7 @@ static const struct sv_field hf_parameters[] = {
 };
 
 const struct sv_field sv_hf_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", sv_type_texts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify"),
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
     SLUICE_FIELD,

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "params/budget_field.h"
+#include "params/field_types.h"
 #include "params/scores.h"
 #include "params/tokenize_options.h"
-#include "json/json_schema.h"
 
 struct sv_predict_params {
     struct sv_texts inputs;

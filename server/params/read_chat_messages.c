@@ -1,7 +1,7 @@
 /* read_chat_messages.c - JSON into the parts of one text: messages and their content, as OpenAI has
  * them. */
+#include "params/field_types.h"
 #include "json/json_field_reader.h"
-#include "json/json_schema.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static const char *const message_types[] = {"message", NULL};
 const struct sv_field sv_message_fields[] = {
     SV_KEYWORD_FIELD("role", roles, .required = true, .help = "who says it"),
     SV_KEYWORD_FIELD("type", message_types, .help = "type of the item"),
-    SV_CUSTOM_FIELD("content", sv_read_parts, offsetof(struct message, content), 1, SV_PARTS_MAX,
+    SV_CUSTOM_FIELD("content", sv_type_parts, offsetof(struct message, content), 1, SV_PARTS_MAX,
                     .required = true, .subfields = sv_part_fields, .help = "text, or its parts"),
     {.kind = SV_FIELD_END},
 };
@@ -49,12 +49,12 @@ static void *read_objects(const struct sv_reader *r, const struct sv_field *fiel
     reader.to = &list;
     const struct sv_field as_list = {.name = field->name,
                                      .kind = SV_FIELD_CUSTOM,
-                                     .read = sv_read_list,
+                                     .type = &sv_type_list,
                                      .min = field->min,
                                      .max = field->max,
                                      .subfields = field->subfields,
                                      .size = size};
-    void *items = as_list.read(&reader, &as_list, value) ? list.items : NULL;
+    void *items = as_list.type->read(&reader, &as_list, value) ? list.items : NULL;
     *count = list.count;
     return items;
 }
@@ -83,17 +83,21 @@ static bool take_parts(const struct sv_reader *r, const struct sv_field *field, 
     return true;
 }
 
-bool sv_read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_parts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     return take_parts(r, field, value, sv_reader_target(r, field->offset));
 }
 
-bool sv_read_content(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+const struct sv_field_type sv_type_parts = {read_parts, "string|[@]*"};
+
+static bool read_content(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_texts parts = {0};
     return take_parts(r, field, value, &parts) &&
            sv_texts_join(r->document, &parts, '\n', sv_reader_target(r, field->offset), r->error);
 }
+
+const struct sv_field_type sv_type_content = {read_content, "string|[@]*"};
 
 /* The parts of all messages, in their order. */
 static bool collect(const struct sv_reader *r, const struct message *messages, int count,
@@ -112,7 +116,7 @@ static bool collect(const struct sv_reader *r, const struct message *messages, i
     return to;
 }
 
-bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_messages(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_texts *texts = sv_reader_target(r, field->offset);
     int count;
@@ -123,6 +127,8 @@ bool sv_read_messages(const struct sv_reader *r, const struct sv_field *field, j
     const struct message *messages = read_objects(r, field, value, sizeof *messages, &count);
     return messages && collect(r, messages, count, texts);
 }
+
+const struct sv_field_type sv_type_messages = {read_messages, "string|[@]*"};
 
 bool sv_texts_join(struct sv_json_document *document, const struct sv_texts *texts, char separator,
                    struct sv_string *whole, struct sv_error *error)
@@ -142,7 +148,8 @@ bool sv_texts_join(struct sv_json_document *document, const struct sv_texts *tex
     return to;
 }
 
-bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_string_or_bool(const struct sv_reader *r, const struct sv_field *field,
+                                json_t *value)
 {
     struct sv_string_or_bool *keyword = sv_reader_target(r, field->offset);
     keyword->is_boolean = json_is_boolean(value);
@@ -154,3 +161,5 @@ bool sv_read_string_or_bool(const struct sv_reader *r, const struct sv_field *fi
     keyword->text.bytes = strlen(keyword->text.data);
     return true;
 }
+
+const struct sv_field_type sv_type_string_or_bool = {read_string_or_bool, "string*|boolean"};

@@ -1,6 +1,6 @@
 /* read_prompts.c - JSON into texts and token ids: prompts, lists of ids, biases of tokens. */
+#include "params/field_types.h"
 #include "json/json_field_reader.h"
-#include "json/json_schema.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -82,7 +82,7 @@ static bool read_array(const struct sv_reader *r, const struct sv_field *field, 
     return true;
 }
 
-bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_prompts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_prompts *prompts = sv_reader_target(r, field->offset);
     if (json_is_array(value))
@@ -93,13 +93,17 @@ bool sv_read_prompts(const struct sv_reader *r, const struct sv_field *field, js
            sv_reader_string(r, field, value, &prompts->items[0].text);
 }
 
-bool sv_read_ids(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+const struct sv_field_type sv_type_prompts = {read_prompts, "string|[string]*|[token]|[[token]]*"};
+
+static bool read_ids(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     const json_t *first = json_array_get(value, 0);
     if (!json_is_array(value) || json_is_string(first))
         return sv_reader_invalid(r, field, first ? first : value, of_ids.expected);
     return read_array(r, field, value, &of_ids);
 }
+
+const struct sv_field_type sv_type_ids = {read_ids, "[token]|[[token]]*"};
 
 /* ---- logit_bias ------------------------------------------------------------------------------ */
 
@@ -135,7 +139,7 @@ static bool take_bias(const struct sv_reader *r, const struct sv_field *field, c
     return true;
 }
 
-bool sv_read_logit_bias(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_logit_bias(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_logit_biases *biases = sv_reader_target(r, field->offset);
     size_t count = json_object_size(value);
@@ -157,3 +161,5 @@ bool sv_read_logit_bias(const struct sv_reader *r, const struct sv_field *field,
     }
     return true;
 }
+
+const struct sv_field_type sv_type_logit_bias = {read_logit_bias, "{number*}"};

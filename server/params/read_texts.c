@@ -1,6 +1,6 @@
 /* read_texts.c - reads JSON into texts: a string, an array of them, tensors of strings. */
+#include "params/field_types.h"
 #include "json/json_field_reader.h"
-#include "json/json_schema.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool read_row(const struct sv_reader *r, const struct sv_field *field, co
     return true;
 }
 
-bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_texts *texts = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
@@ -44,6 +44,8 @@ bool sv_read_texts(const struct sv_reader *r, const struct sv_field *field, json
     texts->is_array = true;
     return read_row(r, field, value, texts->items);
 }
+
+const struct sv_field_type sv_type_texts = {read_texts, "string|[string]*"};
 
 /* ---- sequences: a text, or two that belong together ------------------------------------------ */
 
@@ -79,7 +81,8 @@ static bool read_sequence(const struct sv_reader *r, const struct sv_field *fiel
                             text);
 }
 
-bool sv_read_predict_inputs(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_predict_inputs(const struct sv_reader *r, const struct sv_field *field,
+                                json_t *value)
 {
     struct sv_indexed_field element;
     struct sv_texts *texts = sv_reader_target(r, field->offset);
@@ -100,9 +103,12 @@ bool sv_read_predict_inputs(const struct sv_reader *r, const struct sv_field *fi
     return true;
 }
 
+const struct sv_field_type sv_type_predict_inputs = {read_predict_inputs,
+                                                     "string|[[string]]*|[string]"};
+
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_shape(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     struct sv_shape *shape = sv_reader_target(r, field->offset);
     struct sv_indexed_field element;
@@ -126,6 +132,8 @@ bool sv_read_shape(const struct sv_reader *r, const struct sv_field *field, json
     return true;
 }
 
+const struct sv_field_type sv_type_shape = {read_shape, "[size]*"};
+
 /* All rows must be as long as the first. */
 static bool count_rows(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
                        size_t *count)
@@ -147,7 +155,7 @@ static bool count_rows(const struct sv_reader *r, const struct sv_field *field, 
 }
 
 /* An array of strings, or rows of them in row-major order. */
-bool sv_read_tensor_data(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_tensor_data(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
     const struct sv_texts *texts = sv_reader_target(r, field->offset);
     bool nested = json_is_array(json_array_get(value, 0));
@@ -167,3 +175,5 @@ bool sv_read_tensor_data(const struct sv_reader *r, const struct sv_field *field
             return false;
     return true;
 }
+
+const struct sv_field_type sv_type_tensor_data = {read_tensor_data, "[string]*|[[string]]*"};

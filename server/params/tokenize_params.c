@@ -4,7 +4,7 @@
 #define AT(member) offsetof(struct sv_tokenize_params, member)
 
 const struct sv_field sv_tokenize_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_read_texts, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", sv_type_texts, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to tokenize"),
     SV_FIELD("add_special_tokens", BOOL, AT(adds_special), 0, 1, .default_json = "true",
              .help = "add the tokens that the model expects around a text"),
@@ -15,7 +15,7 @@ const struct sv_field sv_tokenize_fields[] = {
 };
 
 const struct sv_field sv_decode_fields[] = {
-    SV_CUSTOM_FIELD("ids", sv_read_ids, offsetof(struct sv_decode_params, ids), 1, INT32_MAX,
+    SV_CUSTOM_FIELD("ids", sv_type_ids, offsetof(struct sv_decode_params, ids), 1, INT32_MAX,
                     .required = true, .help = "token ids, or an array of arrays of them"),
     SV_FIELD("skip_special_tokens", BOOL, offsetof(struct sv_decode_params, skips_special), 0, 1,
              .default_json = "true", .help = "leave special tokens out of the text"),

@@ -1,8 +1,8 @@
 /* tokenize_params.h - the fields of POST /tokenize and POST /decode: TEI's fields, and ours. */
 #pragma once
 
+#include "params/field_types.h"
 #include "params/tokenize_options.h"
-#include "json/json_schema.h"
 
 struct sv_tokenize_params {
     struct sv_texts inputs;

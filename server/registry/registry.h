@@ -172,7 +172,7 @@ enum sv_change_kind {
     SV_CHANGE_KINDS
 };
 
-enum { SV_WEIGHT_KEPT = -1, SV_WEIGHT_MAX = 100 };
+enum { SV_WEIGHT_KEPT = -1 };
 
 struct sv_change {
     enum sv_change_kind kind;
