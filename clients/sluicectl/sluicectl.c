@@ -1,6 +1,5 @@
 /* sluicectl.c - the command-line client of the daemon's HTTP API. */
 #include "base/buffer.h"
-#include "base/comma_list.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_hints.h"
 
@@ -99,20 +98,13 @@ static void help_one(const struct ctl_command *command)
 static bool fail_unknown(const char *name, struct client_error *failure)
 {
     const char *names[COMMANDS + 1] = {NULL};
-    char list[512] = "";
+    char advice[SL_NAME_ADVICE_BYTES];
     for (int i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
-    (void)sl_list_join(list, sizeof list, names);
+    (void)sl_name_advice(advice, name ? name : "", names);
     if (!name)
-        return client_error_set(failure, EXIT_BAD_INPUT, "missing command; choose one of: %s",
-                                list);
-    const char *meant = sl_option_suggest(name, names);
-    if (meant)
-        return client_error_set(failure, EXIT_BAD_INPUT,
-                                "unknown command '%s'; did you mean %s? Commands: %s", name, meant,
-                                list);
-    return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; choose one of: %s",
-                            name, list);
+        return client_error_set(failure, EXIT_BAD_INPUT, "missing command; %s", advice);
+    return client_error_set(failure, EXIT_BAD_INPUT, "unknown command '%s'; %s", name, advice);
 }
 
 static bool read_options(struct sl_option_parser *parser, int count, char **words,

@@ -6,7 +6,6 @@
 #include <argp.h>
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +15,9 @@ enum { OPTIONS_MAX = 192, ALIASES_MAX = 8, FIRST_KEY = 1000, KEY_VERSION = 999 }
 /* One option of any table. */
 struct entry {
     const struct sl_option_table *table;
-    const struct sl_option *row;     /* either this */
-    const struct sl_param *number;   /* or this is set */
-    char name[SL_OPTION_NAME_BYTES]; /* as on a command line */
+    const struct sl_option *row;   /* either this */
+    const struct sl_param *number; /* or this is set */
+    char name[SL_NAME_BYTES];      /* as on a command line */
 };
 
 struct line {
@@ -32,44 +31,13 @@ struct line {
     struct sl_buffer docs[OPTIONS_MAX]; /* help texts of numbers */
 };
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* Spells a name as on a command line. */
-static void spell(char *name)
-{
-    for (; *name; name++)
-        if (*name == '_')
-            *name = '-';
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static bool is_whole(enum sl_option_kind kind)
-{
-    return kind == SL_OPTION_INT || kind == SL_OPTION_GIVEN_INT;
-}
-
-static bool fail_number(const struct entry *e, const char *text, struct sl_err *err)
-{
-    char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
-    sl_number_format(e->row->min, min);
-    sl_number_format(e->row->max, max);
-    return sl_fail(err, SL_BAD_INPUT, "invalid --%s '%s': expected a %s from %s to %s", e->name,
-                   text, is_whole(e->row->kind) ? "whole number" : "number", min, max);
-}
 
 static bool set_whole(const struct entry *e, void *to, const char *text, struct sl_err *err)
 {
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (*end && end != text)
-        value = (long long)strtod(text, &end); /* 1e6 */
-    if (end == text || *end)
-        return fail_number(e, text, err);
-    bool exact = !strpbrk(text, ".eE") || strtod(text, NULL) == (double)value;
-    if (errno == ERANGE || !exact || (double)value < e->row->min || (double)value > e->row->max)
-        return fail_number(e, text, err);
+    int64_t value;
+    if (!sl_whole_parse(text, e->row->min, e->row->max, &value))
+        return sl_fail_whole(err, e->name, text, e->row->min, e->row->max);
     if (e->row->kind == SL_OPTION_INT)
         *(int *)to = (int)value;
     else
@@ -79,12 +47,9 @@ static bool set_whole(const struct entry *e, void *to, const char *text, struct 
 
 static bool set_real(const struct entry *e, void *to, const char *text, struct sl_err *err)
 {
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value))
-        return fail_number(e, text, err);
-    if (value < e->row->min || value > e->row->max)
-        return fail_number(e, text, err);
+    double value;
+    if (!sl_number_parse(text, e->row->min, e->row->max, &value))
+        return sl_fail_number(err, e->name, text, e->row->min, e->row->max);
     if (e->row->kind == SL_OPTION_REAL)
         *(double *)to = value;
     else
@@ -126,15 +91,18 @@ static bool set_row(const struct entry *e, const char *text, struct sl_err *err)
     return false;
 }
 
+/* Errors name an option --like-this. */
+static bool spell_field(struct sl_err *err, const char *name)
+{
+    char option[SL_NAME_BYTES + 2];
+    (void)snprintf(option, sizeof option, "--%s", name);
+    return sl_err_spell_field(err, sl_name_with_dashes(option, sizeof option, option));
+}
+
 bool sl_option_set_param(const struct sl_param *row, void *values, const char *text,
                          struct sl_err *err)
 {
-    char name[SL_OPTION_NAME_BYTES + 2];
-    if (sl_param_parse(row, values, text, err))
-        return true;
-    (void)snprintf(name, sizeof name, "--%s", row->name);
-    spell(name);
-    return sl_err_spell_field(err, name);
+    return sl_param_parse(row, values, text, err) || spell_field(err, row->name);
 }
 
 /* text is NULL for a flag without a value. */
@@ -146,7 +114,7 @@ static bool set(const struct entry *e, const char *text, struct sl_err *err)
     else if (e->table->set)
         good = e->table->set(e->table->context, e->row->name, text, err);
     else
-        good = set_row(e, text, err);
+        good = set_row(e, text, err) || spell_field(err, e->name);
     if (!good)
         sl_err_set_field(err, e->name);
     return good;
@@ -182,14 +150,13 @@ static int candidates(const struct line *line, const char *name, const struct en
 static bool fail_unknown(const struct line *line, const char *name)
 {
     const char *names[OPTIONS_MAX + 1];
-    char spelt[SL_OPTION_NAME_BYTES];
+    char spelt[SL_NAME_BYTES];
     (void)snprintf(line->parser->unknown, sizeof line->parser->unknown, "%s", name);
-    (void)snprintf(spelt, sizeof spelt, "%s", name);
-    spell(spelt);
+    (void)sl_name_with_dashes(spelt, sizeof spelt, name);
     for (int i = 0; i < line->count; i++)
         names[i] = line->entries[i].name;
     names[line->count] = NULL;
-    const char *meant = sl_option_suggest(spelt, names);
+    const char *meant = sl_name_suggest(spelt, names);
     if (meant)
         return sl_fail(line->err, SL_BAD_INPUT, "unknown option --%s; did you mean --%s?", name,
                        meant);
@@ -199,7 +166,7 @@ static bool fail_unknown(const struct line *line, const char *name)
 /* Explains a word that argp rejected; argp itself does not say why. */
 static bool fail_word(const struct line *line, const char *word)
 {
-    char name[SL_OPTION_NAME_BYTES];
+    char name[SL_NAME_BYTES];
     const struct entry *found = NULL;
     if (strncmp(word, "--", 2) != 0)
         return sl_fail(line->err, SL_BAD_INPUT,
@@ -293,8 +260,7 @@ static struct entry *add_entry(struct line *line, const struct sl_option_table *
     assert(line->count < OPTIONS_MAX);
     struct entry *e = &line->entries[line->count++];
     *e = (struct entry){.table = table};
-    (void)snprintf(e->name, sizeof e->name, "%s", name);
-    spell(e->name);
+    (void)sl_name_with_dashes(e->name, sizeof e->name, name);
     return e;
 }
 
@@ -452,7 +418,7 @@ static char *write_help(struct line *line)
     const struct sl_option_parser *p = line->parser;
     const struct argp argp = {
         .options = line->options, .parser = on_key, .args_doc = p->usage, .doc = p->about};
-    char program[SL_OPTION_NAME_BYTES], *text = NULL;
+    char program[SL_NAME_BYTES], *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream)

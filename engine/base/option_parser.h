@@ -6,6 +6,7 @@
  * value and what is expected. */
 #pragma once
 
+#include "base/names.h"
 #include "base/param_table.h"
 
 #include <stdint.h>
@@ -65,8 +66,6 @@ struct sl_option_alias {
     const char *name, *option; /* as on a command line, without dashes */
 };
 
-enum { SL_OPTION_NAME_BYTES = 48 }; /* of the longest name, with its NUL */
-
 /* How one command line is read. */
 struct sl_option_parser {
     const char *program; /* "sluice train", for help */
@@ -87,7 +86,7 @@ struct sl_option_parser {
     int read; /* number of words read, with stops_at_operand */
     bool wants_help, wants_version;
     /* After a failure: the option that no table has, without dashes, or "". */
-    char unknown[SL_OPTION_NAME_BYTES];
+    char unknown[SL_NAME_BYTES];
 };
 
 /* Reads the words after the name of the program or command. */
@@ -100,7 +99,3 @@ bool sl_option_set_param(const struct sl_param *row, void *values, const char *t
 
 /* Prints --help. */
 void sl_options_help(const struct sl_option_parser *parser, FILE *out);
-
-/* The name closest to `given`, for "did you mean"; NULL when none is close. `names` end with
- * NULL. */
-const char *sl_option_suggest(const char *given, const char *const *names);

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put(const struct sl_param *row, void *object, double value)
@@ -50,22 +49,10 @@ void sl_params_set_defaults(const struct sl_param *rows, void *object)
         put(rows, object, rows->default_value);
 }
 
-void sl_number_format(double value, char text[SL_PARAM_TEXT])
-{
-    const double exact_below = 1e15; /* beyond, the last digits would be meaningless */
-    bool whole = value == floor(value) && fabs(value) < exact_below;
-    (void)snprintf(text, SL_PARAM_TEXT, whole ? "%.0f" : "%g", value);
-}
-
 static bool fail_number(const struct sl_param *row, const char *text, struct sl_err *err)
 {
-    char min[SL_PARAM_TEXT], max[SL_PARAM_TEXT];
-    sl_number_format(row->min, min);
-    sl_number_format(row->max, max);
-    if (strcmp(min, max) == 0)
-        return sl_fail_value(err, row->name, text, "expected %s, the only value", min);
-    return sl_fail_value(err, row->name, text, "expected a %s from %s to %s",
-                         row->kind == SL_REAL ? "number" : "whole number", min, max);
+    return row->kind == SL_REAL ? sl_fail_number(err, row->name, text, row->min, row->max)
+                                : sl_fail_whole(err, row->name, text, row->min, row->max);
 }
 
 bool sl_param_set(const struct sl_param *row, void *object, double value, struct sl_err *err)
@@ -126,13 +113,12 @@ static bool choose(const struct sl_param *row, void *object, const char *text, s
 
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
 {
-    char *end;
+    double value;
     if (row->kind == SL_CHOICE)
         return choose(row, object, text, err);
     if (row->kind == SL_FLAG)
         return read_flag(row, object, text, err);
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value))
+    if (!sl_number_parse(text, -HUGE_VAL, HUGE_VAL, &value))
         return fail_number(row, text, err);
     return sl_param_set(row, object, value, err);
 }

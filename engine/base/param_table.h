@@ -2,7 +2,7 @@
  * and default. Command lines, config files, checks, help texts and tests all read the same rows. */
 #pragma once
 
-#include "sluice/err.h"
+#include "base/number_text.h"
 
 #include <stddef.h>
 
@@ -61,11 +61,9 @@ bool sl_bool_parse(const char *text, bool *value) SL_MUST_CHECK;
 bool sl_param_parse(const struct sl_param *row, void *object, const char *text, struct sl_err *err)
     SL_MUST_CHECK;
 
-enum { SL_PARAM_TEXT = 64 };
+enum { SL_PARAM_TEXT = SL_NUMBER_TEXT };
 
-/* The value as text, as sl_param_parse takes it: whole numbers with all their digits, others with
- * six. */
-void sl_number_format(double value, char text[SL_PARAM_TEXT]);
+/* The value as text, as sl_param_parse takes it. */
 void sl_param_format(const struct sl_param *row, double value, char text[SL_PARAM_TEXT]);
 /* "a, b, c": the choices, for messages. */
 void sl_param_choices(const struct sl_param *row, char *list, size_t size);

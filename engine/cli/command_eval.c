@@ -57,11 +57,9 @@ static void options(const char *operand)
 static bool choose(const struct sl_model *m, struct sl_policy *policy, const char *option,
                    const char *text, struct sl_err *err)
 {
-    char name[32];
-    (void)snprintf(name, sizeof name, "%s", option);
-    for (char *at = name; *at; at++)
-        *at = *at == '-' ? '_' : *at;
-    const struct sl_param *row = sl_param_find(sl_policy_rows(m->arch), name);
+    char name[SL_NAME_BYTES];
+    const struct sl_param *row =
+        sl_param_find(sl_policy_rows(m->arch), sl_name_with_underscores(name, sizeof name, option));
     if (!text)
         return true;
     if (!row)

@@ -1,7 +1,7 @@
 /* sluice.c - the offline program: finds the command, runs it and prints its error. */
 #include "arch/arch.h"
-#include "base/comma_list.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "sluice/model.h"
@@ -181,15 +181,11 @@ static const struct command *find(const char *name)
 static int fail_unknown(const char *name)
 {
     const char *names[COMMANDS + 1] = {NULL};
-    char list[256] = "";
+    char advice[SL_NAME_ADVICE_BYTES];
     for (int i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
-    const char *meant = sl_option_suggest(name, names);
-    (void)fprintf(stderr, "sluice: unknown command '%s'; ", name);
-    if (meant)
-        (void)fprintf(stderr, "did you mean %s?\n", meant);
-    else
-        (void)fprintf(stderr, "choose one of: %s\n", sl_list_join(list, sizeof list, names));
+    (void)fprintf(stderr, "sluice: unknown command '%s'; %s\n", name,
+                  sl_name_advice(advice, name, names));
     return 2;
 }
 

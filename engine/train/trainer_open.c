@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 64, HYPERPARAMETERS_MAX = 128, ARCHITECTURES_MAX = 32 };
+enum { HYPERPARAMETERS_MAX = 128, ARCHITECTURES_MAX = 32 };
 
 void sl_train_options_init(struct sl_train_options *t, const struct sl_arch *arch)
 {
@@ -63,15 +63,13 @@ void sl_train_options_complete(struct sl_train_options *t)
 struct hyperparameter {
     const struct sl_param *row; /* NULL: there is none of this name */
     void *values;
-    char name[NAME_MAX_BYTES];
+    char name[SL_NAME_BYTES];
 };
 
 static struct hyperparameter find_hyperparameter(struct sl_train_options *t, const char *name)
 {
     struct hyperparameter found = {.values = &t->hyperparameters};
-    (void)snprintf(found.name, sizeof found.name, "%s", name);
-    for (char *c = found.name; *c; c++)
-        *c = *c == '-' ? '_' : *c;
+    (void)sl_name_with_underscores(found.name, sizeof found.name, name);
     found.row = sl_param_find(sl_hyperparameter_rows, found.name);
     if (found.row)
         return found;
@@ -88,7 +86,7 @@ static bool fail_hyperparameter(const struct sl_arch *arch, const char *name, st
         names[count++] = r->name;
     for (const struct sl_param *r = arch->hypers; r->name && count < HYPERPARAMETERS_MAX; r++)
         names[count++] = r->name;
-    const char *meant = strlen(name) < NAME_MAX_BYTES ? sl_option_suggest(name, names) : NULL;
+    const char *meant = sl_name_suggest(name, names);
     if (meant)
         return sl_fail(err, SL_BAD_INPUT, "unknown hyper-parameter '%.64s' of %s; did you mean %s?",
                        name, arch->name, meant);
@@ -114,14 +112,12 @@ static const struct sl_option data_rows[] = {SL_DATA_OPTIONS(AT), {0}};
 
 static const struct sl_option *find_data_row(const char *name)
 {
-    for (const struct sl_option *row = data_rows; row->name; row++) {
-        size_t i = 0;
-        while (name[i] && (name[i] == '_' ? '-' : name[i]) == row->name[i])
-            i++;
-        if (!name[i] && !row->name[i])
-            return row;
-    }
-    return NULL;
+    char option[SL_NAME_BYTES];
+    const struct sl_option *row = data_rows;
+    (void)sl_name_with_dashes(option, sizeof option, name);
+    while (row->name && strcmp(row->name, option) != 0)
+        row++;
+    return row->name ? row : NULL;
 }
 
 static bool check_data_setting(const struct sl_option *row, const struct sl_setting *setting,
@@ -178,23 +174,19 @@ const char *sl_architecture_name(int index, enum sl_task task)
 
 bool sl_architecture_check(const char *architecture, enum sl_task task, struct sl_err *err)
 {
-    char list[SL_ARCH_LIST];
+    char list[SL_ARCH_LIST], advice[SL_NAME_ADVICE_BYTES];
     unsigned needed = 1u << task;
     const struct sl_arch *arch = sl_arch_find(architecture);
     if (arch && (arch->tasks & needed))
         return true;
-    (void)sl_arch_list(needed, list);
     if (arch)
         return sl_fail(err, SL_BAD_INPUT, "'%.64s' is not for %s; choose one of: %s", architecture,
-                       sl_task_name(task), list);
+                       sl_task_name(task), sl_arch_list(needed, list));
     const char *names[ARCHITECTURES_MAX + 1] = {NULL};
     for (int i = 0; i < ARCHITECTURES_MAX; i++)
         names[i] = sl_architecture_name(i, task);
-    const char *meant =
-        strlen(architecture) < NAME_MAX_BYTES ? sl_option_suggest(architecture, names) : NULL;
-    return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%.64s'; %s %s%s", architecture,
-                   meant ? "did you mean" : "choose one of:", meant ? meant : list,
-                   meant ? "?" : "");
+    return sl_fail(err, SL_BAD_INPUT, "unknown architecture '%.64s'; %s", architecture,
+                   sl_name_advice(advice, architecture, names));
 }
 
 /* ---- the trainer ----------------------------------------------------------------------------- */

@@ -1,11 +1,9 @@
 /* options.c - the settings of the daemon: where each came from, and whether it can be accepted. */
 #include "core/options.h"
-#include "base/comma_list.h"
 #include "base/option_parser.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +54,11 @@ static bool hide_controls(struct sl_err *err)
 bool sv_options_unknown(const char *name, struct sl_err *err)
 {
     const char *names[ROWS + 1] = {NULL};
-    char list[ROWS * NAME_ROOM] = "";
+    char advice[SL_NAME_ADVICE_BYTES];
     for (int i = 0; i < ROWS; i++)
         names[i] = rows[i].name;
-    const char *meant = strlen(name) < NAME_ROOM ? sl_option_suggest(name, names) : NULL;
-    if (meant)
-        (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; did you mean %s?", name, meant);
-    else
-        (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; expected one of: %s", name,
-                      sl_list_join(list, sizeof list, names));
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown key '%s'; %s", name,
+                  sl_name_advice(advice, name, names));
     (void)hide_controls(err);
     return sl_err_set_field(err, name);
 }
@@ -115,25 +109,18 @@ static bool set_text(const struct setting *s, char *to, struct sl_err *err)
     return true;
 }
 
-/* Decimal digits, without spaces, plus sign or leading zeros: YAML 1.1 reads 064 as 52. */
+/* Decimal digits only, without leading zeros: YAML 1.1 reads 064 as 52. */
 static bool is_plain_integer(const char *value)
 {
     const char *digits = value + (*value == '-');
-    return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0');
+    return digits[strspn(digits, "0123456789")] == '\0' && (digits[0] != '0' || digits[1] == '\0');
 }
 
 static bool set_int(const struct setting *s, int64_t *to, struct sl_err *err)
 {
-    const struct row *row = s->row;
-    char *end;
-    errno = 0;
-    int64_t number = strtoll(s->value, &end, 10);
-    if (!is_plain_integer(s->value) || *end || errno || number < row->min || number > row->max)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "invalid %s '%.64s': expected a whole number from %lld to %lld", s->name,
-                       s->value, (long long)row->min, (long long)row->max);
-    *to = number;
-    return true;
+    double min = (double)s->row->min, max = (double)s->row->max;
+    return (is_plain_integer(s->value) && sl_whole_parse(s->value, min, max, to)) ||
+           sl_fail_whole(err, s->name, s->value, min, max);
 }
 
 static bool set_bool(const struct setting *s, bool *to, struct sl_err *err)
@@ -225,9 +212,7 @@ static const struct sl_option own_rows[] = {
 static void option_name(const struct row *row, char name[static NAME_ROOM])
 {
     (void)snprintf(name, NAME_ROOM, "--%s", row->name);
-    for (char *c = name; *c; c++)
-        if (*c == '_')
-            *c = '-';
+    (void)sl_name_with_dashes(name, NAME_ROOM, name);
 }
 
 /* Sets an option, or at the first reading, which looks for the file, none. */

@@ -95,7 +95,7 @@ void sv_options_warn_unknown_variables(FILE *to)
             *c = (char)tolower((unsigned char)*c);
         if (is_listed(name, names))
             continue;
-        const char *close = sl_option_suggest(name, names);
+        const char *close = sl_name_suggest(name, names);
         (void)snprintf(meant, sizeof meant, "%s%s", close ? prefix : "", close ? close : "");
         for (char *c = meant; *c; c++)
             *c = (char)toupper((unsigned char)*c);

@@ -344,7 +344,7 @@ static bool fail_model(struct sv_registry *registry, const char *name, enum sl_t
     for (int i = 0; i < ARCHITECTURES_MAX; i++)
         names[i] = sl_architecture_name(i, task);
     (void)sv_registry_list_models(registry, true, loaded, sizeof loaded);
-    nearest = sl_option_suggest(name, names);
+    nearest = sl_name_suggest(name, names);
     return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                    "'%.96s' is neither a loaded model (loaded: %s) nor an architecture; %s %s%s",
                    name, loaded, nearest ? "did you mean" : "choose one of:",

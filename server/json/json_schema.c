@@ -1,7 +1,7 @@
 /* json_schema.c - JSON from clients into structs, by tables of fields. */
 #include "json/json_schema.h"
 #include "base/comma_list.h"
-#include "base/option_parser.h"
+#include "base/names.h"
 #include "json/json_field_reader.h"
 #include "json/json_parse.h"
 
@@ -267,14 +267,13 @@ static bool unknown(const struct sv_reader *r, const struct sv_field *fields, co
     enum { FIELDS_MAX = 64 };
 
     const char *accepted[FIELDS_MAX + 1] = {NULL};
-    char names[1024] = "", param[SV_PARAM_MAX], short_name[SL_OPTION_NAME_BYTES];
+    char names[1024] = "", param[SV_PARAM_MAX];
     int count = 0;
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END && count < FIELDS_MAX; f++)
         if (f->kind != SV_FIELD_UNSUPPORTED)
             accepted[count++] = f->name;
     (void)snprintf(param, sizeof param, "%s%s", r->prefix, name);
-    (void)snprintf(short_name, sizeof short_name, "%s", name);
-    const char *meant = sl_option_suggest(short_name, accepted);
+    const char *meant = sl_name_suggest(name, accepted);
     return sv_fail(r->error, SV_UNKNOWN_PARAMETER, param,
                    "Unknown parameter '%s'%s%s%s Accepted: %s.", param,
                    meant ? "; did you mean '" : ".", meant ? meant : "", meant ? "'?" : "",

@@ -225,19 +225,12 @@ bool train_check_architecture(const char *word, struct sl_err *err)
         list);
 }
 
-static void parameter_name(const char *option, char name[static SL_OPTION_NAME_BYTES])
-{
-    (void)snprintf(name, SL_OPTION_NAME_BYTES, "%s", option);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : *c;
-}
-
 /* The architectures that have an option. */
 static const char *owners_of(const char *option, char owners[SL_ARCH_LIST])
 {
-    char name[SL_OPTION_NAME_BYTES];
+    char name[SL_NAME_BYTES];
     owners[0] = '\0';
-    parameter_name(option, name);
+    (void)sl_name_with_underscores(name, sizeof name, option);
     for (int i = 0; sl_arch_at(i); i++)
         if (sl_param_find(sl_arch_at(i)->hypers, name))
             sl_list_add(owners, SL_ARCH_LIST, sl_arch_at(i)->name);
@@ -248,8 +241,8 @@ static const char *owners_of(const char *option, char owners[SL_ARCH_LIST])
  * of its own is only misspelt, with '_'. */
 static bool fail_foreign(const char *option, const struct sl_arch *arch, struct sl_err *err)
 {
-    char owners[SL_ARCH_LIST], name[SL_OPTION_NAME_BYTES];
-    parameter_name(option, name);
+    char owners[SL_ARCH_LIST], name[SL_NAME_BYTES];
+    (void)sl_name_with_underscores(name, sizeof name, option);
     return !sl_param_find(arch->hypers, name) && owners_of(option, owners)[0] &&
            sl_fail(err, SL_BAD_INPUT, "--%s is an option of %s, not of %s", option, owners,
                    arch->name);
@@ -257,8 +250,8 @@ static bool fail_foreign(const char *option, const struct sl_arch *arch, struct 
 
 bool train_has_option(const char *option)
 {
-    char name[SL_OPTION_NAME_BYTES], owners[SL_ARCH_LIST];
-    parameter_name(option, name);
+    char name[SL_NAME_BYTES], owners[SL_ARCH_LIST];
+    (void)sl_name_with_underscores(name, sizeof name, option);
     bool found = sl_param_find(sl_hyperparameter_rows, name) || owners_of(option, owners)[0];
     for (const struct sl_option *row = train_rows; row->name && !found; row++)
         found = strcmp(row->name, option) == 0;

@@ -195,7 +195,7 @@ static bool fail_needs_architecture(const char *option, struct sl_err *err)
 bool train_automatic(int count, char **words, struct sl_err *err)
 {
     struct train_automatic_options a;
-    char unknown[SL_OPTION_NAME_BYTES];
+    char unknown[SL_NAME_BYTES];
     if (!train_automatic_options_read(&a, count, words, unknown, err))
         return unknown[0] && train_has_option(unknown) ? fail_needs_architecture(unknown, err)
                                                        : false;

@@ -94,13 +94,13 @@ static bool read_duration(const char *text, double *seconds, struct sl_err *err)
 }
 
 bool train_automatic_options_read(struct train_automatic_options *options, int count, char **words,
-                                  char unknown[static SL_OPTION_NAME_BYTES], struct sl_err *err)
+                                  char unknown[static SL_NAME_BYTES], struct sl_err *err)
 {
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = options},
                    {.rows = train_automatic_rows, .values = options}}};
     *options = (struct train_automatic_options){.sources.columns.skip_incomplete = true};
     bool good = sl_options_parse(&parser, count, words, err);
-    (void)snprintf(unknown, SL_OPTION_NAME_BYTES, "%s", parser.unknown);
+    (void)snprintf(unknown, SL_NAME_BYTES, "%s", parser.unknown);
     return good && (!options->time || read_duration(options->time, &options->seconds, err));
 }

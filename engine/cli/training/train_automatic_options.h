@@ -26,7 +26,7 @@ void train_automatic_help(void);
 /* words: the command line after `sluice train`. unknown: after a failure, the option that there is
  * not, or "". */
 bool train_automatic_options_read(struct train_automatic_options *options, int count, char **words,
-                                  char unknown[static SL_OPTION_NAME_BYTES], struct sl_err *err)
+                                  char unknown[static SL_NAME_BYTES], struct sl_err *err)
     SL_MUST_CHECK;
 
 /* Their names, for an error. */

@@ -125,7 +125,7 @@ Test(options, errors_of_the_file_name_line_and_column)
     } cases[] = {
         {"listen: \"127.0.0.1:1\"\nmax_sequencez: 4\n", "c.yaml:2:1",
          "unknown key 'max_sequencez'; did you mean max_sequences?"},
-        {"colour: 4\n", "c.yaml:1:1", "expected one of: listen, "},
+        {"colour: 4\n", "c.yaml:1:1", "choose one of: listen, "},
         {"\n\nmax_sequences: four\n", "c.yaml:3:1",
          "invalid max_sequences 'four': expected a whole number from 1 to 4096"},
         {"max_sequences: 0\n", "c.yaml:1:1", "from 1 to 4096"},

@@ -148,3 +148,43 @@ Test(option_parser, help_has_headings_and_every_option)
         cr_expect(strstr(text, wanted[i]), "'%s' is not in:\n%s", wanted[i], text);
     free(text);
 }
+
+Test(names, an_unknown_name_is_answered_with_the_nearest_or_all)
+{
+    static const char *const names[] = {"threads", "model_store", NULL};
+    char advice[SL_NAME_ADVICE_BYTES], longest[256], name[SL_NAME_BYTES], cut[6];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    cr_expect_str_eq(sl_name_advice(advice, "thraeds", names), "did you mean threads?");
+    cr_expect_str_eq(sl_name_advice(advice, "y", names), "choose one of: threads, model_store");
+    cr_expect_str_eq(sl_name_advice(advice, longest, names), "choose one of: threads, model_store");
+    cr_expect_str_eq(sl_name_with_dashes(name, sizeof name, names[1]), "model-store");
+    cr_expect_str_eq(sl_name_with_underscores(name, sizeof name, name), "model_store");
+    cr_expect_str_eq(sl_name_with_dashes(cut, sizeof cut, names[1]), "model");
+}
+
+Test(numbers, whole_numbers_are_exact_and_within_bounds)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } cases[] = {{"9223372036854775807", true, INT64_MAX},
+                 {"-3", true, -3},
+                 {"1e6", true, 1000000},
+                 {"2.0", true, 2},
+                 {"2.5", false, 0},
+                 {"9.25e18", false, 0}, /* more than INT64_MAX */
+                 {"9223372036854775808", false, 0},
+                 {"", false, 0},
+                 {"1 ", false, 0},
+                 {"inf", false, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t value = 0;
+        bool good = sl_whole_parse(cases[i].text, -9.3e18, 9.3e18, &value);
+        cr_expect_eq(good, cases[i].good, "'%s'", cases[i].text);
+        cr_expect(!good || value == cases[i].value, "'%s' is %lld", cases[i].text,
+                  (long long)value);
+    }
+}

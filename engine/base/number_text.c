@@ -1,0 +1,57 @@
+/* number_text.c - reads and prints numbers, and says what is expected instead of others. */
+#include "base/number_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sl_number_format(double value, char text[SL_NUMBER_TEXT])
+{
+    const double exact_below = 1e15; /* beyond, the last digits would be meaningless */
+    bool whole = value == floor(value) && fabs(value) < exact_below;
+    (void)snprintf(text, SL_NUMBER_TEXT, whole ? "%.0f" : "%g", value);
+}
+
+bool sl_number_parse(const char *text, double min, double max, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && isfinite(*value) && *value >= min && *value <= max;
+}
+
+bool sl_whole_parse(const char *text, double min, double max, int64_t *value)
+{
+    char *end;
+    double real;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    if (end != text && !*end)
+        return errno == 0 && (double)*value >= min && (double)*value <= max;
+    if (!sl_number_parse(text, min, max, &real) || real != floor(real) || fabs(real) >= 0x1p63)
+        return false;
+    *value = (int64_t)real;
+    return true;
+}
+
+static bool fail(struct sl_err *err, const char *field, const char *text, const char *kind,
+                 const double bounds[2])
+{
+    char min[SL_NUMBER_TEXT], max[SL_NUMBER_TEXT];
+    sl_number_format(bounds[0], min);
+    sl_number_format(bounds[1], max);
+    if (strcmp(min, max) == 0)
+        return sl_fail_value(err, field, text, "expected %s, the only value", min);
+    return sl_fail_value(err, field, text, "expected a %s from %s to %s", kind, min, max);
+}
+
+bool sl_fail_number(struct sl_err *err, const char *field, const char *text, double min, double max)
+{
+    return fail(err, field, text, "number", (double[]){min, max});
+}
+
+bool sl_fail_whole(struct sl_err *err, const char *field, const char *text, double min, double max)
+{
+    return fail(err, field, text, "whole number", (double[]){min, max});
+}
