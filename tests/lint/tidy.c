@@ -5,32 +5,19 @@
  *
  * Prints file:line: message. To add a rule: a function, a row in `rules`, a case in `cases`. */
 #include "layer_table.h"
+#include "source_tree.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <fnmatch.h>
-#include <fts.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     COLUMNS_MAX = 100,
     LINES_MAX = 500,
-    TEST_LINES_MAX = 800, /* tables of cases are long and harmless */
-    FILES_MAX = 4096,
-    TEXT_BYTES_MAX = 1 << 20 /* longer files are data */
-};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-struct file {
-    const char *path; /* from the top of the tree */
-    const char *text;
+    TEST_LINES_MAX = 800 /* tables of cases are long and harmless */
 };
 
 /* What was found; in the self-test kept instead of printed. */
@@ -40,8 +27,6 @@ struct findings {
     char last[256];
     const char *const *words; /* forbidden ones from the command line, NULL at the end */
 };
-
-/* ---- small helpers --------------------------------------------------------------------------- */
 
 static void __attribute__((format(printf, 4, 5)))
 found(struct findings *f, const struct file *file, int line, const char *format, ...)
@@ -53,102 +38,6 @@ found(struct findings *f, const struct file *file, int line, const char *format,
     f->count++;
     if (!f->quiet)
         (void)printf("%s:%d: %s\n", file->path, line, f->last);
-}
-
-struct line {
-    const char *start; /* NULL before the first */
-    int length, number;
-};
-
-/* Moves to the next line of a text; false after the last. */
-static bool next_line(struct line *l, const char *text)
-{
-    const char *start = l->start ? l->start + l->length : text;
-    if (l->start && *start == '\n')
-        start++;
-    if (*start == '\0')
-        return false;
-    *l = (struct line){start, (int)strcspn(start, "\n"), l->number + 1};
-    return true;
-}
-
-static bool matches(const char *path, const char *pattern)
-{
-    return fnmatch(pattern, path, 0) == 0; /* without FNM_PATHNAME: * crosses slashes */
-}
-
-static bool matches_any(const char *path, const char *const *patterns)
-{
-    for (; *patterns; patterns++)
-        if (matches(path, *patterns))
-            return true;
-    return false;
-}
-
-static bool is_code(const struct file *file)
-{
-    return matches(file->path, "*.[ch]") || matches(file->path, "*.def");
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool is_word_part(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The place of a whole word in a text, or NULL. */
-static const char *find_word(const char *text, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at += length)
-        if ((at == text || !is_word_part(at[-1])) && !is_word_part(at[length]))
-            return at;
-    return NULL;
-}
-
-static int line_of(const char *text, const char *place)
-{
-    int line = 1;
-    for (; text < place; text++)
-        line += *text == '\n';
-    return line;
-}
-
-/* The end of the comment or literal that begins at c; c itself when none does. */
-static const char *skip_dead(const char *c)
-{
-    if (c[0] == '/' && c[1] == '*') {
-        const char *end = strstr(c + 2, "*/");
-        return end ? end + 2 : c + strlen(c);
-    }
-    if (c[0] == '/' && c[1] == '/')
-        return c + strcspn(c, "\n");
-    if (c[0] != '"' && c[0] != '\'')
-        return c;
-    const char *end = c + 1;
-    while (*end && *end != *c && *end != '\n')
-        end += end[0] == '\\' && end[1] ? 2 : 1;
-    return *end ? end + 1 : end;
-}
-
-/* A copy of C code with comments and literals blanked out, line by line as long as before. */
-static char *live_code(const char *text)
-{
-    char *copy = strdup(text);
-    assert(copy);
-    for (const char *c = text; *c;) {
-        const char *end = skip_dead(c);
-        for (const char *dead = c; dead < end; dead++)
-            if (*dead != '\n')
-                copy[dead - text] = ' ';
-        c = end > c ? end : c + 1;
-    }
-    return copy;
 }
 
 /* ---- rules about one file -------------------------------------------------------------------- */
@@ -204,12 +93,6 @@ static void check_blanks(const struct file *file, struct findings *f)
     }
 }
 
-/* The name included by a line, without its quotes; false when it includes nothing. */
-static bool included(const struct line *l, char name[static 256])
-{
-    return sscanf(l->start, " # include %*[\"<]%255[^\">\n]", name) == 1 && l->length > 0;
-}
-
 /* The row of a folder such as engine/base, or NULL. */
 static const char *folders_below(const char *program, const char *folder)
 {
@@ -263,8 +146,8 @@ static void check_layers(const struct file *file, struct findings *f)
     }
 }
 
-/* A paper's folder stands on the shared layers alone, and nothing else in engine/ knows a paper; but
- * training in closed form knows the one model that it is for. */
+/* A paper's folder stands on the shared layers alone, and nothing else in engine/ knows a paper.
+ * But training in closed form knows the one model that it is for. */
 static void check_papers(const struct file *file, struct findings *f)
 {
     char own[64] = "", other[64], name[256];
@@ -503,79 +386,14 @@ static void check_tree(const struct file *files, int count, struct findings *f)
     check_archs(files, count, f);
 }
 
-/* ---- reading the tree ------------------------------------------------------------------------ */
-
-/* The text of a file, or NULL when it is no text: too long, or with a NUL in it. */
-static char *read_text(const char *path, size_t bytes)
-{
-    if (bytes > TEXT_BYTES_MAX)
-        return NULL;
-    FILE *file = fopen(path, "re");
-    char *text = malloc(bytes + 1);
-    assert(text);
-    if (!file) {
-        perror(path);
-        exit(EXIT_FAILURE);
-    }
-    size_t length = fread(text, 1, bytes, file);
-    (void)fclose(file);
-    text[length] = '\0';
-    if (strlen(text) == length)
-        return text;
-    free(text);
-    return NULL;
-}
-
-/* In a second work tree .git is a file. */
-static bool is_skipped(const FTSENT *entry)
-{
-    static const char *const skipped[] = {".git", "build", "var", "__pycache__", NULL};
-    return entry->fts_level > 0 && matches_any(entry->fts_name, skipped);
-}
-
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-/* Fills files with every text below top, in the order of their names; returns how many. */
-static int read_tree(char *top, struct file *files)
-{
-    char *const tops[] = {top, NULL};
-    FTS *walk = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    assert(walk);
-    int count = 0;
-    for (FTSENT *entry; (entry = fts_read(walk));) {
-        if (is_skipped(entry))
-            (void)fts_set(walk, entry, FTS_SKIP);
-        if (entry->fts_info != FTS_F || is_skipped(entry))
-            continue;
-        char *text = read_text(entry->fts_path, (size_t)entry->fts_statp->st_size);
-        if (!text)
-            continue;
-        assert(count < FILES_MAX);
-        char *path = strdup(entry->fts_path + strlen(top) + 1);
-        assert(path);
-        files[count++] = (struct file){.path = path, .text = text};
-    }
-    (void)fts_close(walk);
-    return count;
-}
-
 static int run(char *top, const char *const *words)
 {
     static struct file files[FILES_MAX];
     struct findings f = {.words = words};
-    size_t length = strlen(top);
-    while (length > 1 && top[length - 1] == '/')
-        top[--length] = '\0';
     int count = read_tree(top, files);
     check_tree(files, count, &f);
     (void)printf("%d files, %d findings\n", count, f.count);
-    for (int i = 0; i < count; i++) {
-        free((void *)(uintptr_t)files[i].path);
-        free((void *)(uintptr_t)files[i].text);
-    }
+    free_tree(files, count);
     return f.count == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
