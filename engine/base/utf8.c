@@ -116,3 +116,30 @@ size_t sl_utf8_mark(const char *text, size_t bytes)
     size_t length = sizeof mark - 1;
     return bytes >= length && memcmp(text, mark, length) == 0 ? length : 0;
 }
+
+static bool can_be_seen(utf8proc_int32_t point)
+{
+    const char *category = utf8proc_category_string(point);
+    return category[0] != 'Z' && strcmp(category, "Cc") != 0 && strcmp(category, "Cf") != 0;
+}
+
+char *sl_utf8_fold(const char *text)
+{
+    static const utf8proc_option_t options = UTF8PROC_NULLTERM | UTF8PROC_STABLE |
+                                             UTF8PROC_COMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD;
+    utf8proc_uint8_t *folded = NULL;
+    const utf8proc_ssize_t bytes =
+        utf8proc_map((const utf8proc_uint8_t *)text, 0, &folded, options);
+    utf8proc_int32_t point;
+    size_t used = 0;
+    for (utf8proc_ssize_t at = 0, count; at < bytes; at += count) {
+        count = utf8proc_iterate(folded + at, bytes - at, &point);
+        if (!can_be_seen(point))
+            continue;
+        memmove(folded + used, folded + at, (size_t)count);
+        used += (size_t)count;
+    }
+    if (folded)
+        folded[used] = '\0';
+    return (char *)folded;
+}

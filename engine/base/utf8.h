@@ -24,6 +24,11 @@ static inline bool sl_utf8_is_continuation(char byte)
  * bytes there are not UTF-8. *at < bytes. */
 bool sl_utf8_next(const char *text, size_t bytes, size_t *at, uint32_t *point);
 
+/* A copy without what spelling may vary in: Unicode's compatibility form (NFKC), case folded,
+ * without white space and characters that cannot be seen, such as controls, zero-width spaces and
+ * marks of direction. The caller frees it. NULL: no memory. text: UTF-8. */
+char *sl_utf8_fold(const char *text);
+
 /* Encodes a code point and returns its bytes, 1 to 4. */
 size_t sl_utf8_put(uint32_t point, char out[SL_UTF8_MAX]);
 

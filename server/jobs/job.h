@@ -63,10 +63,7 @@ struct sv_job_progress {
     int64_t tokens;        /* trained on in all */
     int64_t tokens_before; /* by earlier trainers, up to `resumed` */
     int64_t saved_step, saved_tokens, saved_at;
-    /* Of the training data: records without a label or a text; texts with another label than
-     * before; pairs of labels that are perhaps one; labels that are perhaps several. Of the
-     * validation data: texts that are training texts, too. */
-    int64_t skipped, conflicts, twins, joined, leaks;
+    int warnings; /* of the data, that were reported */
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
     int64_t ends_at;                    /* estimate [seconds since 1970]; 0: unknown */
     int64_t evaluated, saved, shown;    /* the steps of the last events of each kind */

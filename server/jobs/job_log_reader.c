@@ -87,11 +87,7 @@ static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_li
 {
     p->resumed = line->step;
     p->steps = line->steps;
-    p->skipped = line->records_skipped;
-    p->conflicts = line->conflicts;
-    p->twins = line->twins;
-    p->joined = line->joined;
-    p->leaks = line->leaks;
+    p->warnings = line->warning_count;
     p->reason[0] = '\0';
     p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
     if (line->step == 0)
@@ -214,42 +210,13 @@ static void on_saved(struct sv_jobs *jobs, struct sv_job *job,
                      (long long)line->step);
 }
 
-static void warn_of_labels(struct sv_jobs *jobs, struct sv_job *job,
-                           const struct sv_trainer_log_line *line)
-{
-    const struct sv_job_progress *p = &job->progress;
-    if (line->twins > p->twins)
-        sv_job_event(jobs, job, "warn", NULL,
-                     "%lld pair%s of labels differ%s only in case or spaces; if they are one, "
-                     "spell it in one way",
-                     (long long)line->twins, line->twins == 1 ? "" : "s",
-                     line->twins == 1 ? "s" : "");
-    if (line->joined > p->joined)
-        sv_job_event(jobs, job, "warn", NULL,
-                     "%lld label%s of other labels; if a text may have several, give "
-                     "label_separator",
-                     (long long)line->joined, line->joined == 1 ? " consists" : "s consist");
-}
-
-/* What the data lacks; the next trainer of the job says it, too. */
+/* What may be wrong with the data, in the trainer's words. The next trainer of the job says it,
+ * too. */
 static void warn_of_data(struct sv_jobs *jobs, struct sv_job *job,
                          const struct sv_trainer_log_line *line)
 {
-    const struct sv_job_progress *p = &job->progress;
-    if (line->records_skipped > p->skipped)
-        sv_job_event(jobs, job, "warn", NULL, "%lld record%s no label or no text and %s left out",
-                     (long long)line->records_skipped,
-                     line->records_skipped == 1 ? " has" : "s have",
-                     line->records_skipped == 1 ? "is" : "are");
-    if (line->conflicts > p->conflicts)
-        sv_job_event(jobs, job, "warn", NULL, "%lld text%s an earlier one with another label",
-                     (long long)line->conflicts, line->conflicts == 1 ? " repeats" : "s repeat");
-    warn_of_labels(jobs, job, line);
-    if (line->leaks > p->leaks)
-        sv_job_event(jobs, job, "warn", NULL,
-                     "%lld validation text%s in the training file, too; results on them are too "
-                     "good",
-                     (long long)line->leaks, line->leaks == 1 ? " is" : "s are");
+    for (int i = job->progress.warnings; i < line->warning_count; i++)
+        sv_job_event(jobs, job, "warn", NULL, "%s", line->warnings[i]);
 }
 
 static void on_started(struct sv_jobs *jobs, struct sv_job *job,

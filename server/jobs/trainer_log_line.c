@@ -34,6 +34,18 @@ static bool find_event(const json_t *object, enum sv_trainer_event *event)
     return false;
 }
 
+static void read_warnings(const json_t *list, struct sv_trainer_log_line *line)
+{
+    size_t i;
+    const json_t *warning;
+    json_array_foreach (list, i, warning) {
+        const char *message = json_string_value(json_object_get(warning, "message"));
+        if (message && line->warning_count < SV_TRAINER_WARNINGS_MAX)
+            (void)snprintf(line->warnings[line->warning_count++], SV_TRAINER_REASON_MAX, "%s",
+                           message);
+    }
+}
+
 bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_log_line *line)
 {
     json_t *o = json_loadb(text, bytes, 0, NULL);
@@ -45,11 +57,7 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->steps = integer(o, "steps");
     line->time = integer(o, "time");
     line->trained_tokens = integer(o, "trained_tokens");
-    line->records_skipped = integer(o, "records_skipped");
-    line->conflicts = integer(o, "conflicting_labels");
-    line->twins = integer(o, "similar_labels");
-    line->joined = integer(o, "joined_labels");
-    line->leaks = integer(o, "validation_duplicates");
+    read_warnings(json_object_get(o, "warnings"), line);
     line->train_loss = number(o, "train_loss");
     line->train_accuracy = number(o, "train_accuracy");
     line->validation_loss = number(o, "validation_loss");

@@ -16,23 +16,20 @@ enum sv_trainer_event {
     SV_TRAINER_EVENTS
 };
 
-enum { SV_TRAINER_REASON_MAX = 512, SV_TRAINER_RECIPE_MAX = 128 };
+enum { SV_TRAINER_REASON_MAX = 512, SV_TRAINER_RECIPE_MAX = 128, SV_TRAINER_WARNINGS_MAX = 8 };
 
 /* Numbers that a line does not have are -1, or NAN. */
 struct sv_trainer_log_line {
     enum sv_trainer_event event;
     int64_t step, steps;
-    int64_t time;            /* seconds since 1970 */
-    int64_t trained_tokens;  /* by the process that wrote the line */
-    int64_t records_skipped; /* of the training data, because they have no label or no text */
-    int64_t conflicts;       /* texts of it that repeat an earlier one with another label */
-    int64_t twins;           /* pairs of labels that differ only in case or spaces */
-    int64_t joined;          /* labels that consist of others */
-    int64_t leaks;           /* validation texts that are training texts, too */
+    int64_t time;           /* seconds since 1970 */
+    int64_t trained_tokens; /* by the process that wrote the line */
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;
     char reason[SV_TRAINER_REASON_MAX]; /* of a failure, or "" */
     char recipe[SV_TRAINER_RECIPE_MAX]; /* that a step tried, or "" */
+    int warning_count;                  /* what may be wrong with the data: */
+    char warnings[SV_TRAINER_WARNINGS_MAX][SV_TRAINER_REASON_MAX];
 };
 
 /* False: the text is not such a line. */

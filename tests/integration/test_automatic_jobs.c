@@ -154,10 +154,12 @@ Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)
     (void)snprintf(settings, sizeof settings, ",\"validation_file\":\"%s\"", file);
     create(file, "mood", settings, id);
     job_wait(&d, id, "succeeded");
-    cr_assert(job_has_event(&d, id, "1 record has no label or no text and is left out"));
-    cr_assert(job_has_event(&d, id, "1 text repeats an earlier one with another label"));
-    cr_assert(job_has_event(&d, id, "5 validation texts are in the training file, too"));
-    cr_assert(!job_has_event(&d, id, "differs only in case"));
+    cr_assert(job_has_event(&d, id, "1 record has no label or no text, in line 6; it is left out"));
+    cr_assert(job_has_event(&d, id,
+                            "1 text repeats an earlier one with another label: line 3 has 'good', "
+                            "line 7 'bad'; correct the wrong one"));
+    cr_assert(job_has_event(&d, id, "5 of 5 validation texts are in the training texts, too"));
+    cr_assert(!job_has_event(&d, id, "are perhaps one"));
     cr_assert(!job_has_event(&d, id, "of other labels"));
 
     file_upload_text(&d, "labels.tsv",
@@ -166,10 +168,11 @@ Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)
                      file);
     create(file, "labels", "", id);
     job_wait(&d, id, "succeeded");
-    cr_assert(job_has_event(&d, id, "1 pair of labels differs only in case or spaces"));
+    cr_assert(
+        job_has_event(&d, id, "the labels 'Good' and 'good' (first in line 2) are perhaps one"));
     cr_assert(job_has_event(&d, id,
-                            "2 labels consist of other labels; if a text may have "
-                            "several, give label_separator"));
+                            " and 1 others consist of other labels; if a text may have several, "
+                            "give label_separator '|'"));
 }
 
 Test(automatic_jobs, what_is_refused_is_named)

@@ -556,7 +556,8 @@ Test(jobs, records_that_are_left_out_are_reported_once)
     file_upload_text(&d, "some.jsonl", text.data, file);
     sl_buffer_release(&text);
     job_create(&d, file, "mood", JOB_LONG, id);
-    job_wait_event(&d, id, "2 records have no label or no text and are left out");
+    job_wait_event(&d, id,
+                   "2 records have no label or no text, the first in line 1; they are left out");
     job_wait_event(&d, id, "Step");
     cr_assert_eq(job_act(&d, id, "pause"), 200);
     job_wait_event(&d, id, "Job paused at step");

@@ -63,8 +63,9 @@ Test(newcomer, three_commands)
                                    "Subject", "--output", model, "--report", report));
     EXPECT_SAID(r.err, "6 records have no label or no text, the first in line 10; they are left "
                        "out");
-    EXPECT_SAID(r.err, "the labels 'sales' and 'Sales ' (first in line 28) differ only in case or "
-                       "spaces; if they are one, spell it in one way, or give both one name "
+    EXPECT_SAID(r.err, "the labels 'sales' and 'Sales ' (first in line 28) are perhaps one: they "
+                       "differ only in case, spaces, invisible characters or how a number is "
+                       "written; spell it in one way, or give both one name "
                        "with --labels FILE, a list of all labels");
     EXPECT_SAID(text, "4 labels: 'Sales ' 3, billing 60, sales 57, technical 54");
     EXPECT_SAID(text, "\n'Sales '         3 ");

@@ -141,9 +141,11 @@ Test(sluice_automatic, names_the_lines_of_contradictions_and_of_leaks)
                     "bad\ta dreadful film\nbad\tneither number 0\n");
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
                                    "--validation", validation, "--output", dirs.output));
-    EXPECT_SAID(r.out, "1 text repeats an earlier one\n"
-                       "1 of them has another label than before; correct the wrong one:\n"
+    EXPECT_SAID(r.out, "1 text repeats an earlier one\n");
+    EXPECT_SAID(r.out, "texts with two labels:\n"
                        "  line 1 'good', line 2 'bad': Once more\n");
+    EXPECT_SAID(r.err, "1 text repeats an earlier one with another label: line 1 has 'good', line "
+                       "2 'bad'; correct the wrong one");
     EXPECT_SAID(r.err, "1 of 2 validation texts is in the training texts, too, the first in line 2 "
                        "(there line 3); results on them are too good");
     EXPECT_SAID(r.out, "On the 2 texts of the validation file: accuracy ");
@@ -156,7 +158,7 @@ Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
     sluice_expect_success(
         &r, ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output", dirs.output));
     EXPECT_SAID(r.err, "the label 'label' occurs only once, in line 1");
-    EXPECT_SAID(r.err, "Or a header: then choose columns by name.");
+    EXPECT_SAID(r.err, "a typing error, or a header; correct it, choose columns by name");
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "label", "--text", "text",
                                    "--output", dirs.output, "--overwrite"));
     cr_expect_str_empty(r.err);

@@ -169,7 +169,7 @@ Test(sluice_classify, the_training_data_is_reported)
                "\"texts\":73,\"validation_texts\":8,\"texts_truncated\":1,\"records_skipped\":0,"),
         "%s", r.out);
     cr_expect(strstr(r.out, "\"labels\":{\"high\":36,\"hihg\":1,\"low\":36}"), "%s", r.out);
-    cr_expect(strstr(r.err, "the label 'hihg' occurs only once, in line 81. Is it a typing"), "%s",
+    cr_expect(strstr(r.err, "the label 'hihg' occurs only once, in line 81: a typing"), "%s",
               r.err);
     test_write_file(test_path(names, dirs.top, "names.txt"), "high\nlow\nhihg\n");
     (void)test_path(dirs.run, dirs.top, "second");

@@ -82,7 +82,7 @@ Test(sluice_report, of_a_training_without_an_architecture)
                     "Calibration", "The most confident mistakes");
     EXPECT_SAID(page, "&lt;i&gt;\xEF\xBF\xBD.tsv");
     EXPECT_SAID(page, "(&quot;");
-    EXPECT_SAID(page, "Texts that repeat an earlier one: 80");
+    EXPECT_SAID(page, "80 texts repeat an earlier one");
     EXPECT_SAID(page, "No record was left out");
     EXPECT_SAID(page, "are right");
     EXPECT_SAID(page, "The scores are those of models that had not learnt the text");
@@ -110,7 +110,7 @@ Test(sluice_report, of_a_training_of_an_architecture)
     EXPECT_SAID(page, "Loss by step");
     EXPECT_SAID(page, "Accuracy by step");
     EXPECT_SAID(page, "Layers skipped");
-    EXPECT_SAID(page, "Of 100 validation texts, also in the training texts: 90");
+    EXPECT_SAID(page, "90 of 100 validation texts are in the training texts, too");
     EXPECT_SAID(r.err, "90 of 100 validation texts are in the training texts, too");
 }
 

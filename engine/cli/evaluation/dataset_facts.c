@@ -1,18 +1,11 @@
 /* dataset_facts.c - see dataset_facts.h. */
 #include "cli/evaluation/dataset_facts.h"
 
-#include "base/explained_words.h"
-#include "base/utf8.h"
-#include "cli/evaluation/label_names.h"
 #include "tokenizer/tokenizer.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { LABELS_SHOWN = 20, TEXT_SHOWN = 60 };
 
 /* ---- equal texts ----------------------------------------------------------------------------- */
 
@@ -105,14 +98,71 @@ static void count_labels(struct dataset_facts *f)
     }
 }
 
+/* ---- labels that are perhaps a mistake ------------------------------------------------------- */
+
+static void find_rare(struct dataset_facts *f)
+{
+    int validation[SL_LABELS_MAX] = {0};
+    if (f->validation)
+        sl_dataset_count_labels(f->validation, validation);
+    for (int i = 0; i < f->set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&f->set->label_lists, i);
+        for (int k = 0; k < list.count; k++) {
+            const int32_t label = list.ids[k];
+            if (f->label_texts[label] > 1 || validation[label] > 0)
+                continue;
+            if (f->rare.count++ == 0) {
+                f->rare.first = label;
+                f->rare.line = f->set->examples[i].line;
+            }
+        }
+    }
+}
+
+/* Parts of joined labels are rare, too, and that is no second mistake. */
+static bool find_label_mistakes(struct dataset_facts *f, struct sl_err *err)
+{
+    if (!similar_labels_find(&f->similar, &f->set->labels, err))
+        return false;
+    if (!f->set->multi_label)
+        joined_labels_find(&f->joined, &f->set->labels);
+    if (f->joined.count == 0)
+        find_rare(f);
+    return true;
+}
+
+int64_t dataset_facts_first_line(const struct dataset_facts *f, int32_t label)
+{
+    for (int i = 0; i < f->set->count; i++) {
+        const struct sl_label_list list = sl_label_list(&f->set->label_lists, i);
+        for (int k = 0; k < list.count; k++)
+            if (list.ids[k] == label)
+                return f->set->examples[i].line;
+    }
+    return 0;
+}
+
 double dataset_facts_labels_per_text(const struct dataset_facts *f)
 {
     return (double)f->set->label_lists.first[f->set->count] / f->set->count;
 }
 
+/* first, by_hash: room for each text, and texts by their hashes. */
+static bool find_all(struct dataset_facts *f, const struct sl_tokenizer *tokens,
+                     bool labels_are_listed, int32_t *first,
+                     const struct sl_numbered_example *by_hash, struct sl_err *err)
+{
+    count_tokens(f, tokens, first);
+    count_labels(f);
+    sl_dataset_firsts(by_hash, f->set->count, first);
+    find_repeats(f, first);
+    find_leaks(f, by_hash);
+    return labels_are_listed || find_label_mistakes(f, err);
+}
+
 bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
-                        const struct sl_dataset *validation, const struct sl_tokenizer *tokens,
-                        struct sl_err *err)
+                        const struct sl_dataset *validation, bool labels_are_listed,
+                        const struct sl_tokenizer *tokens, struct sl_err *err)
 {
     size_t texts = (size_t)set->count;
     *f = (struct dataset_facts){.set = set, .validation = validation};
@@ -122,18 +172,9 @@ bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
     bool ok =
         by_hash && ((first && f->label_texts) ||
                     sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts));
-    ok = ok && label_twins_find(&f->twins, &set->labels, err);
-    if (ok && !set->multi_label)
-        joined_labels_find(&f->joined, &set->labels);
-    if (ok) {
-        count_tokens(f, tokens, first);
-        count_labels(f);
-        sl_dataset_firsts(by_hash, set->count, first);
-        find_repeats(f, first);
-        find_leaks(f, by_hash);
-    } else {
+    ok = ok && find_all(f, tokens, labels_are_listed, first, by_hash, err);
+    if (!ok)
         dataset_facts_close(f);
-    }
     free(by_hash);
     free(first);
     return ok;
@@ -161,7 +202,7 @@ void dataset_facts_add(const struct dataset_facts *f, json_t *object)
     put_int(object, "records_skipped", (int)set->skipped.records);
     put_int(object, "duplicates", f->duplicates.count);
     put_int(object, "conflicting_labels", f->conflicts.count);
-    put_int(object, "similar_labels", f->twins.count);
+    put_int(object, "similar_labels", f->similar.count);
     put_int(object, "joined_labels", f->joined.count);
     put_int(object, "validation_duplicates", f->leaks.count);
     if (set->multi_label) {
@@ -172,152 +213,4 @@ void dataset_facts_add(const struct dataset_facts *f, json_t *object)
     for (int i = 0; i < set->labels.count; i++)
         put_int(labels, set->labels.list[i].name, f->label_texts[i]);
     (void)json_object_set_new(object, "labels", labels);
-}
-
-/* ---- printing -------------------------------------------------------------------------------- */
-
-void dataset_facts_print_lengths(const struct dataset_facts *f, int context)
-{
-    printf("%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
-           f->median);
-    if (f->unknown > 0.0)
-        printf("; %.1f %% of the tokens are not in the vocabulary", 100.0 * f->unknown);
-    printf("\n");
-    if (f->set->truncated > 0)
-        printf("%d texts are truncated to %d tokens\n", f->set->truncated, context);
-}
-
-void dataset_facts_print_labels(const struct dataset_facts *f)
-{
-    const int labels = f->set->labels.count;
-    char name[SL_NAME_SHORT], quoted[LABEL_QUOTED];
-    printf("%d labels:", labels);
-    for (int i = 0; i < labels && i < LABELS_SHOWN; i++)
-        printf("%s %s %d", i ? "," : "",
-               label_quoted(sl_labels_shown(&f->set->labels, i, name), quoted), f->label_texts[i]);
-    if (labels > LABELS_SHOWN)
-        printf(" and %d more", labels - LABELS_SHOWN);
-    printf("\n");
-    if (f->set->multi_label)
-        printf("%.2f labels per text, at most %d; %d text%s no label\n",
-               dataset_facts_labels_per_text(f), f->most_labels, f->unlabelled,
-               f->unlabelled == 1 ? " has" : "s have");
-}
-
-static int shown_of(const struct text_pairs *pairs)
-{
-    return pairs->count < TEXT_PAIRS_SHOWN ? pairs->count : TEXT_PAIRS_SHOWN;
-}
-
-static void print_rest(const struct text_pairs *pairs)
-{
-    if (pairs->count > TEXT_PAIRS_SHOWN)
-        printf("  and %d more\n", pairs->count - TEXT_PAIRS_SHOWN);
-}
-
-static void print_beginning(const struct dataset_facts *f, int32_t example)
-{
-    size_t bytes;
-    if (!f->set->text)
-        return;
-    const char *text = sl_dataset_text(f->set, example, &bytes);
-    const size_t shown = sl_utf8_fit(text, bytes, TEXT_SHOWN);
-    printf(": ");
-    sl_print_text(text, shown);
-    printf("%s", shown < bytes ? "..." : "");
-}
-
-void dataset_facts_print_repeats(const struct dataset_facts *f)
-{
-    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
-    const int duplicates = f->duplicates.count, conflicts = f->conflicts.count;
-    if (duplicates > 0)
-        printf("%d text%s an earlier one\n", duplicates, duplicates == 1 ? " repeats" : "s repeat");
-    if (conflicts > 0)
-        printf("%d of them %s %s than before; correct the wrong one:\n", conflicts,
-               conflicts == 1 ? "has" : "have",
-               f->set->multi_label ? "other labels" : "another label");
-    for (int i = 0; i < shown_of(&f->conflicts); i++) {
-        const struct text_pair *pair = &f->conflicts.first[i];
-        printf("  line %lld '%s', line %lld '%s'", (long long)pair->earlier_line,
-               label_names_short(&f->set->labels, pair->earlier_labels, one), (long long)pair->line,
-               label_names_short(&f->set->labels, pair->labels, other));
-        print_beginning(f, pair->earlier);
-        printf("\n");
-    }
-    print_rest(&f->conflicts);
-}
-
-void dataset_facts_warn_leaks(const struct dataset_facts *f)
-{
-    const struct text_pair *pair = &f->leaks.first[0];
-    if (f->leaks.count == 0)
-        return;
-    (void)fprintf(stderr,
-                  "sluice train: warning: %d of %d validation texts %s in the training texts, too, "
-                  "the first in line %lld (there line %lld); results on them are too good\n",
-                  f->leaks.count, f->validation->count, f->leaks.count == 1 ? "is" : "are",
-                  (long long)pair->line, (long long)pair->earlier_line);
-}
-
-/* The other pairs: the second one's name, or the number of all. */
-static void add_twins(const struct dataset_facts *f, char *text, size_t size)
-{
-    const struct label_twins *t = &f->twins;
-    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
-    text[0] = '\0';
-    if (t->count == 2)
-        (void)snprintf(text, size, ", and so do '%s' and '%s'",
-                       sl_labels_shown(&f->set->labels, t->first[1].one, one),
-                       sl_labels_shown(&f->set->labels, t->first[1].other, other));
-    else if (t->count > 2)
-        (void)snprintf(text, size, ", and so do %d more pairs", t->count - 1);
-}
-
-/* Where a label is for the first time. */
-static int64_t first_line(const struct sl_dataset *set, int32_t label)
-{
-    for (int i = 0; i < set->count; i++) {
-        const struct sl_label_list list = sl_label_list(&set->label_lists, i);
-        for (int k = 0; k < list.count; k++)
-            if (list.ids[k] == label)
-                return set->examples[i].line;
-    }
-    return 0;
-}
-
-void dataset_facts_warn_twins(const struct dataset_facts *f)
-{
-    const struct label_twin first = f->twins.first[0];
-    const bool swap = f->label_texts[first.one] < f->label_texts[first.other];
-    const int32_t usual = swap ? first.other : first.one, rare = swap ? first.one : first.other;
-    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[128];
-    if (f->twins.count == 0)
-        return;
-    add_twins(f, more, sizeof more);
-    (void)fprintf(
-        stderr,
-        "sluice train: warning: the labels '%s' and '%s' (first in line %lld) differ only "
-        "in case or spaces%s; if they are one, spell it in one way, or give both one name "
-        "with --labels FILE, a list of all labels\n",
-        sl_labels_shown(&f->set->labels, usual, one), sl_labels_shown(&f->set->labels, rare, other),
-        (long long)first_line(f->set, rare), more);
-}
-
-void dataset_facts_warn_joined(const struct dataset_facts *f)
-{
-    const struct joined_labels *j = &f->joined;
-    char name[SL_NAME_SHORT];
-    if (j->count == 0)
-        return;
-    (void)fprintf(stderr, "sluice train: warning: the label '%s' (first in line %lld)",
-                  sl_labels_shown(&f->set->labels, j->first, name),
-                  (long long)first_line(f->set, j->first));
-    if (j->count > 1)
-        (void)fprintf(stderr, " and %d others consist", j->count - 1);
-    else
-        (void)fprintf(stderr, " consists");
-    (void)fprintf(stderr,
-                  " of other labels; if a text may have several, give --label-separator '%s'\n",
-                  j->separator);
 }

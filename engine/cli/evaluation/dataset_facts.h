@@ -1,11 +1,12 @@
 /* dataset_facts.h - what a set of labelled texts holds, and what may be wrong with it: texts that
- * repeat others, contradict them, or are in the validation texts, too.
+ * repeat others, contradict them, or are in the validation texts, too; labels that are perhaps a
+ * mistake. dataset_words.h says it in words.
  *
  * Texts are equal if their tokens are: then a model cannot tell them apart. */
 #pragma once
 
 #include "cli/evaluation/joined_labels.h"
-#include "cli/evaluation/label_twins.h"
+#include "cli/evaluation/similar_labels.h"
 #include "data/dataset.h"
 
 struct json_t;
@@ -24,6 +25,13 @@ struct text_pairs {
     struct text_pair first[TEXT_PAIRS_SHOWN]; /* in the order of the file */
 };
 
+/* Labels that occur only once. */
+struct rare_labels {
+    int count;
+    int32_t first; /* in the order of the file */
+    int64_t line;  /* of the first */
+};
+
 struct dataset_facts {
     const struct sl_dataset *set;
     int shortest, median, longest;           /* tokens of a text */
@@ -33,28 +41,23 @@ struct dataset_facts {
     int unlabelled, most_labels;             /* texts without a label; the most labels of a text */
     struct text_pairs duplicates, conflicts; /* texts that repeat the first one of their kind; those
                                                 of them that have another label */
-    struct label_twins twins;
-    struct joined_labels joined;         /* if each text has one label */
-    const struct sl_dataset *validation; /* NULL: none */
-    struct text_pairs leaks;             /* texts of it that are in the set, too */
+    const struct sl_dataset *validation;     /* NULL: none */
+    struct text_pairs leaks;                 /* texts of it that are in the set, too */
+    /* Unless the labels were listed by the user: */
+    struct similar_labels similar;
+    struct joined_labels joined; /* if each text has one label */
+    struct rare_labels rare;
 };
 
 /* Both sets must be encoded, and outlive the facts. Contradictions are shown with the beginning of
- * their text while the first set keeps its texts. */
+ * their text while the first set keeps its texts. labels_are_listed: by a file of labels. */
 bool dataset_facts_open(struct dataset_facts *facts, const struct sl_dataset *set,
-                        const struct sl_dataset *validation, const struct sl_tokenizer *tokens,
-                        struct sl_err *err) SL_MUST_CHECK;
+                        const struct sl_dataset *validation, bool labels_are_listed,
+                        const struct sl_tokenizer *tokens, struct sl_err *err) SL_MUST_CHECK;
 void dataset_facts_close(struct dataset_facts *facts); /* a zeroed one is fine */
 
 double dataset_facts_labels_per_text(const struct dataset_facts *facts);
-/* Adds them to a JSON object. */
+/* The line of the first text with a label. */
+int64_t dataset_facts_first_line(const struct dataset_facts *facts, int32_t label);
+/* Adds the numbers to a JSON object. */
 void dataset_facts_add(const struct dataset_facts *facts, struct json_t *object);
-/* On standard output. */
-void dataset_facts_print_lengths(const struct dataset_facts *facts, int context);
-void dataset_facts_print_labels(const struct dataset_facts *facts);
-void dataset_facts_print_repeats(const struct dataset_facts *facts);
-/* Warn on standard error of validation texts that are training texts, of labels that are perhaps
- * one, and of labels that are perhaps several. */
-void dataset_facts_warn_leaks(const struct dataset_facts *facts);
-void dataset_facts_warn_twins(const struct dataset_facts *facts);
-void dataset_facts_warn_joined(const struct dataset_facts *facts);

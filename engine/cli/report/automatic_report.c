@@ -2,6 +2,7 @@
 #include "cli/report/automatic_report.h"
 
 #include "checkpoint/json_io.h"
+#include "cli/training/dataset_summary.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -15,9 +16,7 @@ void automatic_report_texts(const struct sl_linear_training *l, const struct dat
                             const char *why_no_base)
 {
     const struct sl_bag_of_words *parts = l->base->self;
-    dataset_facts_print_lengths(facts, l->base->config.context_length);
-    dataset_facts_print_labels(facts);
-    dataset_facts_print_repeats(facts);
+    dataset_summary_print(facts, l->base->config.context_length);
     if (l->base_is_foreign)
         printf("no word vectors: the base model lacks %.1f %% of the words; perhaps the texts are "
                "in another language\n",

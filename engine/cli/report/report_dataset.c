@@ -2,6 +2,7 @@
 #include "cli/report/report_sections.h"
 
 #include "base/file.h"
+#include "cli/evaluation/dataset_words.h"
 #include "cli/evaluation/label_names.h"
 #include "cli/report/report_html.h"
 
@@ -77,56 +78,33 @@ static void labels_cell(struct sl_buffer *out, const struct dataset_facts *f,
     sl_buffer_release(&names);
 }
 
-static void item(struct sl_buffer *out, const char *text)
+static void item(struct sl_buffer *out, const char *text, size_t bytes)
 {
     sl_buffer_append_string(out, "<li>");
-    html_string(out, text);
+    html_excerpt(out, text, bytes, bytes);
     sl_buffer_append_string(out, "</li>\n");
 }
 
-#define ITEM(out, ...)                                                                             \
-    do {                                                                                           \
-        char text[256];                                                                            \
-        (void)snprintf(text, sizeof text, __VA_ARGS__);                                            \
-        item(out, text);                                                                           \
-    } while (0)
-
-static void write_lengths(struct sl_buffer *out, const struct dataset_facts *f, int context)
+static void write_facts(struct sl_buffer *out, const struct dataset_facts *f, int context)
 {
-    const struct sl_skipped *skipped = &f->set->skipped;
-    sl_buffer_append_string(out, "<ul>\n");
-    ITEM(out, "%d texts of %d to %d tokens, median %d", f->set->count, f->shortest, f->longest,
-         f->median);
-    if (f->set->multi_label)
-        ITEM(out, "%.2f labels per text, at most %d; texts without a label: %d",
-             dataset_facts_labels_per_text(f), f->most_labels, f->unlabelled);
-    if (f->unknown >= 0.0)
-        ITEM(out, "%.2f %% of the tokens are not in the vocabulary", 100.0 * f->unknown);
-    if (f->set->truncated > 0)
-        ITEM(out, "%d texts are truncated to %d tokens", f->set->truncated, context);
-    if (skipped->records > 0)
-        ITEM(out, "Records left out, without a label or a text: %lld, the first in line %lld",
-             (long long)skipped->records, (long long)skipped->line);
-    else
-        item(out, "No record was left out");
-    sl_buffer_append_string(out, "</ul>\n");
+    struct sl_buffer lines = {0};
+    dataset_words_describe(f, context, &lines);
+    const char *line = lines.data ? lines.data : "";
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+        item(out, line, (size_t)(end - line));
+    sl_buffer_release(&lines);
 }
 
-/* What is perhaps wrong; also if nothing is, so that a reader knows that it was looked for. */
-static void write_doubts(struct sl_buffer *out, const struct dataset_facts *f)
+/* What may be wrong; also if nothing is, so that a reader knows that it was looked for. */
+static void write_warnings(struct sl_buffer *out, const struct dataset_facts *f)
 {
-    sl_buffer_append_string(out, "<ul>\n");
-    ITEM(out, "Texts that repeat an earlier one: %d", f->duplicates.count);
-    ITEM(out, "Of them, with another label than before: %d", f->conflicts.count);
-    if (f->twins.count > 0)
-        ITEM(out,
-             "Pairs of labels that differ only in case or spaces: %d, such as '%.36s' and '%.36s'",
-             f->twins.count, label_of(f, f->twins.first[0].one),
-             label_of(f, f->twins.first[0].other));
-    if (f->validation)
-        ITEM(out, "Of %d validation texts, also in the training texts: %d%s", f->validation->count,
-             f->leaks.count, f->leaks.count > 0 ? "; results on them are too good" : "");
-    sl_buffer_append_string(out, "</ul>\n");
+    static const char none[] = "No record was left out, and no text has two labels";
+    struct dataset_warnings warnings;
+    dataset_words_warn(f, &warnings);
+    for (int i = 0; i < warnings.count; i++)
+        item(out, warnings.list[i].text, strlen(warnings.list[i].text));
+    if (f->set->skipped.records == 0 && f->conflicts.count == 0)
+        item(out, none, strlen(none));
 }
 
 /* Its beginning. */
@@ -167,8 +145,10 @@ void report_dataset(struct sl_buffer *out, const struct dataset_facts *f, int co
                              *const leaks[] = {"training line", "label", "validation line",
                                                "label",         "text",  NULL};
     html_section(out, "The data");
-    write_lengths(out, f, context);
-    write_doubts(out, f);
+    sl_buffer_append_string(out, "<ul>\n");
+    write_facts(out, f, context);
+    write_warnings(out, f);
+    sl_buffer_append_string(out, "</ul>\n");
     write_pairs(out, f, &f->conflicts, "Equal texts with different labels; one of them is wrong",
                 conflicts);
     write_pairs(out, f, &f->leaks, "Validation texts that are training texts, too", leaks);

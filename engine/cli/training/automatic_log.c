@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "checkpoint/json_io.h"
+#include "cli/evaluation/dataset_words.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -46,8 +47,11 @@ static void write_line(const struct automatic_log *log, json_t *object)
 static void write_started(struct automatic_log *log, const struct dataset_facts *facts)
 {
     json_t *o = event(log, "started");
+    struct dataset_warnings warnings;
     (void)json_object_set_new(o, "architecture", json_string("linear"));
     dataset_facts_add(facts, o);
+    dataset_words_warn(facts, &warnings);
+    dataset_warnings_add(&warnings, o);
     write_line(log, o);
     for (int i = 0; i < facts->set->count; i++)
         log->tokens += facts->set->examples[i].tokens;

@@ -117,21 +117,12 @@ static bool open_validation(struct run *run, struct sl_err *err)
 static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
 {
     const struct sl_dataset *given = run->a->sources.validation ? &run->validation : NULL;
-    dataset_summary_warn_skipped("train", run->l.set.path, run->l.set.skipped);
-    if (given)
-        dataset_summary_warn_skipped("train", given->path, given->skipped);
-    if (!dataset_facts_open(&run->facts, &run->l.set, given, run->l.tokens, err))
+    if (!dataset_facts_open(&run->facts, &run->l.set, given, run->a->sources.labels, run->l.tokens,
+                            err))
         return false;
-    if (!run->a->sources.labels) {
-        dataset_facts_warn_joined(&run->facts);
-        if (run->facts.joined.count == 0)
-            dataset_summary_warn_rare(&run->l.set, given);
-    }
-    dataset_facts_warn_leaks(&run->facts);
+    dataset_summary_warn(&run->facts);
     if (run->a->base)
         automatic_report_warn_base(&run->l, run->a->base);
-    if (!run->a->sources.labels)
-        dataset_facts_warn_twins(&run->facts);
     if (!run->a->json)
         automatic_report_texts(&run->l, &run->facts, why_no_base);
     if (!run->a->report)

@@ -186,7 +186,7 @@ static void print_begin(const struct sl_trainer *trainer, const struct dataset_f
     (void)printf("%s, %lld parameters, %s, %d thread%s\n", m->arch->name,
                  (long long)sl_model_parameter_count(m), sl_engine_isa(m->engine), threads,
                  threads == 1 ? "" : "s");
-    dataset_summary_print(trainer, facts);
+    dataset_summary_print_run(trainer, facts);
 }
 
 /* Ends a line that a killed process began. */
@@ -228,7 +228,7 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
     write_begin(r, trainer, &facts);
     if (r->terminal)
         print_begin(trainer, &facts);
-    dataset_summary_warn(trainer, &facts);
+    dataset_summary_warn(&facts);
     dataset_facts_close(&facts);
     return r;
 }

@@ -1,0 +1,238 @@
+/* dataset_words.c - see dataset_words.h. */
+#include "cli/evaluation/dataset_words.h"
+
+#include "base/explained_words.h"
+#include "base/utf8.h"
+#include "cli/evaluation/label_names.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABELS_SHOWN = 20, TEXT_SHOWN = 60 };
+
+/* ---- what the set holds ---------------------------------------------------------------------- */
+
+/* "1 text repeats", "2 texts repeat": the word that fits the number. */
+static const char *one_or_more(long long count, const char *one, const char *more)
+{
+    return count == 1 ? one : more;
+}
+
+static void describe_labels_per_text(const struct dataset_facts *f, struct sl_buffer *out)
+{
+    sl_buffer_printf(out, "%.2f labels per text, at most %d; %d text%s no label\n",
+                     dataset_facts_labels_per_text(f), f->most_labels, f->unlabelled,
+                     one_or_more(f->unlabelled, " has", "s have"));
+}
+
+void dataset_words_describe(const struct dataset_facts *f, int context, struct sl_buffer *out)
+{
+    sl_buffer_printf(out, "%d texts of %d to %d tokens, median %d", f->set->count, f->shortest,
+                     f->longest, f->median);
+    if (f->unknown > 0.0)
+        sl_buffer_printf(out, "; %.1f %% of the tokens are not in the vocabulary",
+                         100.0 * f->unknown);
+    sl_buffer_append_string(out, "\n");
+    if (f->set->truncated > 0)
+        sl_buffer_printf(out, "%d texts are truncated to %d tokens\n", f->set->truncated, context);
+    if (f->set->multi_label)
+        describe_labels_per_text(f, out);
+    if (f->duplicates.count > 0)
+        sl_buffer_printf(out, "%d text%s an earlier one\n", f->duplicates.count,
+                         one_or_more(f->duplicates.count, " repeats", "s repeat"));
+}
+
+void dataset_words_print_labels(const struct dataset_facts *f)
+{
+    const int labels = f->set->labels.count;
+    char name[SL_NAME_SHORT], quoted[LABEL_QUOTED];
+    printf("%d labels:", labels);
+    for (int i = 0; i < labels && i < LABELS_SHOWN; i++)
+        printf("%s %s %d", i ? "," : "",
+               label_quoted(sl_labels_shown(&f->set->labels, i, name), quoted), f->label_texts[i]);
+    if (labels > LABELS_SHOWN)
+        printf(" and %d more", labels - LABELS_SHOWN);
+    printf("\n");
+}
+
+static void print_beginning(const struct dataset_facts *f, int32_t example)
+{
+    size_t bytes;
+    if (!f->set->text)
+        return;
+    const char *text = sl_dataset_text(f->set, example, &bytes);
+    const size_t shown = sl_utf8_fit(text, bytes, TEXT_SHOWN);
+    printf(": ");
+    sl_print_text(text, shown);
+    printf("%s", shown < bytes ? "..." : "");
+}
+
+void dataset_words_print_conflicts(const struct dataset_facts *f)
+{
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    const struct text_pairs *pairs = &f->conflicts;
+    if (pairs->count > 0)
+        printf("texts with two labels:\n");
+    for (int i = 0; i < pairs->count && i < TEXT_PAIRS_SHOWN; i++) {
+        const struct text_pair *pair = &pairs->first[i];
+        printf("  line %lld '%s', line %lld '%s'", (long long)pair->earlier_line,
+               label_names_short(&f->set->labels, pair->earlier_labels, one), (long long)pair->line,
+               label_names_short(&f->set->labels, pair->labels, other));
+        print_beginning(f, pair->earlier);
+        printf("\n");
+    }
+    if (pairs->count > TEXT_PAIRS_SHOWN)
+        printf("  and %d more\n", pairs->count - TEXT_PAIRS_SHOWN);
+}
+
+/* ---- what may be wrong ----------------------------------------------------------------------- */
+
+static struct dataset_warning *add(struct dataset_warnings *w, const char *code)
+{
+    assert(w->count < DATASET_WARNINGS_MAX);
+    w->list[w->count] = (struct dataset_warning){.code = code};
+    return &w->list[w->count++];
+}
+
+#define SAY(member, ...) ((void)snprintf(member, sizeof(member), __VA_ARGS__))
+
+void dataset_warnings_skipped(struct dataset_warnings *w, const char *of, struct sl_skipped skipped)
+{
+    const long long records = (long long)skipped.records;
+    if (records == 0)
+        return;
+    struct dataset_warning *warning = add(w, "skipped_records");
+    SAY(warning->text, "%lld record%s%s %s no label or no text, %s %lld; %s left out", records,
+        one_or_more(records, "", "s"), of, one_or_more(records, "has", "have"),
+        one_or_more(records, "in line", "the first in line"), (long long)skipped.line,
+        one_or_more(records, "it is", "they are"));
+}
+
+static void warn_of_conflicts(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    const struct text_pair *first = &f->conflicts.first[0];
+    const int count = f->conflicts.count;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    struct dataset_warning *warning = add(w, "conflicting_labels");
+    SAY(warning->text,
+        "%d text%s an earlier one with another label: line %lld has '%s', line %lld '%s'%s", count,
+        one_or_more(count, " repeats", "s repeat"), (long long)first->earlier_line,
+        label_names_short(&f->set->labels, first->earlier_labels, one), (long long)first->line,
+        label_names_short(&f->set->labels, first->labels, other), count > 1 ? ", and so on" : "");
+    SAY(warning->advice, "correct the wrong one");
+    SAY(warning->setting, "correct the wrong one");
+}
+
+static void warn_of_leaks(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    const struct text_pair *first = &f->leaks.first[0];
+    SAY(add(w, "validation_duplicates")->text,
+        "%d of %d validation texts %s in the training texts, too, the first in line %lld (there "
+        "line %lld); results on them are too good",
+        f->leaks.count, f->validation->count, one_or_more(f->leaks.count, "is", "are"),
+        (long long)first->line, (long long)first->earlier_line);
+}
+
+static void warn_of_joined(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    const struct joined_labels *j = &f->joined;
+    char name[SL_NAME_SHORT], others[48] = "";
+    struct dataset_warning *warning = add(w, "joined_labels");
+    if (j->count > 1)
+        SAY(others, " and %d others", j->count - 1);
+    SAY(warning->text, "the label '%s' (first in line %lld)%s consist%s of other labels",
+        sl_labels_shown(&f->set->labels, j->first, name),
+        (long long)dataset_facts_first_line(f, j->first), others, j->count > 1 ? "" : "s");
+    SAY(warning->advice, "if a text may have several, give --label-separator '%s'", j->separator);
+    SAY(warning->setting, "if a text may have several, give label_separator '%s'", j->separator);
+}
+
+static void warn_of_rare(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    char name[SL_NAME_SHORT], others[48] = "";
+    const bool most = 2 * f->rare.count > f->set->labels.count;
+    struct dataset_warning *warning = add(w, "rare_labels");
+    if (f->rare.count > 1)
+        SAY(others, ", and so do %d others", f->rare.count - 1);
+    SAY(warning->text, "the label '%s' occurs only once, in line %lld%s%s",
+        sl_labels_shown(&f->set->labels, f->rare.first, name), (long long)f->rare.line, others,
+        most ? "" : ": a typing error, or a header");
+    SAY(warning->advice, "%s, or list the valid labels with --labels FILE",
+        most ? "check that --label is not the column of the texts"
+             : "correct it, choose columns by name if it is a header");
+    SAY(warning->setting, "%s", most ? "check that 'label' is not the column of the texts" : "");
+}
+
+/* The other pairs: the second one's names, or the number of all. */
+static void other_pairs(const struct dataset_facts *f, char *text, size_t size)
+{
+    const struct similar_labels *s = &f->similar;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    text[0] = '\0';
+    if (s->count == 2)
+        (void)snprintf(text, size, ", and so are '%s' and '%s'",
+                       sl_labels_shown(&f->set->labels, s->first[1].one, one),
+                       sl_labels_shown(&f->set->labels, s->first[1].other, other));
+    else if (s->count > 2)
+        (void)snprintf(text, size, ", and so are %d more pairs", s->count - 1);
+}
+
+static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    const struct similar_pair first = f->similar.first[0];
+    const bool swap = f->label_texts[first.one] < f->label_texts[first.other];
+    const int32_t usual = swap ? first.other : first.one, rare = swap ? first.one : first.other;
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[128];
+    struct dataset_warning *warning = add(w, "similar_labels");
+    other_pairs(f, more, sizeof more);
+    SAY(warning->text,
+        "the labels '%s' and '%s' (first in line %lld) are perhaps one: they differ only in case, "
+        "spaces, invisible characters or how a number is written%s",
+        sl_labels_shown(&f->set->labels, usual, one), sl_labels_shown(&f->set->labels, rare, other),
+        (long long)dataset_facts_first_line(f, rare), more);
+    SAY(warning->advice, "spell it in one way, or give both one name with --labels FILE, a list of "
+                         "all labels");
+    SAY(warning->setting, "spell it in one way");
+}
+
+void dataset_words_warn(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    *w = (struct dataset_warnings){0};
+    dataset_warnings_skipped(w, "", f->set->skipped);
+    if (f->validation)
+        dataset_warnings_skipped(w, " of the validation texts", f->validation->skipped);
+    if (f->conflicts.count > 0)
+        warn_of_conflicts(f, w);
+    if (f->leaks.count > 0)
+        warn_of_leaks(f, w);
+    if (f->joined.count > 0)
+        warn_of_joined(f, w);
+    if (f->rare.count > 0)
+        warn_of_rare(f, w);
+    if (f->similar.count > 0)
+        warn_of_similar(f, w);
+}
+
+void dataset_warnings_print(const struct dataset_warnings *w, const char *command)
+{
+    for (int i = 0; i < w->count; i++) {
+        const struct dataset_warning *warning = &w->list[i];
+        (void)fprintf(stderr, "sluice %s: warning: %s%s%s\n", command, warning->text,
+                      warning->advice[0] ? "; " : "", warning->advice);
+    }
+}
+
+void dataset_warnings_add(const struct dataset_warnings *w, json_t *object)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < w->count; i++) {
+        const struct dataset_warning *warning = &w->list[i];
+        char message[sizeof warning->text + sizeof warning->setting + 2];
+        SAY(message, "%s%s%s", warning->text, warning->setting[0] ? "; " : "", warning->setting);
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s}", "code", warning->code, "message", message));
+    }
+    (void)json_object_set_new(object, "warnings", list);
+}
