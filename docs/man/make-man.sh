@@ -7,7 +7,7 @@ set -eu
 here=$(dirname "$(realpath "$0")")
 bin=$(realpath "$1")
 out=$2
-export ARGP_HELP_FMT=rmargin=1000 # lines are filled by man, not by argp
+export COLUMNS=1000 # lines are filled by man
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$out"
@@ -30,7 +30,7 @@ END
     chmod +x "$scratch/$1"
     include=$here/$1.h2m
     [ -f "$include" ] || include=$here/$4-command.h2m
-    # Headings of groups, which argp indents by one space, become subsections. Examples keep their lines.
+    # Headings of groups, which are indented by one space, become subsections. Examples keep their lines.
     help2man --no-info --section "$2" --name "$3" --manual Sluice --include "$include" "$scratch/$1" |
         sed -e "s/^\(\.TH [^ ]* \"[0-9]\"\) \"[^\"]*\"/\1 \"$date\"/" -e 's/\]\\fR$/\\fR]/' \
             -e '/^\.SH EXAMPLES$/,/^\.SH "SEE/{s/^\.IP$/.IP\n.nf/;s/^\.SH "SEE ALSO"$/.fi\n&/}' \

@@ -3,6 +3,7 @@
 #include "base/comma_list.h"
 #include "base/int_math.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,12 @@ char *sl_name_with_underscores(char *out, size_t capacity, const char *name)
     return respell(out, capacity, name, '-', '_');
 }
 
+/* Either spelling of a name is as good as the other. */
+static bool differ(char a, char b)
+{
+    return a != b && !(strchr("-_", a) && strchr("-_", b));
+}
+
 /* The optimal string alignment distance: how many characters to insert, delete, replace or swap
  * with their neighbour. */
 static int distance(const char *a, const char *b)
@@ -40,7 +47,7 @@ static int distance(const char *a, const char *b)
         row[0] = i;
         for (int j = 1; j <= columns; j++) {
             int either = sl_min(above[j], row[j - 1]) + 1;
-            row[j] = sl_min(either, above[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = sl_min(either, above[j - 1] + differ(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 row[j] = sl_min(row[j], two_above[j - 2] + 1);
         }

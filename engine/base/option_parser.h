@@ -1,4 +1,4 @@
-/* option_parser.h - command lines of all programs, from tables of options; built on glibc's argp.
+/* option_parser.h - command lines of all programs, from tables of options.
  *
  * A row defines an option once: its type, its bounds and its help. Every program also has -h,
  * --help and --version. Names may be shortened as long as they are unambiguous. After `--` all
@@ -55,7 +55,8 @@ struct sl_option_table {
     const struct sl_option *rows;   /* either these */
     const struct sl_param *numbers; /* or these */
     const char *const *sections;    /* a heading for each row, instead of one for all; NULL: none */
-    void *values;                   /* the struct that the offsets refer to */
+    const char *default_text; /* what help calls the default of all numbers; NULL: their own */
+    void *values;             /* the struct that the offsets refer to */
     /* If not NULL, called with each value instead of writing to `values`. */
     bool (*set)(void *context, const char *name, const char *value, struct sl_err *err);
     void *context;

@@ -15,7 +15,7 @@ top=$(realpath "$here/../..")
 build=$(realpath "${1:-$top/build/release}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export PATH="$build:$PATH" LC_ALL=C COLUMNS=100 TERM=dumb
+export PATH="$build:$PATH" LC_ALL=C COLUMNS=79 TERM=dumb
 unset SLUICE_URL SLUICE_CONFIG SLUICE_ISA || :
 version=$(sluice --version | sed 's/[^0-9]*\([0-9][0-9.]*[0-9]\).*/\1/; s/[.]/[.]/g')
 

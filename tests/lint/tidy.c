@@ -186,7 +186,6 @@ static const struct {
     {"sqlite3.h", {"server/state/state_directory.c", "tests/*"}},
     {"nettle/*", {"engine/base/sha256.c", "engine/base/api_key.c"}},
     {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/normalizer.c"}},
-    {"argp.h", {"engine/base/option_parser.c"}},
     {"openssl/*", {NULL}},
     {"criterion/*", {"tests/support/test.h", "tests/runners/criterion_fork.c"}},
 };

@@ -77,6 +77,8 @@ Test(option_parser, every_kind_is_read)
     EXPECT_OK(read_line("--some t --wh 5 -h", &err), err);
     cr_assert_str_eq(values.text, "t");
     cr_assert(parser.wants_help && !parser.wants_version);
+    EXPECT_OK(read_line("- -- -", &err), err);
+    cr_assert_eq(parser.operand_count, 2);
     EXPECT_OK(read_line("--version", &err), err);
     cr_assert(parser.wants_version);
     EXPECT_OK(read_line("", &err), err);
@@ -103,6 +105,7 @@ Test(option_parser, mistakes_are_named_with_what_is_accepted)
         {"--some_text t", "unknown option --some_text; did you mean --some-text?"},
         {"--frobnicate", "unknown option --frobnicate; --help lists"},
         {"a --s 1", "--s is ambiguous"},
+        {"--sha 2", "--sha is short for --share: invalid --share '2': expected a number"},
         {"-x", "unknown option -x; options begin with two dashes"},
         {"a -xy b", "unknown option -xy"},
         {"--whole", "--whole needs a value"},
@@ -124,28 +127,60 @@ Test(option_parser, mistakes_are_named_with_what_is_accepted)
     }
 }
 
-Test(option_parser, help_has_headings_and_every_option)
+static char *help_of(const struct sl_option_parser *shown)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     cr_assert(out);
-    const struct sl_option_parser shown = {.program = "test it",
-                                           .usage = "FILE",
-                                           .about = "tests",
-                                           .notes = "And so on.",
-                                           .tables = {{.heading = "All", .rows = rows}}};
-    sl_options_help(&shown, out);
+    sl_options_help(shown, out);
     cr_assert_eq(fclose(out), 0);
-    static const char *const wanted[] = {"Usage: test it [OPTION...] FILE",
-                                         " All\n",
-                                         "--flag ",
-                                         "--some-text=TEXT",
-                                         "-h, --help",
-                                         "--version",
-                                         "And so on."};
+    return text;
+}
+
+static const struct sl_param numbers[] = {
+    {"decay_rate_of_weights", "a rate", SL_REAL, 0, 1, 0.5, 0, NULL, 0},
+    {0}};
+
+Test(option_parser, help_has_headings_and_every_option)
+{
+    static const struct sl_option_alias aliases[] = {{"t", "some-text"}, {0}};
+    const struct sl_option_parser shown = {
+        .program = "test it",
+        .usage = "FILE\nDIR",
+        .about = "tests",
+        .notes = "And so on.",
+        .aliases = aliases,
+        .tables = {{.heading = "All", .rows = rows}, {.numbers = numbers, .default_text = "old"}}};
+    char *text = help_of(&shown);
+    static const char *const wanted[] = {
+        "Usage: test it [OPTION...] FILE\n  or:  test it [OPTION...] DIR\ntests\n\n",
+        " All\n      --flag ",
+        "      --some-text=TEXT, --t=TEXT\n                             a text\n",
+        "      --share=X              a share\n\n      --decay-rate-of-weights=X\n",
+        "                             a rate [old]\n",
+        "  -h, --help                 print this help and exit\n",
+        "--version",
+        "\n\nAnd so on."};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         cr_expect(strstr(text, wanted[i]), "'%s' is not in:\n%s", wanted[i], text);
+    free(text);
+}
+
+Test(option_parser, help_breaks_lines_where_the_user_prefers)
+{
+    static const struct sl_option long_row[] = {
+        {"flag", NULL, "one two three four five six seven eight nine ten eleven twelve thirteen",
+         SL_OPTION_FLAG, 0, 0, 0},
+        {0}};
+    const struct sl_option_parser shown = {.program = "test", .tables = {{.rows = long_row}}};
+    cr_assert_eq(unsetenv("COLUMNS"), 0);
+    char *text = help_of(&shown);
+    cr_expect(strstr(text, "nine ten\n                             eleven"), "%s", text);
+    free(text);
+    cr_assert_eq(setenv("COLUMNS", "200", 1), 0);
+    text = help_of(&shown);
+    cr_expect(strstr(text, "twelve thirteen\n"), "%s", text);
     free(text);
 }
 
