@@ -2,7 +2,7 @@
 #include "access/api_keys.h"
 #include "api/api_documents.h"
 #include "api/openapi.h"
-#include "api/routes.h"
+#include "api/endpoints.h"
 #include "base/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"

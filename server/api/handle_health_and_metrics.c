@@ -1,6 +1,5 @@
 /* handle_health_and_metrics.c - liveness, readiness, metrics and the front page, which never wait
  * for the engine. */
-#include "api/api_documents.h"
 #include "api/handlers.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"

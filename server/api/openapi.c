@@ -1,11 +1,10 @@
 /* openapi.c - the OpenAPI document, from the tables. */
 #include "api/openapi.h"
 #include "access/authorize.h"
+#include "api/endpoints.h"
 #include "api/openapi_responses.h"
-#include "api/operations.h"
 #include "api/pagination.h"
 #include "api/response_schemas.h"
-#include "api/routes.h"
 #include "base/json_writer.h"
 #include "core/limits.h"
 #include "json/schema_writer.h"
@@ -152,18 +151,24 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* The first route of an operation has its id; others add their path. */
-static void operation_id(const struct sv_route *route, const struct sv_operation *operation,
-                         char id[static ID_MAX])
+/* Whether no earlier route has its operation. */
+static bool is_first(const struct sv_route *route)
 {
     const struct sv_route *first = sv_routes.routes;
-    size_t used = 0;
-    while (first->handle != route->handle)
+    while (first->operation != route->operation)
         first++;
-    (void)snprintf(id, ID_MAX, "%s%s%s", operation->id, first == route ? "" : "_at",
-                   first == route                  ? ""
-                   : strcmp(route->path, "/") == 0 ? "/root"
-                                                   : route->path);
+    return first == route;
+}
+
+/* The first route of an operation has its id; others add their path. */
+static void operation_id(const struct sv_route *route, char id[static ID_MAX])
+{
+    size_t used = 0;
+    if (is_first(route))
+        (void)snprintf(id, ID_MAX, "%s", route->operation->id);
+    else
+        (void)snprintf(id, ID_MAX, "%s_at%s", route->operation->id,
+                       strcmp(route->path, "/") == 0 ? "/root" : route->path);
     for (const char *c = id; *c; c++)
         if (*c != '{' && *c != '}')
             id[used++] = *c == '/' ? '_' : *c;
@@ -196,11 +201,11 @@ static void add_place(struct sl_json_writer *json, const struct sv_route *route)
 
 static void add_operation(struct sl_json_writer *json, const struct sv_route *route)
 {
-    const struct sv_operation *operation = sv_operation_find(route->handle);
+    const struct sv_operation *operation = route->operation;
     char id[ID_MAX], method[METHOD_MAX] = "";
     for (size_t i = 0; i + 1 < sizeof method && route->method[i]; i++)
         method[i] = (char)tolower((unsigned char)route->method[i]);
-    operation_id(route, operation, id);
+    operation_id(route, id);
     sv_openapi_begin_object(json, method);
     sv_openapi_add_text(json, "operationId", id);
     sv_openapi_add_text(json, "summary", operation->summary);
@@ -245,9 +250,11 @@ static void add_paths(struct sl_json_writer *json, enum sv_listener listeners)
 
 static void add_request_schemas(struct sl_json_writer *json)
 {
-    for (const struct sv_operation *o = sv_operations; o->handle; o++)
-        if (o->fields)
-            sv_schema_write_fields(sl_json_key(json, o->body), o->fields);
+    for (int i = 0; i < sv_routes.count; i++) {
+        const struct sv_operation *operation = sv_routes.routes[i].operation;
+        if (operation->fields && is_first(&sv_routes.routes[i]))
+            sv_schema_write_fields(sl_json_key(json, operation->body), operation->fields);
+    }
 }
 
 static bool is_optional(const struct sv_response_member *member)

@@ -1,9 +1,8 @@
 /* openapi_responses.h - bodies, responses and errors of operations; for openapi.c. */
 #pragma once
 
-#include "api/operations.h"
+#include "api/endpoints.h"
 #include "base/json_writer.h"
-#include "http/request_router.h"
 
 void sv_openapi_add_text(struct sl_json_writer *json, const char *key, const char *text);
 void sv_openapi_begin_object(struct sl_json_writer *json, const char *key);

@@ -1,6 +1,8 @@
 /* server.h - what every handler may use: the modules of one running daemon. main.c owns it. */
 #pragma once
 
+#include "base/buffer.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -15,7 +17,13 @@ struct sv_audit_log;
 struct sv_disk_thread;
 struct sv_file_store;
 struct sv_jobs;
-struct sv_api_documents;
+
+/* What the daemon says about its API. */
+struct sv_api_documents {
+    struct sl_buffer index;     /* GET / */
+    struct sl_buffer inference; /* GET /openapi.json on the inference listener, */
+    struct sl_buffer admin;     /* and on the admin listener */
+};
 
 enum sv_phase {
     SV_PHASE_SERVING,

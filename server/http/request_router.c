@@ -86,14 +86,6 @@ const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
     return NULL;
 }
 
-const char *sv_router_action(const struct sv_router *router, const struct sv_route *route)
-{
-    for (const struct sv_route_action *a = router->actions; a && a->path; a++)
-        if (strcmp(route->method, a->method) == 0 && strcmp(route->path, a->path) == 0)
-            return a->action;
-    return NULL;
-}
-
 const char *sv_router_hint(const struct sv_router *router, const char *path)
 {
     for (const struct sv_route_hint *hint = router->hints; hint->path; hint++)

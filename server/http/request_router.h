@@ -5,6 +5,8 @@
 
 #include "core/request.h"
 
+struct sv_operation;
+
 struct sv_route {
     const char *method;
     const char *path; /* each {name} stands for one path segment, not empty */
@@ -12,6 +14,8 @@ struct sv_route {
     enum sv_listener listeners;
     enum sv_api api; /* format of its errors; the same for all routes with this first segment */
     enum sv_progress (*handle)(struct sv_request *request);
+    const char *action;                   /* what it changes, for the audit log; NULL: nothing */
+    const struct sv_operation *operation; /* of the OpenAPI document; api/ alone reads it */
 };
 
 /* Advice for a path without a route, as the end of a sentence. */
@@ -25,17 +29,11 @@ struct sv_route_sink {
     const struct sv_body_sink *sink;
 };
 
-/* What a route changes, for the audit log. */
-struct sv_route_action {
-    const char *method, *path, *action;
-};
-
 struct sv_router {
     const struct sv_route *routes;
     int count;
-    const struct sv_route_sink *sinks;     /* NULL path at the end; NULL: none */
-    const struct sv_route_hint *hints;     /* NULL path at the end */
-    const struct sv_route_action *actions; /* NULL path at the end; NULL: none */
+    const struct sv_route_sink *sinks; /* NULL path at the end; NULL: none */
+    const struct sv_route_hint *hints; /* NULL path at the end */
     /* Called when a request with an action has ended with an error. NULL: it is not. */
     void (*on_failure)(struct sv_request *request);
 };
@@ -53,9 +51,6 @@ const struct sv_route *sv_router_find(const struct sv_router *router, const char
 /* The sink of a route; NULL: it has none. */
 const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
                                           const struct sv_route *route);
-
-/* The action of a route; NULL: it changes nothing. */
-const char *sv_router_action(const struct sv_router *router, const struct sv_route *route);
 
 const char *sv_router_hint(const struct sv_router *router, const char *path);
 

@@ -1,7 +1,7 @@
 /* test_access.c - the table of routes against every kind of key and every listener: only what a
  * scope allows is allowed. */
 #include "access/api_keys.h"
-#include "api/routes.h"
+#include "api/endpoints.h"
 #include "base/api_key.h"
 #include "support/http_client.h"
 #include "support/program.h"

@@ -1,5 +1,5 @@
 /* test_http.c - what sluiced answers: every route, every mistake, from outside. */
-#include "api/routes.h"
+#include "api/endpoints.h"
 #include "base/buffer.h"
 #include "support/daemon.h"
 #include "support/http_client.h"

@@ -1,8 +1,7 @@
 /* test_openapi.c - the OpenAPI document: all routes of a listener, no loose ends, and the shipped
- * file. tests/compatibility/openapi.py checks it against the standard and against the daemon. */
+ * file. tests/third_party_clients/openapi.py checks it against the standard and the daemon. */
+#include "api/endpoints.h"
 #include "api/openapi.h"
-#include "api/operations.h"
-#include "api/routes.h"
 #include "support/json_query.h"
 #include "support/test.h"
 

@@ -1,10 +1,10 @@
-/* operations.h - what each endpoint is asked and answers, for the OpenAPI document. Where an
- * endpoint is, and who may use it, is in the route table. */
+/* endpoints.h - the table of endpoints (endpoints.def): its routes for http/, and what the OpenAPI
+ * document says about each. */
 #pragma once
 
-#include "core/request.h"
-#include "state/state_directory.h"
+#include "http/request_router.h"
 #include "json/json_schema.h"
+#include "state/state_directory.h"
 
 /* A query parameter or a request header that an operation reads. */
 struct sv_parameter {
@@ -25,8 +25,8 @@ enum sv_fails {
     SV_FAILS_HEALTH = 128
 };
 
+/* What an endpoint reads and responds. */
 struct sv_operation {
-    enum sv_progress (*handle)(struct sv_request *request);
     const char *id, *summary;
     unsigned fails;                /* sv_fails */
     const char *body;              /* name of the body's schema; NULL: no body */
@@ -41,7 +41,4 @@ struct sv_operation {
     const struct sv_parameter *parameters;
 };
 
-/* NULL handle at the end. */
-extern const struct sv_operation sv_operations[];
-/* Never NULL for a route's handler. */
-const struct sv_operation *sv_operation_find(enum sv_progress (*handle)(struct sv_request *));
+extern const struct sv_router sv_routes;
