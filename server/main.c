@@ -1,8 +1,8 @@
 /* main.c - sluiced: reads options, builds the modules, serves, tears them down. */
 #include "access/api_keys.h"
 #include "api/api_documents.h"
-#include "api/openapi.h"
 #include "api/endpoints.h"
+#include "api/openapi.h"
 #include "base/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"

@@ -47,7 +47,7 @@ static void destroy(void *state)
 {
     struct sv_classification *c = state;
     withdraw(c);
-    for (int i = 0; c->token_ids && i < c->texts * sv_explain_items(c); i++)
+    for (int i = 0; c->token_ids && i < c->texts * c->items_per_text; i++)
         free(c->token_ids[i]);
     sv_explain_release(c);
     free(c->token_ids);
@@ -88,7 +88,7 @@ static bool find_model(struct sv_classification *c, const char *name, struct sv_
 
 static bool allocate(struct sv_classification *c, int count)
 {
-    size_t texts = (size_t)count, items = texts * (size_t)sv_explain_items(c);
+    size_t texts = (size_t)count, items = texts * (size_t)c->items_per_text;
     c->token_ids = calloc(items, sizeof(int32_t *));
     c->task.items = calloc(items, sizeof *c->task.items);
     if (c->input.explain > 0)
@@ -132,13 +132,13 @@ static bool encode(struct sv_classification *c, const char *param, int index,
 
 static bool check_outputs(const struct sv_classification *c, int texts, struct sv_error *error)
 {
-    int max = sv_classify_batch_max(c->outputs) / sv_explain_items(c);
+    int max = sv_classify_batch_max(c->outputs) / c->items_per_text;
     const char *outputs = c->classes > 0 ? "labels" : "dimensions";
     if (max == 0)
         return sv_fail(error, SV_INVALID_VALUE, NULL,
                        "'%s' has %d labels, too many for explanations: at most %d.",
                        sv_model_ref_id(c->ref), c->outputs,
-                       sv_classify_batch_max(1) / sv_explain_items(c));
+                       sv_classify_batch_max(1) / c->items_per_text);
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
                    "'%s' holds %d texts and '%s' has %d %s; at most %d texts with so many %s are "
@@ -165,11 +165,12 @@ static int64_t count_tokens_at_most(const struct sv_classification *c)
 static bool admit(struct sv_classification *c, struct sv_error *error)
 {
     int texts = c->input.texts.count;
+    c->items_per_text = sv_explain_items(c);
     if (!sv_request_check_batch_size(c->request, c->format->texts_field, texts, error) ||
         !check_outputs(c, texts, error))
         return false;
     c->texts = c->items = texts;
-    c->items_admitted = texts * sv_explain_items(c);
+    c->items_admitted = texts * c->items_per_text;
     c->is_admitted = sv_scheduler_admit(c->request->server->scheduler, c->ref, c->items_admitted,
                                         count_tokens_at_most(c), &c->reserved, error);
     return c->is_admitted && (allocate(c, texts) || sv_fail_no_memory(error));
@@ -195,8 +196,7 @@ static bool encode_some(struct sv_classification *c, struct sv_error *error)
     return true;
 }
 
-/* ---- through the scheduler ---------------------------------------------------------------------
- */
+/* ---- through the scheduler ------------------------------------------------------------------- */
 
 static void sum_layers(struct sv_classification *c)
 {
@@ -275,9 +275,8 @@ static void cancel(struct sv_request *request)
 static bool tick(struct sv_request *request, int64_t now_ns)
 {
     const struct sv_classification *c = request->state;
-    return now_ns >
-           c->task
-               .deadline_ns; /* a batch may run past the deadline; the error need not wait for it */
+    /* A batch may run past the deadline; the error need not wait for it. */
+    return now_ns > c->task.deadline_ns;
 }
 
 static enum sv_error_kind outcome(struct sv_request *request, bool complete)
@@ -308,15 +307,22 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
     const struct sv_classify_format *format = c->format;
     char name[SV_PATH_MAX];
     /* An unknown model takes precedence over errors in the body, and a full queue too. */
-    if (peek_model(c, name) &&
-        (!find_model(c, name, error) ||
-         !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error)))
-        return false;
+    if (peek_model(c, name)) {
+        if (!find_model(c, name, error) ||
+            !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error))
+            return false;
+    }
     c->document = format->read(c->request, c->params, &c->input, error);
-    return c->document && (c->ref || find_model(c, c->input.model, error)) &&
-           sv_choose_operating_point(c->request, c->ref, c->input.budget, &c->usage,
-                                     &c->task.operating_point, error) &&
-           (!format->prepare || format->prepare(c, error)) && admit(c, error);
+    if (!c->document)
+        return false;
+    if (!c->ref && !find_model(c, c->input.model, error))
+        return false;
+    if (!sv_choose_operating_point(c->request, c->ref, c->input.budget, &c->usage,
+                                   &c->task.operating_point, error))
+        return false;
+    if (format->prepare && !format->prepare(c, error))
+        return false;
+    return admit(c, error);
 }
 
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format)
@@ -325,9 +331,10 @@ enum sv_progress sv_classify(struct sv_request *request, const struct sv_classif
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
     struct sv_classification *c = create(request, format, &error);
-    if (!c || !begin(c, &error)) {
-        if (c)
-            destroy(c);
+    if (!c)
+        return sv_request_fail(request, &error);
+    if (!begin(c, &error)) {
+        destroy(c);
         return sv_request_fail(request, &error);
     }
     c->task.deadline_ns = sv_request_deadline_ns(request);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "http/request_router.h"
-#include "json/json_schema.h"
 #include "state/state_directory.h"
+#include "json/json_schema.h"
 
 /* A query parameter or a request header that an operation reads. */
 struct sv_parameter {

@@ -22,7 +22,7 @@ int sv_explain_token_factor(const struct sv_classification *c)
 {
     if (c->input.explain == 0)
         return 1;
-    return is_exact(c) ? 2 : sv_explain_items(c);
+    return is_exact(c) ? 2 : c->items_per_text;
 }
 
 /* The text without one of its words. One of a single word has no tokens left, and no item. */

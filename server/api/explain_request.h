@@ -2,10 +2,10 @@
  * moved the score of its label (sluice/explanation.h). */
 #pragma once
 
-#include "api/classify_request.h"
+#include "api/classification.h"
 #include "base/json_writer.h"
 
-/* Items for each text of a request, itself included. */
+/* Items for each text of a request, itself included; kept as items_per_text. */
 int sv_explain_items(const struct sv_classification *c);
 /* Tokens to admit for each token of a text. */
 int sv_explain_token_factor(const struct sv_classification *c);

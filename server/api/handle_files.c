@@ -1,6 +1,5 @@
 /* handle_files.c - /v1/files: uploads, lists, contents, in OpenAI's format. */
-#include "api/async_defaults.h"
-#include "api/disk_call.h"
+#include "api/deferred_response.h"
 #include "api/handlers.h"
 #include "api/multipart.h"
 #include "api/pagination.h"
@@ -32,7 +31,7 @@ enum { PURPOSE_MAX = 32 };
 /* An upload: first its connection's thread reads the form, then the disk thread finishes the
  * file. */
 struct upload {
-    struct sv_disk_call call;
+    struct sv_deferred response;
     struct sv_form form;
     struct sv_upload *file; /* NULL until the part begins */
     char part[SV_PART_NAME_MAX];
@@ -47,17 +46,17 @@ static void end_file(struct upload *u)
     u->file = NULL;
 }
 
-static void release_upload(struct sv_disk_call *call)
+static void release_upload(struct sv_deferred *response)
 {
-    end_file((struct upload *)call);
+    end_file((struct upload *)response);
 }
 
 /* On the disk thread. */
-static void finish_upload(struct sv_disk_call *call)
+static void finish_upload(struct sv_deferred *response)
 {
-    struct upload *u = (struct upload *)call;
-    if (sv_upload_finish(u->file, u->filename, u->purpose, &call->object, &call->error))
-        sv_audit(call->request, u->filename, call->object.data, NULL);
+    struct upload *u = (struct upload *)response;
+    if (sv_upload_finish(u->file, u->filename, u->purpose, &response->object, &response->error))
+        sv_audit(response->request, u->filename, response->object.data, NULL);
     end_file(u);
 }
 
@@ -76,7 +75,7 @@ static bool on_part(void *context, const char *name, const char *filename, struc
         return sv_fail(error, SV_INVALID_VALUE, "file",
                        u->file ? "The form has two files." : "'file' must be a file with a name.");
     (void)snprintf(u->filename, sizeof u->filename, "%s", filename);
-    u->file = sv_upload_begin(u->call.request->server->files, error);
+    u->file = sv_upload_begin(u->response.request->server->files, error);
     return u->file;
 }
 
@@ -98,7 +97,7 @@ static bool begin_upload(struct sv_request *request, const char *content_type,
 {
     if (!sv_has_state(request, error))
         return false;
-    struct upload *u = sv_disk_call_begin(request, sizeof *u, finish_upload, release_upload, error);
+    struct upload *u = sv_deferred_begin(request, sizeof *u, release_upload, error);
     const struct sv_form_reader reader = {.context = u, .begin = on_part, .data = on_part_data};
     if (!u)
         return false;
@@ -149,7 +148,7 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
         end_file(u);
         return sv_request_fail(request, &error);
     }
-    return sv_disk_call_submit(&u->call);
+    return sv_deferred_to_disk(&u->response, finish_upload);
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -186,13 +185,13 @@ enum sv_progress sv_handle_file(struct sv_request *request)
 /* ---- DELETE /v1/files/{id} ------------------------------------------------------------------- */
 
 /* On the disk thread: a large file takes its time. */
-static void delete_file(struct sv_disk_call *call)
+static void delete_file(struct sv_deferred *response)
 {
-    const char *id = call->request->path_params[0];
-    if (!sv_file_delete(call->request->server->files, id, &call->error))
+    const char *id = response->request->path_params[0];
+    if (!sv_file_delete(response->request->server->files, id, &response->error))
         return;
-    sv_audit(call->request, id, NULL, NULL);
-    struct sl_json_writer json = {.out = &call->object};
+    sv_audit(response->request, id, NULL, NULL);
+    struct sl_json_writer json = {.out = &response->object};
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "id"), id);
     sl_json_add_string(sl_json_key(&json, "object"), "file");
@@ -203,10 +202,10 @@ static void delete_file(struct sv_disk_call *call)
 enum sv_progress sv_handle_file_delete(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct sv_disk_call *call = NULL;
+    struct sv_deferred *response = NULL;
     if (sv_has_state(request, &error))
-        call = sv_disk_call_begin(request, sizeof *call, delete_file, NULL, &error);
-    return call ? sv_disk_call_submit(call) : sv_request_fail(request, &error);
+        response = sv_deferred_begin(request, sizeof *response, NULL, &error);
+    return response ? sv_deferred_to_disk(response, delete_file) : sv_request_fail(request, &error);
 }
 
 /* ---- GET /v1/files/{id}/content -------------------------------------------------------------- */
@@ -243,9 +242,6 @@ static void download_destroy(void *state)
 
 static const struct sv_async download_async = {.proceed = download_proceed,
                                                .pull = download_pull,
-                                               .cancel = sv_cancel_nothing,
-                                               .tick = sv_tick_nothing,
-                                               .outcome = sv_outcome_sent,
                                                .destroy = download_destroy};
 
 enum sv_progress sv_handle_file_content(struct sv_request *request)

@@ -2,7 +2,7 @@
  *
  * What changes a job waits for the disk: the disk thread does it, and the connection is
  * suspended. */
-#include "api/disk_call.h"
+#include "api/deferred_response.h"
 #include "api/handlers.h"
 #include "api/job_event_stream.h"
 #include "api/pagination.h"
@@ -18,7 +18,7 @@ enum { SHA256_HEX_MAX = 65 };
 
 /* One request that changes a job. */
 struct job_call {
-    struct sv_disk_call call;
+    struct sv_deferred response;
     bool (*run)(struct job_call *job);
     struct sv_job_params params;
     struct sv_json_document *document;    /* owns the params */
@@ -27,9 +27,9 @@ struct job_call {
     bool changes;                         /* whether it is worth an entry of the audit log */
 };
 
-static void release_job_call(struct sv_disk_call *call)
+static void release_job_call(struct sv_deferred *response)
 {
-    sv_json_document_release(((struct job_call *)call)->document);
+    sv_json_document_release(((struct job_call *)response)->document);
 }
 
 /* The id of a job object, which begins with it. */
@@ -41,14 +41,14 @@ static void copy_id(const struct sl_buffer *object, char id[static SV_CALLER_NAM
 }
 
 /* On the disk thread. */
-static void run_job_call(struct sv_disk_call *call)
+static void run_job_call(struct sv_deferred *response)
 {
-    struct job_call *job = (struct job_call *)call;
+    struct job_call *job = (struct job_call *)response;
     char id[SV_CALLER_NAME_MAX];
-    if (!job->run(job) || call->object.failed || !job->changes)
+    if (!job->run(job) || response->object.failed || !job->changes)
         return;
-    copy_id(&call->object, id);
-    sv_audit(call->request, id, NULL, NULL);
+    copy_id(&response->object, id);
+    sv_audit(response->request, id, NULL, NULL);
 }
 
 /* From here on the request owns the call. */
@@ -57,7 +57,7 @@ static struct job_call *begin(struct sv_request *request, bool (*run)(struct job
 {
     struct job_call *job = NULL;
     if (sv_has_state(request, error))
-        job = sv_disk_call_begin(request, sizeof *job, run_job_call, release_job_call, error);
+        job = sv_deferred_begin(request, sizeof *job, release_job_call, error);
     if (!job)
         return NULL;
     job->run = run;
@@ -69,16 +69,16 @@ static struct job_call *begin(struct sv_request *request, bool (*run)(struct job
 
 static bool run_create(struct job_call *job)
 {
-    const struct sv_job_origin origin = {.caller = job->call.request->caller.name,
+    const struct sv_job_origin origin = {.caller = job->response.request->caller.name,
                                          .idempotency_key = job->key[0] ? job->key : NULL,
                                          .body = job->body};
-    return sv_jobs_create(job->call.request->server->jobs, &job->params, &origin, &job->call.object,
-                          &job->changes, &job->call.error);
+    return sv_jobs_create(job->response.request->server->jobs, &job->params, &origin,
+                          &job->response.object, &job->changes, &job->response.error);
 }
 
 static bool read_key(struct job_call *job, struct sv_error *error)
 {
-    struct sv_request *request = job->call.request;
+    struct sv_request *request = job->response.request;
     const char *key = request->transport->header(request->connection, "Idempotency-Key");
     if (!key)
         return true;
@@ -99,15 +99,16 @@ enum sv_progress sv_handle_job_create(struct sv_request *request)
         return sv_request_fail(request, &error);
     sl_sha256_hex(request->body.data, request->body.bytes, job->body);
     job->document = sv_job_params_read(&request->body, &job->params, &error);
-    return job->document ? sv_disk_call_submit(&job->call) : sv_request_fail(request, &error);
+    return job->document ? sv_deferred_to_disk(&job->response, run_job_call)
+                         : sv_request_fail(request, &error);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
 static bool run_action(struct job_call *job, enum sv_job_action action)
 {
-    return sv_jobs_act(job->call.request->server->jobs, job->call.request->path_params[0], action,
-                       &job->call.object, &job->call.error);
+    return sv_jobs_act(job->response.request->server->jobs, job->response.request->path_params[0],
+                       action, &job->response.object, &job->response.error);
 }
 
 static bool run_cancel(struct job_call *job)
@@ -129,7 +130,8 @@ static enum sv_progress act(struct sv_request *request, bool (*run)(struct job_c
 {
     struct sv_error error = {0};
     struct job_call *job = begin(request, run, &error);
-    return job ? sv_disk_call_submit(&job->call) : sv_request_fail(request, &error);
+    return job ? sv_deferred_to_disk(&job->response, run_job_call)
+               : sv_request_fail(request, &error);
 }
 
 enum sv_progress sv_handle_job_cancel(struct sv_request *request)

@@ -1,4 +1,5 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
+#include "api/classify_request.h"
 #include "api/embedding_response.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"

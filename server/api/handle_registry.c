@@ -2,7 +2,7 @@
  *
  * The registry's thread makes them while the request waits, or after its response if it asked for
  * ?async=true. Each is recorded in the audit log, also if it failed. */
-#include "api/async_defaults.h"
+#include "api/deferred_response.h"
 #include "api/handlers.h"
 #include "base/json_writer.h"
 #include "core/log.h"
@@ -18,11 +18,10 @@
 
 /* One change of one request. Owned by the request, which the registry holds until it is made. */
 struct model_change {
-    struct sv_request *request;
+    struct sv_deferred response;
     void (*respond)(struct sl_json_writer *json, const struct model_change *m);
     struct sv_change change;
     struct sv_change_result result;
-    atomic_bool finished;
 };
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -48,37 +47,18 @@ static void add_detail(struct sl_json_writer *json, const struct model_change *m
 static void finish(void *context, const struct sv_change_result *result)
 {
     struct model_change *m = context;
-    struct sv_request *request = m->request;
     struct sl_buffer detail = {0};
     m->result = *result;
-    m->result.error.permanent = result->error.kind == SV_CONFLICT;
     add_detail(&(struct sl_json_writer){.out = &detail}, m);
-    sv_audit(request, m->change.model, detail.failed ? NULL : detail.data,
+    sv_audit(m->response.request, m->change.model, detail.failed ? NULL : detail.data,
              result->error.kind == SV_OK ? NULL : sv_error_code(result->error.kind));
     sl_buffer_release(&detail);
-    atomic_store(&m->finished, true);
-    sv_request_wake(request);
-    sv_request_release(request);
+    m->response.error = result->error;
+    m->response.error.permanent = result->error.kind == SV_CONFLICT;
+    if (result->error.kind == SV_OK)
+        m->respond(&(struct sl_json_writer){.out = &m->response.object}, m);
+    sv_deferred_finish(&m->response);
 }
-
-static enum sv_progress proceed(struct sv_request *request)
-{
-    const struct model_change *m = request->state;
-    if (!atomic_load(&m->finished))
-        return SV_PENDING;
-    if (m->result.error.kind != SV_OK)
-        return sv_request_fail(request, &m->result.error);
-    struct sl_json_writer json = {.out = &request->response.body};
-    m->respond(&json, m);
-    return sv_request_respond(request, 200, "application/json");
-}
-
-static const struct sv_async async = {.proceed = proceed,
-                                      .pull = sv_pull_nothing,
-                                      .cancel = sv_cancel_nothing,
-                                      .tick = sv_tick_nothing,
-                                      .outcome = sv_outcome_sent,
-                                      .destroy = free};
 
 static bool is_async(const struct sv_request *request)
 {
@@ -90,17 +70,11 @@ static bool is_async(const struct sv_request *request)
 static enum sv_progress begin(struct sv_request *request, const struct model_change *what)
 {
     struct sv_error error = {0};
-    struct model_change *m = malloc(sizeof *m);
-    if (!m) {
-        (void)sv_fail_no_memory(&error);
+    struct model_change *m = sv_deferred_begin(request, sizeof *m, NULL, &error);
+    if (!m || !sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
-    }
-    *m = *what;
-    m->request = request;
-    request->async = &async; /* from here on the request owns m */
-    request->state = m;
-    if (!sv_request_is_accepted(request, &error))
-        return sv_request_fail(request, &error);
+    m->respond = what->respond;
+    m->change = what->change;
     (void)sv_request_acquire(request); /* the registry's */
     if (sv_registry_request(request->server->registry, &m->change, finish, m, &error))
         return SV_PENDING;
@@ -248,7 +222,7 @@ enum sv_progress sv_handle_repository_unload(struct sv_request *request)
 static void respond_deleted_model(struct sl_json_writer *json, const struct model_change *m)
 {
     sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), m->request->path_params[0]);
+    sl_json_add_string(sl_json_key(json, "id"), m->response.request->path_params[0]);
     sl_json_add_string(sl_json_key(json, "object"), "model");
     sl_json_add_bool(sl_json_key(json, "deleted"), true);
     sl_json_end_object(json);

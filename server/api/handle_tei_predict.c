@@ -1,4 +1,5 @@
 /* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
+#include "api/classify_request.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
 #include "params/predict_params.h"

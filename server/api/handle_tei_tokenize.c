@@ -1,6 +1,5 @@
 /* handle_tei_tokenize.c - texts to tokens and back, and what a model is, as Text Embeddings
  * Inference says it. */
-#include "api/async_defaults.h"
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "api/text_to_tokens.h"
@@ -110,12 +109,7 @@ static enum sv_progress proceed(struct sv_request *request)
               : sv_request_fail(request, &error);
 }
 
-static const struct sv_async text_async = {.proceed = proceed,
-                                           .pull = sv_pull_nothing,
-                                           .cancel = sv_cancel_nothing,
-                                           .tick = sv_tick_nothing,
-                                           .outcome = sv_outcome_sent,
-                                           .destroy = destroy_text_work};
+static const struct sv_async text_async = {.proceed = proceed, .destroy = destroy_text_work};
 
 /* The first slice comes after other requests had their turn: of many, most are rejected before. */
 static enum sv_progress begin_text_work(struct sv_request *request,

@@ -1,6 +1,5 @@
 /* job_event_stream.c - the events of a job as server-sent events. */
 #include "api/job_event_stream.h"
-#include "api/async_defaults.h"
 #include "api/pagination.h"
 #include "base/clock.h"
 #include "core/options.h"
@@ -48,7 +47,7 @@ static bool refill(struct sv_request *request, struct event_stream *stream)
                            .oldest_first = true,
                            .each = add_event,
                            .context = stream};
-    /* Both are asked before the list is: what comes later is news. */
+    /* Read before the list, so that a change after it is not missed. */
     uint64_t revision = sv_jobs_revision(request->server->jobs);
     bool ended = sv_job_has_ended(request->server->jobs, stream->job);
     sl_buffer_clear(&stream->text);
@@ -111,9 +110,7 @@ static void event_destroy(void *state)
 
 static const struct sv_async event_async = {.proceed = event_proceed,
                                             .pull = event_pull,
-                                            .cancel = sv_cancel_nothing,
                                             .tick = event_tick,
-                                            .outcome = sv_outcome_sent,
                                             .destroy = event_destroy};
 
 static void skip(void *context, const char *id, const char *document)

@@ -86,7 +86,7 @@ void sv_request_wake(struct sv_request *request)
 void sv_request_cancel(struct sv_request *request)
 {
     atomic_store(&request->cancelled, true);
-    if (request->async)
+    if (request->async && request->async->cancel)
         request->async->cancel(request);
     sv_request_wake(request);
 }

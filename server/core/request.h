@@ -33,7 +33,8 @@ enum sv_progress {
 /* What `pull` returns instead of a number of bytes. */
 enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_ERROR = -2 };
 
-/* The asynchronous work of a request. */
+/* The asynchronous work of a request. NULL instead of a function that would do nothing; `pull` only
+ * if `proceed` never returns SV_STREAMING. */
 struct sv_async {
     enum sv_progress (*proceed)(struct sv_request *request);
     /* Writes at most `max` bytes of the body and returns how many, or an SV_PULL_... value. */
@@ -43,7 +44,7 @@ struct sv_async {
     /* Called by the watcher from time to time. True: `proceed` or `pull` has something new. */
     bool (*tick)(struct sv_request *request, int64_t now_ns);
     /* How the request ended. `complete`: the whole response was sent. If not, the client may still
-     * have received all that matters. */
+     * have received all that matters. NULL: it succeeded if the response is complete. */
     enum sv_error_kind (*outcome)(struct sv_request *request, bool complete);
     void (*destroy)(void *state);
 };

@@ -81,7 +81,7 @@ static void tick_requests(struct sv_watcher *watcher)
         struct sv_request *request = call_of(watcher, i, 0);
         if (!request)
             continue;
-        if (request->async->tick(request, now))
+        if (request->async->tick && request->async->tick(request, now))
             sv_request_wake(request);
         sv_request_release(request);
     }

@@ -65,7 +65,7 @@ void sv_log_request(const struct sv_exchange *x, bool complete)
     struct sv_request *request = x->request;
     enum sv_error_kind kind = request->outcome;
     char code[16];
-    if (kind == SV_OK && request->async)
+    if (kind == SV_OK && request->async && request->async->outcome)
         kind = request->async->outcome(request, complete);
     else if (kind == SV_OK && !complete)
         kind = SV_CLIENT_DISCONNECTED;

@@ -1,11 +1,13 @@
-/* json_field_reader.h - helpers for readers of single fields: read_*.c and the tables of
- * requests.
+/* json_field_reader.h - helpers for readers of single fields: those of json_schema.c, and types of
+ * their own (struct sv_field_type).
  *
  * A reader of a field gets the value that the client gave, never null, and puts what it makes of it
  * into the struct at the field's offset. */
 #pragma once
 
-#include "json/json_schema.h"
+#include "core/request_error.h"
+#include "json/json_document.h"
+#include "json/json_fields.h"
 
 struct json_t; /* jansson's */
 

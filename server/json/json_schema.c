@@ -12,122 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Memory that a document owns. */
-struct block {
-    struct block *next;
-    max_align_t memory[];
-};
-
-struct sv_json_document {
-    json_t *root;
-    struct block *blocks;
-};
-
-void sv_json_document_release(struct sv_json_document *document)
-{
-    if (!document)
-        return;
-    for (struct block *block = document->blocks, *next; block; block = next) {
-        next = block->next;
-        free(block);
-    }
-    json_decref(document->root);
-    free(document);
-}
-
-/* ---- for readers ----------------------------------------------------------------------------- */
-
-void *sv_reader_target(const struct sv_reader *r, size_t offset)
-{
-    return (char *)r->to + offset;
-}
-
-void *sv_reader_alloc(const struct sv_reader *r, size_t count, size_t size)
-{
-    struct block *block = size > 0 && count > (SIZE_MAX - sizeof *block) / size - 1
-                              ? NULL
-                              : calloc(1, sizeof *block + (count > 0 ? count * size : 1));
-    if (!block) {
-        (void)sv_fail_no_memory(r->error);
-        return NULL;
-    }
-    block->next = r->document->blocks;
-    r->document->blocks = block;
-    return block->memory;
-}
-
-void sv_reader_param(const struct sv_reader *r, const struct sv_field *field,
-                     char param[static SV_PARAM_MAX])
-{
-    (void)snprintf(param, SV_PARAM_MAX, "%s%s", r->prefix, field->name);
-}
-
-const struct sv_field *sv_reader_element(const struct sv_field *field, size_t index,
-                                         struct sv_indexed_field *element)
-{
-    element->field = *field;
-    (void)snprintf(element->name, sizeof element->name, "%.40s[%zu]", field->name, index);
-    element->field.name = element->name;
-    return &element->field;
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-/* With a point or an exponent: 1.0 is not an integer here and must not look like one. */
-static void quote_real(double value, char out[static SV_QUOTE_MAX])
-{
-    int length = snprintf(out, SV_QUOTE_MAX, "%g", value);
-    if (!strpbrk(out, ".e"))
-        (void)snprintf(out + length, SV_QUOTE_MAX - (size_t)length, ".0");
-}
-
-/* A value as a message repeats it, shortened. */
-static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
-{
-    static const char *const kinds[] = {
-        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a string",
-        [JSON_TRUE] = "true",        [JSON_FALSE] = "false",    [JSON_NULL] = "null",
-    };
-    size_t bytes = json_string_length(value);
-    if (json_is_integer(value))
-        (void)snprintf(out, SV_QUOTE_MAX, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value))
-        quote_real(json_real_value(value), out);
-    else if (json_is_string(value) && bytes <= SV_QUOTE_MAX / 2)
-        (void)snprintf(out, SV_QUOTE_MAX, "\"%s\"", json_string_value(value));
-    else
-        (void)snprintf(out, SV_QUOTE_MAX, "%s", kinds[json_typeof(value)]);
-}
-
-bool sv_reader_invalid(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
-                       const char *expected)
-{
-    char param[SV_PARAM_MAX], got[SV_QUOTE_MAX];
-    sv_reader_param(r, field, param);
-    quote(value, got);
-    return sv_fail(r->error, SV_INVALID_VALUE, param, "'%s' must be %s, not %s.", param, expected,
-                   got);
-}
-
-bool sv_reader_check_count(const struct sv_reader *r, const struct sv_field *field, size_t count,
-                           const char *things)
-{
-    char param[SV_PARAM_MAX];
-    if ((double)count >= field->min && (double)count <= field->max)
-        return true;
-    sv_reader_param(r, field, param);
-    if (count == 0)
-        return sv_fail(r->error, SV_EMPTY_INPUT, param,
-                       "'%s' is an empty array; expected one or more %s.", param, things);
-    if (field->min > 1)
-        return sv_fail(r->error, SV_INVALID_VALUE, param,
-                       "'%s' holds %zu %s; %.0f to %.0f are accepted.", param, count, things,
-                       field->min, field->max);
-    return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' holds %zu %s; at most %.0f are accepted.", param, count, things,
-                   field->max);
-}
-
 static bool read_bool(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
 {
     if (!json_is_boolean(value))
@@ -166,35 +50,6 @@ static bool read_number(const struct sv_reader *r, const struct sv_field *field,
     }
     *(double *)sv_reader_target(r, field->offset) = number;
     return true;
-}
-
-bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, const json_t *value,
-                      struct sv_string *string)
-{
-    char param[SV_PARAM_MAX];
-    string->data = json_string_value(value);
-    string->bytes = json_string_length(value);
-    if (!string->data)
-        return sv_reader_invalid(r, field, value, "a string");
-    if (!memchr(string->data, '\0', string->bytes))
-        return true;
-    sv_reader_param(r, field, param);
-    return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' holds the character U+0000, which is not accepted.", param);
-}
-
-bool sv_reader_bounded_string(const struct sv_reader *r, const struct sv_field *field,
-                              const json_t *value, struct sv_string *string)
-{
-    char param[SV_PARAM_MAX];
-    if (!sv_reader_string(r, field, value, string))
-        return false;
-    if ((double)string->bytes <= field->max)
-        return true;
-    sv_reader_param(r, field, param);
-    return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' has %zu bytes; at most %.0f are accepted.", param, string->bytes,
-                   field->max);
 }
 
 static bool fail_keyword(const struct sv_reader *r, const struct sv_field *field,
@@ -438,20 +293,14 @@ struct sv_json_document *sv_json_read(const struct sl_buffer *body, const struct
                                       bool (*check)(void *to, struct sv_error *error), void *to,
                                       struct sv_error *error)
 {
-    struct sv_json_document *document = calloc(1, sizeof *document);
-    struct sv_reader reader = {.document = document, .to = to, .prefix = "", .error = error};
-    if (!document) {
-        (void)sv_fail_no_memory(error);
-        return NULL;
-    }
-    document->root = sv_json_parse(body->data ? body->data : "", body->bytes, error);
-    bool ok = document->root != NULL;
-    if (ok && !json_is_object(document->root))
+    json_t *root = sv_json_parse(body->data ? body->data : "", body->bytes, error);
+    struct sv_json_document *document = root ? sv_json_document_create(root, error) : NULL;
+    const struct sv_reader reader = {.document = document, .to = to, .prefix = "", .error = error};
+    bool ok = document != NULL;
+    if (ok && !json_is_object(root))
         ok = sv_fail(error, SV_INVALID_VALUE, NULL, "The body must be a JSON object.");
-    ok = ok && read_members(&reader, fields, document->root);
-    if (!ok || (check && !check(to, error))) {
-        sv_json_document_release(document);
-        return NULL;
-    }
-    return document;
+    if (ok && read_members(&reader, fields, root) && (!check || check(to, error)))
+        return document;
+    sv_json_document_release(document);
+    return NULL;
 }

@@ -1,4 +1,5 @@
 /* file_store.c - the files that clients uploaded. */
+#include "state/file_store.h"
 #include "base/file.h"
 #include "core/log.h"
 #include "state/file_store_internal.h"

@@ -1,8 +1,8 @@
 /* file_store_internal.h - what file_store.c and upload.c share. */
 #pragma once
 
+#include "core/limits.h"
 #include "core/server.h"
-#include "state/file_store.h"
 
 #include <stdatomic.h>
 

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "core/options.h"
 #include "core/request.h"
+#include "state/file_store.h"
 #include "state/file_store_internal.h"
 #include "json/json_lines.h"
 

@@ -97,8 +97,7 @@ static void fail_once(const struct sv_route *route, const char *key, const char 
     struct http_response response =
         http_request_with(&d, route->method, route_path(route, path), "{}", headers);
     cr_assert_geq(response.status, 400, "%s %s", route->method, route->path);
-    expect_entry(id_of(&response, id), route->action, actor,
-                 "127.0.0.1:", true);
+    expect_entry(id_of(&response, id), route->action, actor, "127.0.0.1:", true);
     http_response_release(&response);
     curl_slist_free_all(headers);
 }
