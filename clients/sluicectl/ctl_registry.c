@@ -1,6 +1,7 @@
 /* ctl_registry.c - the commands that change which versions of models are served: versions, load,
  * unload, label, rollback. */
 #include "base/json_writer.h"
+#include "base/model_names.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/print.h"
 
@@ -129,15 +130,13 @@ static bool set_label(const struct ctl_options *ctl, const struct label_argument
 {
     struct sl_buffer body = {0};
     struct sl_json_writer json = {.out = &body};
-    char *end = NULL;
     const char *version = ctl->operand_count > 2 ? ctl->operands[2] : NULL;
-    long number = version ? strtol(version, &end, 10) : 0;
-    if (version && (*end || number < 1 || number > 999999999))
-        return client_error_set(
-            failure, EXIT_BAD_INPUT,
-            "invalid version '%s': expected a whole number from 1; usage: sluicectl "
-            "label MODEL LABEL [VERSION]",
-            version);
+    long number = version ? sl_version_parse(version) : 0;
+    if (version && number == 0)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "invalid version '%s': " SL_VERSION_RULE
+                                "; usage: sluicectl label MODEL LABEL [VERSION]",
+                                version);
     sl_json_begin_object(&json);
     if (version)
         sl_json_add_int(sl_json_key(&json, "version"), number);

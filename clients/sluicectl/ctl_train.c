@@ -1,5 +1,6 @@
 /* ctl_train.c - sluicectl train: uploads files, creates a training job and follows it. */
 #include "base/json_writer.h"
+#include "base/model_names.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_job_follower.h"
 #include "sluicectl/print.h"
@@ -35,12 +36,8 @@ static const struct sl_option train_rows[] = {
 
 static bool check_name(const char *name, struct client_error *failure)
 {
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
-    return !name || (name[0] && name[0] != '.' && !name[strspn(name, accepted)]) ||
-           client_error_set(failure, EXIT_BAD_INPUT,
-                            "invalid --name '%.64s': expected letters, digits, '-', '_' and '.', "
-                            "and no '.' at the beginning",
+    return !name || sl_model_name_is_valid(name) ||
+           client_error_set(failure, EXIT_BAD_INPUT, "invalid --name '%.64s': " SL_MODEL_NAME_RULE,
                             name);
 }
 

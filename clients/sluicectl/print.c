@@ -98,6 +98,14 @@ static void write_labels(const json_t *version, struct sl_buffer *out)
     sl_buffer_append_string(out, json_array_size(labels) > 0 ? "" : "-");
 }
 
+static void print_ignored(const json_t *response)
+{
+    const json_t *list = json_object_get(response, "ignored");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        (void)printf("%s is ignored: %s\n", response_text(json_array_get(list, i), "directory"),
+                     response_text(json_array_get(list, i), "reason"));
+}
+
 bool print_versions(const struct sl_buffer *body, struct client_error *failure)
 {
     json_t *response = response_parse(body->data, body->bytes, failure);
@@ -114,6 +122,7 @@ bool print_versions(const struct sl_buffer *body, struct client_error *failure)
                      response_text(version, "reason"));
         sl_buffer_release(&labels);
     }
+    print_ignored(response);
     json_decref(response);
     return true;
 }
@@ -136,6 +145,7 @@ bool print_loaded(const struct sl_buffer *body, struct client_error *failure)
                  strcmp(response_text(response, "state"), "READY") == 0 ? "ready" : "unloaded");
     print_removed_canary(response);
     (void)putchar('\n');
+    print_ignored(response);
     json_decref(response);
     return true;
 }

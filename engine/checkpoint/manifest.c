@@ -1,6 +1,7 @@
 /* manifest.c - sizes and digests of files, written after them and checked before them. */
 #include "checkpoint/manifest.h"
 
+#include "base/model_names.h"
 #include "base/sha256.h"
 #include "checkpoint/json_io.h"
 
@@ -21,8 +22,7 @@ enum { MANIFEST_BYTES_MAX = 1 << 16 };
 
 static const char manifest_name[] = "manifest.json";
 
-/* Suffix of a directory that is being written. */
-static const char suffix[] = ".sluice-tmp";
+static const char suffix[] = SL_VERSION_UNFINISHED_SUFFIX;
 
 bool sl_manifest_path(char path[SL_PATH_MAX], const char *directory, struct sl_err *err)
 {

@@ -1,8 +1,8 @@
 /* model_path.c - checks paths of models given on the command line, before any work is done. */
 #include "cli/model_path.h"
 
+#include "base/model_names.h"
 #include "checkpoint/manifest.h"
-#include "sluice/model.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static void advise_version(const char *out, char advice[ADVICE_BYTES])
     (void)snprintf(copy, sizeof copy, "%s", out);
     const char *name = basename(copy), *digits = name + (name[0] == 'v');
     bool meant = isdigit((unsigned char)digits[0]) && !digits[strspn(digits, "0123456789.")];
-    long version = sl_version_parse(digits);
+    long version = sl_version_parse(digits + strspn(digits, "0"));
     size_t bytes = strlen(out);
     if (meant && name > copy)
         (void)snprintf(advice, ADVICE_BYTES, "%.*s%ld", (int)(name - copy), out,
@@ -107,7 +107,8 @@ static bool check_version(const char *out, struct sl_err *err)
     if (sl_version_parse(basename(copy)) == 0) {
         advise_version(out, advice);
         return sl_fail(err, SL_BAD_INPUT,
-                       "invalid --output '%s': the last part must be a version (1, 2, ...); try %s",
+                       "invalid --output '%s': the last part must be a version, " SL_VERSION_FORM
+                       "; try %s",
                        out, advice);
     }
     nearest_of(out, above);
@@ -130,42 +131,55 @@ static bool check_writable(const char *out, struct sl_err *err)
                    strerrordesc_np(errno));
 }
 
+/* The directory above the version is the model. */
+static bool check_model_name(const char *out, struct sl_err *err)
+{
+    char plain[PATH_MAX], above[SL_PATH_MAX];
+    if (!plain_path(out, plain, err))
+        return false;
+    parent_of(plain, above);
+    const char *model = basename(above);
+    return sl_model_name_is_valid(model) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "invalid --output '%s': '%s' cannot be the model's name: " SL_MODEL_NAME_RULE,
+                   out, model);
+}
+
 bool model_path_check_output(const char *out, const char *run, struct sl_err *err)
 {
     if (strlen(out) >= SL_PATH_MAX)
         return sl_fail(err, SL_BAD_INPUT, "the path of --output is too long");
     return (!run || check_apart(out, run, err)) && check_version(out, err) &&
-           check_writable(out, err) &&
+           check_writable(out, err) && check_model_name(out, err) &&
            (sl_manifest_may_replace(out, err) || sl_wrap(err, "--output"));
 }
 
 bool model_path_check_new(const char *out, const char *otherwise, struct sl_err *err)
 {
-    char model[SL_PATH_MAX], latest[SL_VERSION_DIGITS_MAX + 1];
+    char model[SL_PATH_MAX];
     if (!has_manifest(out))
         return true;
     parent_of(out, model);
-    return sl_fail(err, SL_BAD_INPUT,
-                   "--output '%s' already has a model; give the next version, %s/%ld%s%s", out,
-                   model, sl_version_latest(model, latest) + 1, otherwise ? ", " : "",
-                   otherwise ? otherwise : "");
+    return sl_fail(
+        err, SL_BAD_INPUT, "--output '%s' already has a model; give the next version, %s/%ld%s%s",
+        out, model, sl_version_next(model), otherwise ? ", " : "", otherwise ? otherwise : "");
 }
 
 /* Suggests the latest version of the same model, if there is one. */
 static bool fail_absent(const char *directory, struct sl_err *err)
 {
-    char model[SL_PATH_MAX], other[SL_VERSION_DIGITS_MAX + 1] = "";
+    char model[SL_PATH_MAX];
     const char *why = strerrordesc_np(errno);
     parent_of(directory, model);
-    if (sl_version_latest(model, other) > 0)
-        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; did you mean %s/%s?", directory,
-                       why, model, other);
+    long latest = sl_version_latest(model);
+    if (latest > 0)
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s; did you mean %s/%ld?", directory,
+                       why, model, latest);
     return sl_fail(err, SL_NOT_FOUND, "no model in '%s': %s", directory, why);
 }
 
 bool model_path_check_input(const char *directory, struct sl_err *err)
 {
-    char name[SL_VERSION_DIGITS_MAX + 1] = "";
     if (has_manifest(directory))
         return true;
     if (access(directory, F_OK) != 0)
@@ -175,8 +189,9 @@ bool model_path_check_input(const char *directory, struct sl_err *err)
         return sl_fail(err, SL_NOT_FOUND, "'%s' is a file; give the directory of a model",
                        directory);
     size_t bytes = strlen(directory);
-    if (sl_version_latest(directory, name) > 0)
-        return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; did you mean %s%s%s?", directory,
-                       directory, bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", name);
+    long latest = sl_version_latest(directory);
+    if (latest > 0)
+        return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; did you mean %s%s%ld?", directory,
+                       directory, bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", latest);
     return sl_fail(err, SL_NOT_FOUND, "no model in '%s': it has no manifest.json", directory);
 }

@@ -16,14 +16,6 @@ extern "C" {
 
 struct sl_model;
 
-/* Versions are whole numbers from 1. */
-enum { SL_VERSION_DIGITS_MAX = 9 };
-
-/* The version that a directory's name stands for; 0: not a version. */
-SL_PUBLIC long sl_version_parse(const char *name);
-/* The highest version in a model's directory; 0: none. `found`: its directory's name, e.g. 007. */
-SL_PUBLIC long sl_version_latest(const char *directory, char found[SL_VERSION_DIGITS_MAX + 1]);
-
 /* Opens a checkpoint and verifies it. The engine must outlive the model. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
                                          struct sl_err *err) SL_MUST_CHECK;

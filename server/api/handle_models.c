@@ -1,7 +1,9 @@
 /* handle_models.c - GET /v1/models, /v1/models/{id} and its versions, in OpenAI's format. */
 #include "api/handlers.h"
+#include "api/ignored_list.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
+#include "base/model_names.h"
 
 #include "sluice/model.h"
 
@@ -70,6 +72,7 @@ enum sv_progress sv_handle_versions(struct sv_request *request)
         count++;
     }
     sl_json_end_array(&json);
+    count += sv_ignored_write(&json, snapshot, name);
     sl_json_end_object(&json);
     sv_snapshot_release(snapshot);
     if (!snapshot || count > 0)

@@ -278,6 +278,17 @@ static void add_entry(struct sl_json_writer *json, const struct sv_version_info 
     sl_json_end_object(json);
 }
 
+/* Without a version if the whole directory of a model is ignored. */
+static void add_ignored(struct sl_json_writer *json, const struct sv_ignored *ignored)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), ignored->model);
+    sl_json_add_string(sl_json_key(json, "version"), ignored->version);
+    sl_json_add_string(sl_json_key(json, "state"), repository_state(SV_VERSION_FAILED));
+    sl_json_add_string(sl_json_key(json, "reason"), ignored->reason);
+    sl_json_end_object(json);
+}
+
 /* POST /v2/repository/index */
 enum sv_progress sv_handle_repository_index(struct sv_request *request)
 {
@@ -292,6 +303,8 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
     for (int i = 0; snapshot && i < snapshot->count; i++)
         if (!params.ready || snapshot->items[i].ref)
             add_entry(&json, &snapshot->items[i]);
+    for (int i = 0; snapshot && !params.ready && i < snapshot->ignored_count; i++)
+        add_ignored(&json, &snapshot->ignored[i]);
     sl_json_end_array(&json);
     sv_snapshot_release(snapshot);
     return respond_json(request);

@@ -4,13 +4,12 @@
  * ?async=true. Each is recorded in the audit log, also if it failed. */
 #include "api/deferred_response.h"
 #include "api/handlers.h"
+#include "api/ignored_list.h"
 #include "base/json_writer.h"
 #include "core/log.h"
 #include "params/registry_params.h"
 #include "registry/registry.h"
 #include "state/audit_log.h"
-
-#include "sluice/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,16 +83,11 @@ static enum sv_progress begin(struct sv_request *request, const struct model_cha
 
 /* ---- what a request is about ----------------------------------------------------------------- */
 
-static bool fail_unknown_model(const char *name, struct sv_error *error)
-{
-    return sv_fail(error, SV_MODEL_NOT_FOUND, "model", "The model '%s' does not exist.", name);
-}
-
-/* The model's name, which the registry checks. */
 static bool take_model(struct model_change *m, const char *name, struct sv_error *error)
 {
-    if (strlen(name) >= sizeof m->change.model)
-        return fail_unknown_model(name, error);
+    if (!sl_model_name_is_valid(name))
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                       "The model '%s' does not exist: " SL_MODEL_NAME_RULE ".", name);
     memcpy(m->change.model, name, strlen(name) + 1);
     return true;
 }
@@ -101,6 +95,10 @@ static bool take_model(struct model_change *m, const char *name, struct sv_error
 static bool fail_unknown_version(const struct model_change *m, const char *version,
                                  struct sv_error *error)
 {
+    if (!sl_version_label_is_valid(version))
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
+                       "The model '%s' has no version '%s': " SL_VERSION_RULE ".", m->change.model,
+                       version);
     return sv_fail(error, SV_MODEL_NOT_FOUND, "version",
                    "The model '%s' has no version or label '%s'; `sluicectl versions %s` lists "
                    "both.",
@@ -117,7 +115,7 @@ static bool take_version(const struct sv_request *request, struct model_change *
     if (!version[0] || m->change.version > 0)
         return true;
     (void)snprintf(name, sizeof name, "%s:%s", m->change.model, version);
-    if (!sv_check_label(version) &&
+    if (sl_version_label_is_valid(version) &&
         sv_registry_find(request->server->registry, name, &info) == SV_FOUND) {
         m->change.version = sl_version_parse(info.version);
         return true;
@@ -147,10 +145,9 @@ static bool take_id(const struct sv_request *request, struct model_change *m, co
 
 static bool take_label(struct model_change *m, const char *label, struct sv_error *error)
 {
-    const char *fault = sv_check_label(label);
-    if (fault)
-        return sv_fail(error, SV_INVALID_VALUE, "label", "Invalid label '%.64s': %s.", label,
-                       fault);
+    if (!sl_version_label_is_valid(label))
+        return sv_fail(error, SV_INVALID_VALUE, "label",
+                       "Invalid label '%.64s': " SL_VERSION_LABEL_RULE ".", label);
     memcpy(m->change.label, label, strlen(label) + 1);
     return true;
 }
@@ -179,6 +176,9 @@ static void respond_repository(struct sl_json_writer *json, const struct model_c
                        m->change.kind == SV_CHANGE_LOAD ? "READY" : "UNAVAILABLE");
     if (m->result.removed_canary)
         sl_json_add_bool(sl_json_key(json, "removed_canary"), true);
+    struct sv_snapshot *snapshot = sv_registry_snapshot(m->response.request->server->registry);
+    (void)sv_ignored_write(json, snapshot, m->change.model);
+    sv_snapshot_release(snapshot);
     sl_json_end_object(json);
 }
 

@@ -1,6 +1,7 @@
 /* model_resolver.c - finds the model that a request means: the one it names, or the default. */
 #include "api/model_resolver.h"
 #include "base/comma_list.h"
+#include "base/model_names.h"
 #include "core/options.h"
 #include "core/percent_encoding.h"
 #include "http/request_router.h"

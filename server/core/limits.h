@@ -1,22 +1,22 @@
 /* limits.h - every bound of the server that is not an option, in one place. */
 #pragma once
 
+#include "base/model_names.h"
+
 enum {
     SV_OPTION_TEXT_MAX = 256,      /* one option's value, with its NUL */
     SV_CONFIG_BYTES_MAX = 1 << 20, /* of a configuration file */
 
     SV_MODELS_MAX = 64,
-    SV_VERSIONS_MAX = 256,   /* of one model in the index; beyond that, unused ones are left out */
-    SV_EXECUTORS_MAX = 256,  /* versions loaded at the same time, of all models */
-    SV_CHANGES_MAX = 32,     /* loads and other changes of the registry that wait */
-    SV_LOADER_NICE = 15,     /* added for the thread that loads versions while others are served */
-    SV_LABELS_MAX = 16,      /* of one model */
-    SV_WEIGHT_MAX = 100,     /* of a canary, in percent */
-    SV_LABEL_BYTES_MAX = 31, /* of a label, without NUL */
-    SV_MODEL_ID_MAX = 96,    /* name@version, with its NUL */
-    SV_VERSION_MAX = 16,     /* with its NUL */
-    SV_MODEL_NAME_BYTES_MAX =
-        SV_MODEL_ID_MAX - 1 - SV_VERSION_MAX, /* the name alone, without NUL */
+    SV_VERSIONS_MAX = 256,  /* of one model in the index; beyond that, unused ones are left out */
+    SV_EXECUTORS_MAX = 256, /* versions loaded at the same time, of all models */
+    SV_CHANGES_MAX = 32,    /* loads and other changes of the registry that wait */
+    SV_LOADER_NICE = 15,    /* added for the thread that loads versions while others are served */
+    SV_LABELS_MAX = 16,     /* of one model */
+    SV_WEIGHT_MAX = 100,    /* of a canary, in percent */
+    SV_VERSION_MAX = SL_VERSION_DIGITS_MAX + 1,                     /* with its NUL */
+    SV_MODEL_ID_MAX = SL_MODEL_NAME_BYTES_MAX + 1 + SV_VERSION_MAX, /* name@version, too */
+    SV_IGNORED_MAX = 64, /* directories of the store that are reported as no model or version */
     SV_REASON_MAX = 512,
 
     /* libmicrohttpd's buffer per connection. Above 32 KiB it is mapped, so it returns to the system

@@ -239,7 +239,6 @@ bool sv_trainer_has_model(const struct sv_jobs *jobs, const struct sv_job *job);
 bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct sl_err *err)
     SL_MUST_CHECK;
 /* The highest version of a model in the store; 0: there is none. */
-int64_t sv_store_highest(const char *store, const char *name);
 
 /* ---- promote_model.c
  * ------------------------------------------------------------------------------- */

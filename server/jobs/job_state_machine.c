@@ -2,14 +2,14 @@
  * crash it is, and finds what the first time left. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/model_names.h"
 #include "core/log.h"
 #include "core/options.h"
 #include "jobs/job.h"
 #include "state/file_store.h"
 
-#include "sluice/model.h"
-
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -321,10 +321,10 @@ static bool has_answer(struct sv_jobs *jobs, struct sv_job *job,
 /* The next version of the model. False: the store can hold none, and the job has failed. */
 static bool choose_version(struct sv_jobs *jobs, struct sv_job *job)
 {
-    char name[24];
-    int64_t version = sv_store_highest(jobs->server->options->store, job->spec.name) + 1;
-    (void)snprintf(name, sizeof name, "%lld", (long long)version);
-    if (sl_version_parse(name) == 0) {
+    char model[PATH_MAX];
+    (void)snprintf(model, sizeof model, "%s/%s", jobs->server->options->store, job->spec.name);
+    int64_t version = sl_version_next(model);
+    if (version == 0) {
         sv_job_fail(jobs, job, "publishing_failed", NULL,
                     "the model has the highest possible version already; publish it under another "
                     "name (suffix)");

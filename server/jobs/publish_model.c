@@ -1,10 +1,9 @@
 /* publish_model.c - a finished model becomes a version in the store: copied under another name,
  * synced, renamed. */
 #include "base/file.h"
+#include "base/model_names.h"
 #include "core/options.h"
 #include "jobs/job.h"
-
-#include "sluice/model.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,23 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int64_t sv_store_highest(const char *store, const char *name)
-{
-    char path[PATH_MAX];
-    int64_t highest = 0;
-    (void)snprintf(path, sizeof path, "%s/%s", store, name);
-    DIR *entries = opendir(path);
-    if (!entries)
-        return 0;
-    /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-    for (const struct dirent *entry; (entry = readdir(entries));) {
-        int64_t version = sl_version_parse(entry->d_name);
-        highest = version > highest ? version : highest;
-    }
-    (void)closedir(entries);
-    return highest;
-}
 
 static bool copy_file(const char *from, const char *to, struct sl_err *err)
 {

@@ -1,5 +1,6 @@
 /* job_params.c - the fields of POST /v1/fine_tuning/jobs: OpenAI's fields, and ours. */
 #include "params/job_params.h"
+#include "base/model_names.h"
 #include "json/json_field_reader.h"
 
 #include <jansson.h>
@@ -171,7 +172,7 @@ const struct sv_field sv_job_fields[] = {
     SV_FIELD("validation_file", STRING, AT(validation_file), 0, SV_NAME_BYTES_MAX,
              .help =
                  "the same, to validate on; without it a part of the training file is held out"),
-    SV_FIELD("suffix", STRING, AT(suffix), 0, SV_SUFFIX_BYTES_MAX,
+    SV_FIELD("suffix", STRING, AT(suffix), 0, SL_MODEL_NAME_BYTES_MAX,
              .help = "name of the model to publish; required without a model"),
     SV_FIELD("seed", INT, AT(seed), 0, INT32_MAX, .presence_offset = AT(seed_given),
              .help = "seed of the training; without one the job gets one of its own"),
@@ -185,15 +186,11 @@ const struct sv_field sv_job_fields[] = {
 
 static bool check(void *to, struct sv_error *error)
 {
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
     const struct sv_job_params *params = to;
     const char *suffix = params->suffix.data;
-    return !suffix || (suffix[0] && suffix[0] != '.' && !suffix[strspn(suffix, accepted)]) ||
+    return !suffix || sl_model_name_is_valid(suffix) ||
            sv_fail(error, SV_INVALID_VALUE, "suffix",
-                   "'suffix' names the model to publish: letters, digits, '-', '_' and '.', not "
-                   "\"%.64s\".",
-                   suffix);
+                   "'suffix' cannot be \"%.64s\": " SL_MODEL_NAME_RULE ".", suffix);
 }
 
 struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,

@@ -9,7 +9,6 @@
 enum {
     SV_JOB_SETTINGS_MAX = 64,
     SV_JOB_TEXT_BYTES_MAX = 16384, /* of hyper-parameters or metadata, as JSON */
-    SV_SUFFIX_BYTES_MAX = 64,
     SV_METADATA_MAX = 16,
     SV_METADATA_KEY_BYTES_MAX = 64,
     SV_METADATA_VALUE_BYTES_MAX = 512,

@@ -1,10 +1,10 @@
 /* registry_params.c - the fields of requests that list or change the registry's models. */
 #include "params/registry_params.h"
+#include "base/model_names.h"
 #include "json/json_field_reader.h"
 
-#include "sluice/model.h"
-
 #include <jansson.h>
+#include <limits.h>
 
 /* A version: a number, or as in the Open Inference Protocol a string. */
 static bool read_version(const struct sv_reader *r, const struct sv_field *field, json_t *value)
@@ -12,8 +12,8 @@ static bool read_version(const struct sv_reader *r, const struct sv_field *field
     long number = json_is_string(value)    ? sl_version_parse(json_string_value(value))
                   : json_is_integer(value) ? (long)json_integer_value(value)
                                            : 0;
-    if ((double)number < field->min || (double)number > field->max)
-        return sv_reader_invalid(r, field, value, "a version: an integer from 1 to 999999999");
+    if (number < 1)
+        return sv_reader_invalid(r, field, value, SL_VERSION_FORM);
     *(int64_t *)sv_reader_target(r, field->offset) = number;
     return true;
 }
@@ -35,7 +35,7 @@ const struct sv_field sv_repository_fields[] = {
 
 const struct sv_field sv_label_fields[] = {
     SV_CUSTOM_FIELD(
-        "version", version_type, offsetof(struct sv_label_params, version), 1, 999999999,
+        "version", version_type, offsetof(struct sv_label_params, version), 1, (double)LONG_MAX,
         .help = "version that the label moves to; it is loaded if it is not. If absent, the "
                 "label stays where it is"),
     SV_FIELD("weight", INT, offsetof(struct sv_label_params, weight), 0, SV_WEIGHT_MAX,

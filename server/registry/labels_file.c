@@ -9,10 +9,9 @@
 #include "registry/registry_internal.h"
 #include "json/json_schema.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { PATH_BYTES = 4096, VERSION_HIGHEST = 999999999 };
 
 struct entry {
     struct sv_string label;
@@ -25,9 +24,9 @@ struct content {
 };
 
 static const struct sv_field entry_fields[] = {
-    SV_FIELD("label", STRING, offsetof(struct entry, label), 0, SV_LABEL_BYTES_MAX,
+    SV_FIELD("label", STRING, offsetof(struct entry, label), 0, SL_VERSION_LABEL_BYTES_MAX,
              .required = true, .help = "label"),
-    SV_FIELD("version", INT, offsetof(struct entry, version), 1, VERSION_HIGHEST, .required = true,
+    SV_FIELD("version", INT, offsetof(struct entry, version), 1, (double)LONG_MAX, .required = true,
              .help = "version that it names"),
     SV_FIELD("weight", INT, offsetof(struct entry, weight), 0, SV_WEIGHT_MAX, .default_json = "0",
              .help = "share of the canary, in percent"),
@@ -37,15 +36,15 @@ static const struct sv_field entry_fields[] = {
 static const struct sv_field content_fields[] = {
     SV_LIST_FIELD("labels", offsetof(struct content, entries), 0, SV_LABELS_MAX, entry_fields,
                   struct entry, .required = true, .help = "labels of the model"),
-    SV_FIELD("previous", INT, offsetof(struct content, previous), 0, VERSION_HIGHEST,
+    SV_FIELD("previous", INT, offsetof(struct content, previous), 0, (double)LONG_MAX,
              .default_json = "0", .help = "version that stable left last"),
     {.kind = SV_FIELD_END},
 };
 
 static void file_path(const struct sv_registry *registry, const char *model,
-                      char path[static PATH_BYTES])
+                      char path[static SV_STORE_PATH_MAX])
 {
-    (void)snprintf(path, PATH_BYTES, "%s/%s/labels.json", registry->options.store, model);
+    (void)snprintf(path, SV_STORE_PATH_MAX, "%s/%s/labels.json", registry->options.store, model);
 }
 
 static bool check(void *to, struct sv_error *error)
@@ -53,9 +52,9 @@ static bool check(void *to, struct sv_error *error)
     const struct content *content = to;
     const struct entry *entries = content->entries.items;
     for (int i = 0; i < content->entries.count; i++) {
-        const char *fault = sv_check_label(entries[i].label.data);
-        if (fault)
-            return sv_fail(error, SV_INVALID_VALUE, "labels", "'labels[%d].label': %s.", i, fault);
+        if (!sl_version_label_is_valid(entries[i].label.data))
+            return sv_fail(error, SV_INVALID_VALUE, "labels",
+                           "'labels[%d].label': " SL_VERSION_LABEL_RULE ".", i);
     }
     return true;
 }
@@ -91,7 +90,7 @@ static bool parse(const struct sl_map *map, struct sv_labels *labels, struct sl_
 bool sv_labels_read(const struct sv_registry *registry, const char *model, struct sv_labels *labels,
                     struct sl_err *err)
 {
-    char path[PATH_BYTES];
+    char path[SV_STORE_PATH_MAX];
     struct sl_map map = {0};
     *labels = (struct sv_labels){0};
     file_path(registry, model, path);
@@ -117,7 +116,7 @@ static void add_label(struct sl_json_writer *json, const char *label, long versi
 bool sv_labels_write(const struct sv_registry *registry, const char *model,
                      const struct sv_labels *labels, struct sl_err *err)
 {
-    char path[PATH_BYTES];
+    char path[SV_STORE_PATH_MAX];
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     file_path(registry, model, path);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DIRECTORY_MAX = 4096, FD_PATH_MAX = 32 };
+enum { FD_PATH_MAX = 32 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -30,29 +30,29 @@ static void set_names(struct sv_model_ref *ref, const char *name, long number)
     ref->number = number;
     (void)snprintf(ref->name, sizeof ref->name, "%s", name);
     (void)snprintf(ref->version, sizeof ref->version, "%ld", number);
-    (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SV_MODEL_NAME_BYTES_MAX, name, ref->version);
+    (void)snprintf(ref->id, sizeof ref->id, "%.*s@%s", SL_MODEL_NAME_BYTES_MAX, name, ref->version);
     (void)snprintf(ref->fingerprint, sizeof ref->fingerprint, "fp_%.12s",
                    sl_model_info(ref->model)->sha256);
 }
 
 /* The operator made the store, so a model's directory may be a link. A version may not be one: it
  * could lead anywhere, and be exchanged while it is read. */
-static int open_directory(const struct sv_registry *registry, const char *name,
-                          const struct sv_version *version, struct sl_err *err)
+static int open_directory(const struct sv_registry *registry, const char *name, long version,
+                          struct sl_err *err)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX], number[SV_VERSION_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
+    (void)snprintf(number, sizeof number, "%ld", version);
     int model = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = model < 0 ? -1
-                       : openat(model, version->directory,
-                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int number = errno;
+    int fd =
+        model < 0 ? -1 : openat(model, number, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int cause = errno;
     if (model >= 0)
         (void)close(model);
-    if (fd < 0 && (number == ENOTDIR || number == ELOOP))
+    if (fd < 0 && (cause == ENOTDIR || cause == ELOOP))
         (void)sl_fail(err, SL_CORRUPT, "not a directory; links are not followed");
     else if (fd < 0)
-        (void)sl_fail(err, SL_IO, "%s", strerrordesc_np(number));
+        (void)sl_fail(err, SL_IO, "%s", strerrordesc_np(cause));
     return fd;
 }
 
@@ -87,20 +87,19 @@ static struct sl_model *open_model(const struct sv_registry *registry, int direc
 }
 
 /* Clients see paths relative to the store. */
-static void describe(const char *name, const struct sv_version *version, const struct sl_err *err,
+static void describe(const char *name, long version, const struct sl_err *err,
                      char reason[static SV_REASON_MAX])
 {
     static const char fds[] = "/proc/self/fd/";
     const char *rest = strncmp(err->path, fds, sizeof fds - 1) == 0
                            ? strchr(err->path + sizeof fds - 1, '/')
                            : NULL;
-    (void)snprintf(reason, SV_REASON_MAX, "%s/%s%s: %s", name, version->directory, rest ? rest : "",
+    (void)snprintf(reason, SV_REASON_MAX, "%s/%ld%s: %s", name, version, rest ? rest : "",
                    sl_err_reason(err));
 }
 
-struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name,
-                                     const struct sv_version *version, struct sl_err *err,
-                                     char reason[static SV_REASON_MAX])
+struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name, long version,
+                                     struct sl_err *err, char reason[static SV_REASON_MAX])
 {
     struct sv_model_ref *ref = calloc(1, sizeof *ref);
     if (!ref) {
@@ -116,7 +115,7 @@ struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *n
         (void)close(directory);
     }
     if (ref->model) {
-        set_names(ref, name, version->number);
+        set_names(ref, name, version);
         if (attach(ref, err))
             return ref;
     }

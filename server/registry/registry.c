@@ -286,17 +286,11 @@ enum sv_found sv_registry_find(struct sv_registry *registry, const char *name,
     return found;
 }
 
-struct sv_snapshot *sv_registry_snapshot(struct sv_registry *registry)
+/* With the lock. */
+static void fill_versions(const struct sv_registry *registry, struct sv_snapshot *snapshot)
 {
-    struct sv_snapshot *snapshot = NULL;
-    int count = 0;
-    pthread_mutex_lock(&registry->lock);
-    for (int i = 0; i < registry->count; i++)
-        count += registry->models[i].count;
-    snapshot = malloc(sizeof *snapshot + (size_t)count * sizeof snapshot->items[0]);
-    if (snapshot)
-        snapshot->count = 0;
-    for (int i = 0; snapshot && i < registry->count; i++) {
+    snapshot->count = 0;
+    for (int i = 0; i < registry->count; i++) {
         const struct sv_model *model = &registry->models[i];
         for (int j = 0; j < model->count; j++) {
             struct sv_version_info *info = &snapshot->items[snapshot->count++];
@@ -304,6 +298,23 @@ struct sv_snapshot *sv_registry_snapshot(struct sv_registry *registry)
             if (model->versions[j].ref)
                 info->ref = sv_model_ref_acquire(model->versions[j].ref);
         }
+    }
+}
+
+struct sv_snapshot *sv_registry_snapshot(struct sv_registry *registry)
+{
+    pthread_mutex_lock(&registry->lock);
+    int count = 0, ignored = registry->ignored_count;
+    for (int i = 0; i < registry->count; i++)
+        count += registry->models[i].count;
+    struct sv_snapshot *snapshot =
+        malloc(sizeof *snapshot + (size_t)count * sizeof snapshot->items[0] +
+               (size_t)ignored * sizeof *snapshot->ignored);
+    if (snapshot) {
+        fill_versions(registry, snapshot);
+        snapshot->ignored_count = ignored;
+        snapshot->ignored = memcpy(&snapshot->items[count], registry->ignored,
+                                   (size_t)ignored * sizeof *snapshot->ignored);
     }
     pthread_mutex_unlock(&registry->lock);
     return snapshot;

@@ -1,9 +1,9 @@
 /* registry.h - the models being served: their versions, and the labels that name versions.
  *
- * A model is a directory of the store, a version a directory in it. A version that is loaded never
- * changes: a reader borrows it (struct sv_model_ref) while it computes, and the last release frees
- * it. Loading opens a version beside the one being served and then moves one pointer, so no request
- * sees two versions and none waits.
+ * A model is a directory of the store, a version a directory in it (base/model_names.h). A version
+ * that is loaded never changes: a reader borrows it (struct sv_model_ref) while it computes, and
+ * the last release frees it. Loading opens a version beside the one being served and then moves one
+ * pointer, so no request sees two versions and none waits.
  *
  * Any thread may acquire, release and look up. The registry's own thread makes all changes, one
  * after another: other threads submit a struct sv_change and are called back. */
@@ -14,6 +14,7 @@
 #include "sluice/err.h"
 #include "sluice/model.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -116,16 +117,24 @@ struct sv_version_info {
     char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX]; /* a longer name is truncated */
     enum sv_version_state state;
     char reason[SV_REASON_MAX]; /* why the last attempt to load it failed, or "" */
-    char labels[SV_LABELS_MAX][SV_LABEL_BYTES_MAX + 1];
+    char labels[SV_LABELS_MAX][SL_VERSION_LABEL_BYTES_MAX + 1];
     int label_count;
     bool is_stable, is_pinned; /* pinned: `stable` stays here when a higher version comes */
     int weight;                /* of the canary, if it is that */
     struct sv_model_ref *ref;  /* a reference while it is ready, else NULL */
 };
 
-/* All versions, by model and number. */
+/* A directory of the store that is served as no version because of its name, or of its contents:
+ * <model> or, if `version` is not "", <model>/<version>. */
+struct sv_ignored {
+    char model[NAME_MAX + 1], version[NAME_MAX + 1];
+    const char *reason;
+};
+
+/* All versions, by model and number; and the first SV_IGNORED_MAX directories that are ignored. */
 struct sv_snapshot {
-    int count;
+    int count, ignored_count;
+    const struct sv_ignored *ignored; /* behind the items */
     struct sv_version_info items[];
 };
 
@@ -180,7 +189,7 @@ struct sv_change {
     long version;
     bool is_candidate; /* of a load: it is unloaded when the next candidate of the model is loaded,
                         * unless it has a label, was left by `stable` last, or was loaded again */
-    char label[SV_LABEL_BYTES_MAX + 1]; /* of the two changes of labels */
+    char label[SL_VERSION_LABEL_BYTES_MAX + 1]; /* of the two changes of labels */
     bool is_found; /* of a load without a version: the store was looked at, and any version that is
                     * complete and higher than `stable` is better than none */
     int weight;    /* of `canary`, in percent; or SV_WEIGHT_KEPT, which is 0 for a new one */
@@ -193,9 +202,6 @@ struct sv_change_result {
     int weight;            /* of the canary now */
     bool removed_canary;   /* `stable` moved to the canary's version, so that label went */
 };
-
-/* Why a text cannot be a label, for clients; NULL: it can. */
-const char *sv_check_label(const char *label);
 
 /* Called once, by the registry's thread, unless the request was refused. */
 typedef void sv_change_done(void *context, const struct sv_change_result *result);

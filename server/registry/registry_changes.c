@@ -2,6 +2,7 @@
  * moved. */
 #include "base/comma_list.h"
 #include "core/log.h"
+#include "registry/ignored_directories.h"
 #include "registry/registry_internal.h"
 
 #include <stdio.h>
@@ -14,6 +15,15 @@ enum { LIST_BYTES = 512 };
 static bool fail_no_model(struct sv_registry *registry, const char *model, struct sv_error *error)
 {
     char list[LIST_BYTES];
+    const struct sv_ignored *ignored = sv_ignored_find(registry, model);
+    if (!sl_model_name_is_valid(model))
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                       "The model '%s' cannot be in the store: " SL_MODEL_NAME_RULE ".", model);
+    if (ignored)
+        return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
+                       "The model '%s' has no version in the store '%s': '%s%s%s' is ignored: %s.",
+                       model, registry->options.store, model, ignored->version[0] ? "/" : "",
+                       ignored->version, ignored->reason);
     return sv_fail(error, SV_MODEL_NOT_FOUND, "model",
                    "The model '%s' is not in the store '%s'; the models there: %s.", model,
                    registry->options.store,
@@ -48,9 +58,8 @@ static bool fail_no_label(const struct sv_model *model, const char *label, struc
 static struct sv_model *find_in_store(struct sv_registry *registry, const char *name,
                                       struct sv_error *error)
 {
-    char reason[SV_REASON_MAX];
     struct sv_model *model = NULL;
-    if (!sv_check_model_name(name, reason) && sv_scan_model(registry, name) > 0)
+    if (sl_model_name_is_valid(name) && sv_scan_model(registry, name) > 0)
         model = sv_find_model(registry, name);
     if (model && model->count > 0)
         return model;
@@ -271,10 +280,9 @@ static bool check(const struct sv_change *change, struct sv_error *error)
 {
     if (change->kind != SV_CHANGE_LABEL && change->kind != SV_CHANGE_UNLABEL)
         return true;
-    const char *fault = sv_check_label(change->label);
-    if (fault)
-        return sv_fail(error, SV_INVALID_VALUE, "label", "Invalid label '%s': %s.", change->label,
-                       fault);
+    if (!sl_version_label_is_valid(change->label))
+        return sv_fail(error, SV_INVALID_VALUE, "label",
+                       "Invalid label '%s': " SL_VERSION_LABEL_RULE ".", change->label);
     if (change->kind == SV_CHANGE_UNLABEL || change->weight == SV_WEIGHT_KEPT)
         return true;
     if (strcmp(change->label, sv_canary) != 0)

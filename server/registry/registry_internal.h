@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { SV_STORE_PATH_MAX = 4096 }; /* of a directory or file in the store, with its NUL */
+
 struct sv_model_ref {
     atomic_int references;
     struct sv_registry *registry;
@@ -34,12 +36,11 @@ struct sv_version {
     bool is_known;            /* it was complete when the store was looked at */
     bool is_of_other_task;    /* than the stable one, so it was refused */
     char reason[SV_REASON_MAX];
-    char directory[SL_VERSION_DIGITS_MAX + 1]; /* its name: 7 may be written 007 */
 };
 
 /* A label other than `stable`. Its version need not be loaded, or even be in the store. */
 struct sv_label {
-    char name[SV_LABEL_BYTES_MAX + 1];
+    char name[SL_VERSION_LABEL_BYTES_MAX + 1];
     long version;
 };
 
@@ -75,6 +76,8 @@ struct sv_registry {
     pthread_cond_t wakeup;
     struct sv_model models[SV_MODELS_MAX]; /* by name */
     int count;
+    struct sv_ignored ignored[SV_IGNORED_MAX]; /* by name */
+    int ignored_count;
     struct sv_model_ref *retired; /* no longer published, and not yet freed */
     struct sv_job jobs[SV_CHANGES_MAX];
     int first_job, job_count;
@@ -98,9 +101,8 @@ void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int
  * ---------------------------------------------------------- */
 
 /* Opens a version and has its executor made. NULL: see err, and reason, which is for clients. */
-struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name,
-                                     const struct sv_version *version, struct sl_err *err,
-                                     char reason[static SV_REASON_MAX]);
+struct sv_model_ref *sv_version_open(struct sv_registry *registry, const char *name, long version,
+                                     struct sl_err *err, char reason[static SV_REASON_MAX]);
 /* Frees one that is not used. */
 void sv_version_close(struct sv_model_ref *ref);
 
@@ -160,6 +162,10 @@ bool sv_labels_write(const struct sv_registry *registry, const char *model,
 /* Adds the versions that a model's directory has, and forgets those that are gone; the number of
  * them. */
 int sv_scan_model(struct sv_registry *registry, const char *name);
+/* Calls `visit` for each entry of the store that has a model's name; directories with other names
+ * are ignored (ignored_directories.h). The number of calls that returned true. */
+int sv_scan_store(struct sv_registry *registry,
+                  bool (*visit)(struct sv_registry *registry, const char *name));
 /* Whether a version is whole: its manifest is there. */
 bool sv_version_is_complete(const struct sv_registry *registry, const struct sv_model *model,
                             const struct sv_version *version);
@@ -169,9 +175,6 @@ long sv_note_complete(const struct sv_registry *registry, struct sv_model *model
 /* Forgets the models whose directories are gone and of which nothing is in use: others need their
  * places. On the thread that makes changes. */
 void sv_forget_models(struct sv_registry *registry);
-/* Why a text cannot be a model's name, or NULL. Names are used in URLs, labels and paths. */
-const char *sv_check_model_name(const char *name, char reason[static SV_REASON_MAX]);
-
 /* Clients see paths relative to the store, not where the store is. */
 void sv_describe_failure(const struct sv_registry *registry, const struct sl_err *err,
                          char reason[static SV_REASON_MAX]);

@@ -2,10 +2,9 @@
 #include "base/comma_list.h"
 #include "base/file.h"
 #include "core/log.h"
+#include "registry/ignored_directories.h"
 #include "registry/registry_internal.h"
 #include "json/json_peek.h"
-
-#include "sluice/model.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,19 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { DIRECTORY_MAX = 4096 };
-
-const char *sv_check_model_name(const char *name, char reason[static SV_REASON_MAX])
-{
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
-    if (name[0] == '.' || name[strspn(name, accepted)] != '\0')
-        return "a model name may hold only letters, digits, '-', '_' and '.'";
-    (void)snprintf(reason, SV_REASON_MAX, "a model name has at most %d characters",
-                   SV_MODEL_NAME_BYTES_MAX);
-    return strlen(name) > SV_MODEL_NAME_BYTES_MAX ? reason : NULL;
-}
 
 static bool fail_store(const char *store, struct sl_err *err)
 {
@@ -56,7 +42,7 @@ enum purpose { UNKNOWN, OTHER, CLASSIFIER };
 
 static enum purpose version_purpose(const char *directory)
 {
-    char path[DIRECTORY_MAX + 16], task[32] = "";
+    char path[SV_STORE_PATH_MAX + 16], task[32] = "";
     struct sl_map map;
     struct sl_err err;
     struct sl_buffer text = {0};
@@ -76,7 +62,7 @@ static enum purpose version_purpose(const char *directory)
  * may be the stable one. */
 static enum purpose model_purpose(const char *directory, long version)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     enum purpose best = UNKNOWN;
     struct dirent **entries = NULL;
     int count = scandir(directory, &entries, NULL, NULL);
@@ -84,7 +70,7 @@ static enum purpose model_purpose(const char *directory, long version)
         long number = sl_version_parse(entries[i]->d_name);
         int length = snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
         free(entries[i]);
-        if (number == 0 || (version > 0 && number != version) || length >= DIRECTORY_MAX)
+        if (number == 0 || (version > 0 && number != version) || length >= SV_STORE_PATH_MAX)
             continue;
         enum purpose purpose = version_purpose(path);
         best = purpose > best ? purpose : best;
@@ -97,12 +83,12 @@ static enum purpose model_purpose(const char *directory, long version)
 static bool list_classifiers(const char *store, char *list, size_t bytes)
 {
     bool any = false;
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     struct dirent **entries = NULL;
     int count = scandir(store, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", store, entries[i]->d_name);
-        bool is_model = entries[i]->d_name[0] != '.' && is_directory(path);
+        bool is_model = sl_model_name_is_valid(entries[i]->d_name) && is_directory(path);
         any = any || is_model;
         if (is_model && model_purpose(path, 0) == CLASSIFIER)
             sl_list_add(list, bytes, entries[i]->d_name);
@@ -116,10 +102,11 @@ static bool list_classifiers(const char *store, char *list, size_t bytes)
 
 bool sv_registry_check_classifier(const char *store, const char *id, struct sl_err *err)
 {
-    char list[256] = "", path[DIRECTORY_MAX];
-    (void)snprintf(path, sizeof path, "%s/%.*s", store, (int)strcspn(id, "@:"), id);
+    char list[256] = "", path[SV_STORE_PATH_MAX], name[SV_OPTION_TEXT_MAX];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(id, "@:"), id);
+    (void)snprintf(path, sizeof path, "%s/%s", store, name);
     const char *at = strchr(id, '@');
-    bool exists = is_directory(path);
+    bool exists = sl_model_name_is_valid(name) && is_directory(path);
     if (exists && model_purpose(path, at ? sl_version_parse(at + 1) : 0) != OTHER)
         return true;
     bool has_models = list_classifiers(store, list, sizeof list);
@@ -139,10 +126,10 @@ bool sv_registry_check_classifier(const char *store, const char *id, struct sl_e
 bool sv_version_is_complete(const struct sv_registry *registry, const struct sv_model *model,
                             const struct sv_version *version)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     struct stat status;
-    (void)snprintf(path, sizeof path, "%s/%s/%s/manifest.json", registry->options.store,
-                   model->name, version->directory);
+    (void)snprintf(path, sizeof path, "%s/%s/%ld/manifest.json", registry->options.store,
+                   model->name, version->number);
     return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -162,42 +149,30 @@ long sv_note_complete(const struct sv_registry *registry, struct sv_model *model
 
 static bool has_directory(const struct sv_registry *registry, const struct sv_model *model)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     struct stat status;
     (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, model->name);
     return lstat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Files in the store are ignored; a directory was probably meant to be a model. */
-static void warn_no_version(const char *directory)
-{
-    if (is_directory(directory))
-        SV_LOG(SV_LOG_WARN, "directory without a model version", sv_str("directory", directory),
-               sv_str("accepted", "<store>/<model>/<number from 1>"));
-}
-
-/* Adds a directory's version, unless there are too many. The first name found of a version stays: 7
- * or 007. */
-static void add(struct sv_registry *registry, const char *name, const char *directory)
+/* Adds a version, unless there are too many. */
+static void add(struct sv_registry *registry, const char *name, long number)
 {
     pthread_mutex_lock(&registry->lock);
     struct sv_model *model = sv_add_model(registry, name);
-    struct sv_version *version =
-        model ? sv_add_version(registry, model, sl_version_parse(directory)) : NULL;
-    if (version && !version->directory[0])
-        memcpy(version->directory, directory, strlen(directory) + 1); /* at most nine digits */
+    if (model)
+        (void)sv_add_version(registry, model, number);
     pthread_mutex_unlock(&registry->lock);
 }
 
 static bool is_gone(const struct sv_registry *registry, const char *name,
                     const struct sv_version *version)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     struct stat status;
     if (version->ref || version->retired > 0 || version->state == SV_VERSION_LOADING)
         return false;
-    (void)snprintf(path, sizeof path, "%s/%s/%s", registry->options.store, name,
-                   version->directory);
+    (void)snprintf(path, sizeof path, "%s/%s/%ld", registry->options.store, name, version->number);
     return lstat(path, &status) != 0 && errno == ENOENT;
 }
 
@@ -233,25 +208,58 @@ void sv_forget_models(struct sv_registry *registry)
     }
 }
 
+/* Whether an entry of a model's directory was probably meant to be a version. */
+static bool is_misnamed_version(const char *model, const char *name)
+{
+    char path[SV_STORE_PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", model, name);
+    const char *suffix = strstr(name, SL_VERSION_UNFINISHED_SUFFIX);
+    return name[0] != '.' && !suffix && length < SV_STORE_PATH_MAX && is_directory(path);
+}
+
 int sv_scan_model(struct sv_registry *registry, const char *name)
 {
-    char path[DIRECTORY_MAX];
+    char path[SV_STORE_PATH_MAX];
     int found = 0;
     (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
     forget_gone(registry, name);
     if (registry->count == SV_MODELS_MAX && !sv_find_model(registry, name))
         sv_forget_models(registry);
     DIR *entries = opendir(path);
-    if (!entries)
-        return 0;
     /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-    for (const struct dirent *entry; (entry = readdir(entries));)
-        if (sl_version_parse(entry->d_name) > 0) {
-            add(registry, name, entry->d_name);
-            found++;
-        }
-    (void)closedir(entries);
-    if (found == 0)
-        warn_no_version(path);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        long number = sl_version_parse(entry->d_name);
+        if (number > 0)
+            add(registry, name, number);
+        else if (is_misnamed_version(path, entry->d_name))
+            sv_ignored_add(registry, name, entry->d_name, SL_VERSION_RULE);
+        found += number > 0;
+    }
+    if (entries)
+        (void)closedir(entries);
+    sv_ignored_refresh(registry);
+    if (entries && !sv_find_model(registry, name) && !sv_ignored_find(registry, name))
+        sv_ignored_add(registry, name, "", "it has no version: " SL_VERSION_RULE);
     return found;
+}
+
+int sv_scan_store(struct sv_registry *registry,
+                  bool (*visit)(struct sv_registry *registry, const char *name))
+{
+    char path[SV_STORE_PATH_MAX];
+    int visited = 0;
+    struct dirent **entries = NULL;
+    int count = scandir(registry->options.store, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
+        if (sl_model_name_is_valid(name))
+            visited += visit(registry, name);
+        else if (name[0] != '.' && is_directory(path))
+            sv_ignored_add(registry, name, "", SL_MODEL_NAME_RULE);
+        free(entries[i]);
+    }
+    free(entries);
+    sv_ignored_refresh(registry);
+    return visited;
 }

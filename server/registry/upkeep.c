@@ -12,39 +12,26 @@
 
 /* ---- new versions ---------------------------------------------------------------------------- */
 
-/* A higher version than any known before is loaded, unless `stable` is pinned. */
-static void look_at(struct sv_registry *registry, const char *name)
+/* A higher version than any known before is loaded, unless `stable` is pinned. False: there is
+ * none. */
+static bool find_new(struct sv_registry *registry, const char *name)
 {
     struct sv_model *model =
         sv_scan_model(registry, name) > 0 ? sv_find_model(registry, name) : NULL;
     long found = model ? sv_note_complete(registry, model) : 0;
     if (found == 0 || found <= model->labels.stable)
-        return;
+        return false;
     SV_LOG(SV_LOG_INFO, "new version in the store", sv_str("model", name),
            sv_int("version", found));
     if (model->labels.pinned)
-        return;
+        return true;
     struct sv_change change = {.kind = SV_CHANGE_LOAD, .is_found = true};
     struct sv_change_result result = {0};
-    (void)snprintf(change.model, sizeof change.model, "%.*s", SV_MODEL_NAME_BYTES_MAX, name);
+    (void)snprintf(change.model, sizeof change.model, "%s", name);
     sv_make_change(registry, &change, &result);
     if (registry->options.on_change)
         registry->options.on_change(registry->options.context, &change, &result);
-}
-
-static void scan(struct sv_registry *registry)
-{
-    char reason[SV_REASON_MAX];
-    struct dirent **entries;
-    sv_forget_models(registry);
-    int count = scandir(registry->options.store, &entries, NULL, alphasort);
-    for (int i = 0; i < count; i++) {
-        if (!sv_check_model_name(entries[i]->d_name, reason))
-            look_at(registry, entries[i]->d_name);
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
+    return true;
 }
 
 static bool is_due(struct sv_registry *registry, int64_t now)
@@ -96,8 +83,10 @@ void sv_upkeep(struct sv_registry *registry)
     struct sv_model_ref *ref;
     if (!atomic_load(&registry->is_loaded))
         return; /* another thread changes the tables at the start */
-    if (is_due(registry, now))
-        scan(registry);
+    if (is_due(registry, now)) {
+        sv_forget_models(registry);
+        (void)sv_scan_store(registry, find_new);
+    }
     while (registry->options.idle_seconds > 0 && (ref = retire_idle(registry, now))) {
         SV_LOG(SV_LOG_INFO, "idle version unloaded", sv_str("model", ref->name),
                sv_str("version", ref->version));

@@ -5,19 +5,6 @@
 
 const char sv_stable[] = "stable", sv_canary[] = "canary";
 
-/* Letters first, so that a label is never taken for a version. */
-const char *sv_check_label(const char *label)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    static const char accepted[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "-_.";
-    size_t bytes = strlen(label);
-    if (bytes == 0 || bytes > SV_LABEL_BYTES_MAX || !strchr(letters, label[0]) ||
-        label[strspn(label, accepted)] != '\0')
-        return "a label begins with a letter and has at most 31 letters, digits, '-', '_' and '.'";
-    return NULL;
-}
-
 static struct sv_label *find(struct sv_labels *labels, const char *name)
 {
     for (int i = 0; i < labels->count; i++)

@@ -186,7 +186,8 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
     int64_t began = sl_now_ns();
     if (registry->options.on_open)
         registry->options.on_open(registry->options.context, model->name);
-    struct sv_model_ref *ref = sv_version_open(registry, model->name, version, &err, reason);
+    struct sv_model_ref *ref =
+        sv_version_open(registry, model->name, version->number, &err, reason);
     if (!ref)
         return fail_load(registry, model, version, reason);
     if (!has_task_of_stable(registry, model, version, ref, reason)) {
@@ -202,13 +203,9 @@ static bool open_and_publish(struct sv_registry *registry, struct sv_model *mode
 bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
                      struct sv_version *version, struct sv_error *error)
 {
-    char reason[SV_REASON_MAX];
-    const char *fault = sv_check_model_name(model->name, reason);
     if (!version->ref)
         set_state(registry, model, version, SV_VERSION_LOADING);
-    bool loaded = fault ? fail_load(registry, model, version, fault)
-                        : open_and_publish(registry, model, version);
-    return loaded || fail_answer(model, version, error);
+    return open_and_publish(registry, model, version) || fail_answer(model, version, error);
 }
 
 static bool has_ready(const struct sv_model *model)
@@ -324,12 +321,17 @@ static void load_labelled(struct sv_registry *registry, struct sv_model *model)
 }
 
 /* What a model's labels name, at the start. False: nothing of it is served. */
-static bool load_model(struct sv_registry *registry, struct sv_model *model)
+static bool load_model(struct sv_registry *registry, const char *name)
 {
     struct sl_err err;
     struct sv_error error;
     struct sv_labels labels;
     long loaded;
+    struct sv_model *model =
+        sv_scan_model(registry, name) > 0 ? sv_find_model(registry, name) : NULL;
+    if (!model)
+        return false;
+    (void)sv_note_complete(registry, model);
     if (!sv_labels_read(registry, model->name, &labels, &err))
         SV_LOG(SV_LOG_ERROR, "the labels of a model are lost", sv_str("model", model->name),
                sv_str("reason", err.text));
@@ -343,24 +345,9 @@ static bool load_model(struct sv_registry *registry, struct sv_model *model)
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err)
 {
     const char *store = registry->options.store;
-    struct dirent **entries;
     if (!sv_registry_check_store(store, err))
         return false;
-    int count = scandir(store, &entries, NULL, alphasort), models = 0;
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        struct sv_model *model = NULL;
-        if (name[0] != '.' && sv_scan_model(registry, name) > 0)
-            model = sv_find_model(registry, name);
-        if (model)
-            (void)sv_note_complete(registry, model);
-        if (model && load_model(registry, model))
-            models++;
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    if (models == 0)
+    if (sv_scan_store(registry, load_model) == 0)
         SV_LOG(SV_LOG_WARN, "no model in the store", sv_str("store", store));
     registry->scanned_ns = sl_now_ns();
     atomic_store(&registry->is_loaded, true);

@@ -1,4 +1,5 @@
 /* test_jobs.c - /v1/fine_tuning/jobs: from files to models that are served, and what is refused. */
+#include "base/model_names.h"
 #include "core/limits.h"
 #include "support/daemon.h"
 #include "support/file_upload.h"
@@ -193,7 +194,7 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_with(file, "\"model\":\"encoder\",\"suffix\":\"tiny\"", 400, "suffix",
                         "The model 'tiny' is a language model; publish the classifier under");
     expect_refused_with(file, "\"model\":\"encoder\",\"suffix\":\"../x\"", 400, "suffix",
-                        "letters");
+                        SL_MODEL_NAME_RULE);
     expect_refused_with(file, "\"model\":\"encoder\",\"seed\":-1", 400, "seed", "0");
     expect_refused_with(file, "\"model\":\"encoder\",\"metadata\":{\"a\":1}", 400, "metadata.a",
                         "string");
@@ -577,7 +578,7 @@ Test(jobs, after_the_highest_version_there_is_none)
 {
     char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
     cr_assert_eq(mkdir(test_path(path, d.store, "mood"), 0700), 0);
-    cr_assert_eq(mkdir(test_path(path, d.store, "mood/999999999"), 0700), 0);
+    cr_assert_eq(mkdir(test_path(path, d.store, "mood/9223372036854775807"), 0700), 0);
     job_upload_reviews(&d, 120, file);
     job_create(&d, file, "mood", JOB_TINY ",\"steps\":1", id);
     job_wait(&d, id, "failed");

@@ -1,5 +1,6 @@
 /* test_sluice_paths.c - where the sluice program writes: what it does not write over or leave
  * behind, and that a run is of one process at a time. */
+#include "base/model_names.h"
 #include "support/program.h"
 #include "support/sluice_cli.h"
 #include "support/test.h"
@@ -146,14 +147,17 @@ Test(sluice_paths, a_run_takes_no_directory_of_something_else)
 
 Test(sluice_paths, a_model_goes_where_it_is_served)
 {
-    char flat[PATH_MAX], zero[PATH_MAX], third[PATH_MAX], below[PATH_MAX];
+    char flat[PATH_MAX], zero[PATH_MAX], third[PATH_MAX], below[PATH_MAX], padded[PATH_MAX];
     sluice_make_model(&dirs);
     (void)test_path(flat, dirs.top, "models/flat");
     (void)test_path(zero, dirs.top, "models/flat/0");
     (void)test_path(third, dirs.top, "models/flat/v3/");
     (void)test_path(below, dirs.output, "1");
+    (void)test_path(padded, dirs.top, "models/flat/01");
+    expect_refused(small_and(dirs.run, padded, ARGS("--corpus", dirs.corpus)),
+                   "without leading zeros; try ", "models/flat/1\n");
     expect_refused(small_and(dirs.run, flat, ARGS("--corpus", dirs.corpus)), "models/flat'",
-                   "a version (1, 2, ...); try ");
+                   "must be a version, a whole number from 1 to ");
     expect_refused(small_and(dirs.run, zero, ARGS("--corpus", dirs.corpus)), "must be a version",
                    "models/flat/1\n");
     expect_refused(small_and(dirs.run, third, ARGS("--corpus", dirs.corpus)), "must be a version",
@@ -167,6 +171,25 @@ Test(sluice_paths, a_model_goes_where_it_is_served)
                    "must be a version", "models/flat/1");
     cr_expect_not(is_there("models"));
     cr_expect_not(is_there("run"));
+}
+
+/* By the rule of the daemon, before the training: what it would not serve is not written. */
+Test(sluice_paths, a_model_has_a_name_that_the_daemon_serves)
+{
+    static const char *const bad[] = {"my model", "\xC3\xBCn\xC3\xAF", "a:b2", "-x", "_x"};
+    static struct program_result r;
+    char path[PATH_MAX + 32];
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        (void)snprintf(path, sizeof path, "%s/store/%s/1", dirs.top, bad[i]);
+        expect_refused(small_and(dirs.run, path, ARGS("--corpus", dirs.corpus)),
+                       "cannot be the model's name: " SL_MODEL_NAME_RULE, bad[i]);
+    }
+    cr_expect_not(is_there("store"));
+    (void)test_path(path, dirs.top, "store/at/1795775185");
+    sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", path,
+                                   "--width", "8", "--heads", "1"));
+    expect_refused(ARGS("init", "vanilla", "--corpus", dirs.corpus, "--output", path),
+                   "already has a model", "store/at/1795775186");
 }
 
 Test(sluice_paths, a_store_may_be_new_and_its_name_short)
@@ -276,12 +299,12 @@ Test(sluice_paths, names_that_are_not_utf8_are_reported)
     static struct program_result r;
     char text[PATH_MAX], model[PATH_MAX], path[PATH_MAX];
     cr_assert_eq(rename(dirs.corpus, test_path(text, dirs.top, "caf\xE9.txt")), 0);
-    (void)test_path(model, dirs.top, "mod\xE8le/1");
+    (void)test_path(model, dirs.top, "mod\xE8le/m/1");
     sluice_expect_success(&r, small_and(dirs.run, model, ARGS("--corpus", text, "--steps", "2")));
-    cr_expect(strstr(r.out, "mod\uFFFDle/1\""), "%s", r.out);
+    cr_expect(strstr(r.out, "mod\uFFFDle/m/1\""), "%s", r.out);
     test_read_file(r.out, sizeof r.out, test_path(path, model, "config.json"));
     cr_expect(strstr(r.out, "\"corpus\": \"caf\uFFFD.txt\""), "%s", r.out);
     sluice_expect_success(&r, ARGS("init", "vanilla", "--corpus", text, "--width", "16", "--json",
-                                   "--output", test_path(model, dirs.top, "mod\xE8le/2")));
-    cr_expect(strstr(r.out, "mod\uFFFDle/2\""), "%s", r.out);
+                                   "--output", test_path(model, dirs.top, "mod\xE8le/m/2")));
+    cr_expect(strstr(r.out, "mod\uFFFDle/m/2\""), "%s", r.out);
 }

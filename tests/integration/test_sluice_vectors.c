@@ -65,7 +65,7 @@ Test(sluice_vectors, skip_gram_vectors_stand_beside_tuned_ones)
     (void)snprintf(vocab, sizeof vocab, "%s.vocab", dirs.corpus);
     (void)snprintf(both, sizeof both, "%s.both", dirs.corpus);
     (void)snprintf(tuned, sizeof tuned, "%s.tuned", dirs.corpus);
-    (void)snprintf(base, sizeof base, "%s/../7", dirs.output);
+    (void)snprintf(base, sizeof base, "%s/store/bottles/7", dirs.top);
     make_documents(corpus);
     sluice_expect_success(
         &r, ARGS("vocab", "wordpiece", "--output", vocab, "--vocab-size", "60", corpus));

@@ -1,5 +1,6 @@
 /* test_sluicectl_jobs.c - sluicectl's commands for files and training jobs over a daemon: what they
  * print, as text and as JSON, and their exit codes. */
+#include "base/model_names.h"
 #include "support/job_client.h"
 #include "support/program.h"
 #include "support/test.h"
@@ -172,7 +173,7 @@ Test(sluicectl_jobs, train_checks_its_arguments_before_it_uploads)
         {{"=3"}, "invalid hyper-parameter '=3': expected NAME=VALUE"},
         {{"width=1", "depth=2", "width=3"}, "'width' is given twice"},
         {{"seed=3"}, "give the seed as --seed 3"},
-        {{"--name", "my model"}, "invalid --name 'my model': expected letters"},
+        {{"--name", "my model"}, "invalid --name 'my model': " SL_MODEL_NAME_RULE},
         {{"--validation", "/nonexistent"}, "cannot read '/nonexistent': No such file"},
     };
 

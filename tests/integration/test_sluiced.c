@@ -1,4 +1,5 @@
 /* test_sluiced.c - the program: its commands, and its errors about options, stores and defaults. */
+#include "base/model_names.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
@@ -156,10 +157,10 @@ Test(sluiced, directories_without_a_version_are_logged_and_files_are_not)
     test_write_file(test_path(file, mine.store, "notes"), "mine");
     (void)log_begin(mine.directory, path);
     daemon_serve(&mine, (const char *const[]){NULL});
-    expect_log(path, "store/flat accepted=\"<store>/<model>/<number from 1>\"", true);
-    expect_log(path, "store/naught", true);
-    expect_log(path, "store/good", false);
-    expect_log(path, "store/notes", false);
+    expect_log(path, "directory=flat version=latest reason=\"" SL_VERSION_RULE "\"", true);
+    expect_log(path, "directory=naught version=0", true);
+    expect_log(path, "directory=good", false);
+    expect_log(path, "notes", false);
     daemon_stop(&mine);
 }
 
@@ -225,38 +226,76 @@ Test(sluiced, a_broken_model_is_left_out_and_the_others_serve)
     daemon_stop(&mine);
 }
 
-/* Of 79 bytes. */
-#define TEN     "abcdefghij"
-#define LONGEST TEN TEN TEN TEN TEN TEN TEN "123456789"
+/* Of 100 bytes, and 19 digits. */
+#define TEN      "abcdefghij"
+#define LONGEST  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define HIGHEST  "9223372036854775807"
+#define TOO_HIGH "9223372036854775808"
+
+static void expect_said(const struct daemon *daemon, const char *method, const char *path,
+                        long status, const char *part)
+{
+    struct http_response answer = http_admin(daemon, method, path, "{}");
+    cr_assert_eq(answer.status, status, "%s: %s", path, answer.body.data);
+    EXPECT_SAID(answer.body.data, part);
+    http_response_release(&answer);
+}
+
+/* They are listed with the reason, and what is beside them is served. */
+Test(sluiced, badly_named_directories_are_ignored_and_listed)
+{
+    static const struct {
+        const char *name, *version, *entry;
+    } ignored[] = {
+        {"bad name", "1",
+         "{\"name\":\"bad name\",\"version\":\"\",\"state\":\"UNAVAILABLE\","
+         "\"reason\":\"" SL_MODEL_NAME_RULE "\"}"},
+        {"\xC3\xBCn\xC3\xAF", "1", "{\"name\":\"\xC3\xBCn\xC3\xAF\",\"version\":\"\""},
+        {"__MACOSX", "1", "{\"name\":\"__MACOSX\",\"version\":\"\""},
+        {LONGEST "0", "1", "{\"name\":\"" LONGEST "0\",\"version\":\"\""},
+        {"padded", "007",
+         "{\"name\":\"padded\",\"version\":\"007\",\"state\":\"UNAVAILABLE\","
+         "\"reason\":\"" SL_VERSION_RULE "\"}"},
+        {"high", TOO_HIGH, "{\"name\":\"high\",\"version\":\"" TOO_HIGH "\""},
+    };
+    struct daemon mine;
+    char from[PATH_MAX], to[PATH_MAX];
+    daemon_make_store(&mine);
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        copy_tiny(mine.store, ignored[i].name, ignored[i].version);
+    copy_tiny(mine.store, LONGEST, HIGHEST);
+    copy_tiny(mine.store, "stamped", "1795775185");
+    daemon_serve(&mine, (const char *const[]){NULL});
+    expect_said(&mine, "GET", "/v2/health/ready", 200, "true");
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        expect_said(&mine, "POST", "/v2/repository/index", 200, ignored[i].entry);
+    expect_said(&mine, "GET", "/v2/models/" LONGEST "/versions/" HIGHEST "/ready", 200, "true");
+    expect_said(&mine, "GET", "/v2/models/stamped@1795775185/ready", 200, "true");
+    expect_said(&mine, "POST", "/v2/repository/models/bad%20name/load", 404, SL_MODEL_NAME_RULE);
+    expect_said(&mine, "POST", "/v2/repository/models/padded/versions/007/load", 404,
+                "has no version '007': " SL_VERSION_RULE);
+    expect_said(&mine, "POST", "/v2/repository/models/padded/load", 404,
+                "'padded/007' is ignored: " SL_VERSION_RULE);
+    expect_said(&mine, "GET", "/v1/models/bad%20name/versions", 200,
+                "\"data\":[],\"ignored\":[{\"directory\":\"bad name\",\"reason\":");
+    (void)test_path(from, mine.store, "padded/007");
+    cr_assert_eq(rename(from, test_path(to, mine.store, "padded/7")), 0);
+    cr_assert_eq(mkdir(test_path(to, mine.store, "padded/v8"), 0700), 0);
+    expect_said(&mine, "POST", "/v2/repository/models/padded/load", 200,
+                "{\"name\":\"padded\",\"version\":\"7\",\"state\":\"READY\",\"ignored\":["
+                "{\"directory\":\"padded/v8\",\"reason\":\"" SL_VERSION_RULE "\"}]}");
+    expect_said(&mine, "GET", "/v1/models/padded/versions", 200,
+                "],\"ignored\":[{\"directory\":\"padded/v8\",");
+    daemon_stop(&mine);
+}
 
 Test(sluiced, ready_means_that_every_directory_with_a_version_is_served)
 {
     struct daemon mine;
     daemon_make_store(&mine);
-    copy_tiny(mine.store, "padded", "007");
-    copy_tiny(mine.store, "bad name", "1");
-    copy_tiny(mine.store, LONGEST, "999999999");
-    copy_tiny(mine.store, LONGEST "0", "1");
     spoil(mine.store);
     daemon_serve(&mine, (const char *const[]){NULL});
-    struct http_response answer = http_request(&mine, "GET", "/v2/health/ready", NULL);
-    cr_assert_eq(answer.status, 503);
-    cr_assert(
-        strstr(answer.body.data, "that failed to load: " LONGEST "0@1, bad name@1, broken@3."),
-        "%s", answer.body.data);
-    http_response_release(&answer);
-    answer = http_request(&mine, "POST", "/v2/repository/index", "");
-    cr_assert(strstr(answer.body.data, "{\"name\":\"bad name\",\"version\":\"1\",\"state\":"
-                                       "\"UNAVAILABLE\",\"reason\":\"a model name may hold"));
-    cr_assert(strstr(answer.body.data, "\"reason\":\"a model name has at most 79 characters\""),
-              "%s", answer.body.data);
-    http_response_release(&answer);
-    answer = http_request(&mine, "GET", "/v2/models/padded/versions/7/ready", NULL);
-    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    http_response_release(&answer);
-    answer = http_request(&mine, "GET", "/v2/models/" LONGEST "@999999999/ready", NULL);
-    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    http_response_release(&answer);
+    expect_said(&mine, "GET", "/v2/health/ready", 503, "that failed to load: broken@3.");
     daemon_stop(&mine);
 }
 
