@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { READ_MAX = SV_HEAD_BYTES_MAX + SV_CHUNK_HEAD_BYTES_MAX };
 
@@ -249,4 +251,15 @@ __attribute__((visibility("default"))) int epoll_wait(int epoll, struct epoll_ev
 {
     assert(events_max > 1);
     return epoll_pwait(epoll, events, events_max - 1, timeout_ms, NULL);
+}
+
+/* To stop accepting, libmicrohttpd (0.9.75 and 1.0.1) takes the listening socket out of the epoll
+ * set of each of its threads, and a thread that sees this begin does so, too. It ends the process
+ * if the socket is gone already; here that is success. */
+__attribute__((visibility("default"))) int epoll_ctl(int epoll, int operation, int fd,
+                                                     struct epoll_event *event)
+{
+    long result = syscall(SYS_epoll_ctl, epoll, operation, fd, event);
+    bool is_gone = result != 0 && operation == EPOLL_CTL_DEL && errno == ENOENT;
+    return is_gone ? 0 : (int)result;
 }
