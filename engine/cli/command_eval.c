@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/eval_source.h"
 #include "cli/evaluation/label_metrics.h"
+#include "cli/policy_options.h"
 #include "cli/report/report_evaluation.h"
 
 #include <jansson.h>
@@ -14,8 +15,7 @@
 
 struct arguments {
     const char *model, *report, *isa, *precision;
-    const char *gate, *gate_limit, *exit_threshold, *halting_threshold; /* NULL: the model's own */
-    bool oracle, dense, json;
+    bool dense, json;
     int threads;
 };
 
@@ -24,59 +24,27 @@ static const struct sl_option rows[] = {
      "write a report on the texts of --data and the predictions to DIR/index.html, a web page "
      "without other files",
      SL_OPTION_STRING, offsetof(struct arguments, report), 0, 0},
-    {"gate", "MODE",
-     "how tsa uses its gates; soft: weigh each layer, hard: compute or skip it, mixed: skip it if "
-     "--gate-limit is reached, else weigh it [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, gate), 0, 0},
-    {"gate-limit", "P",
-     "tsa with mixed gates: skip a layer if its skip probability is at least P [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, gate_limit), 0, 0},
-    {"exit-threshold", "P",
-     "early_exit: a token leaves when its confidence exceeds P; 1: never [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, exit_threshold), 0, 0},
-    {"halting-threshold", "P",
-     "epsilon: a token halts when its halting probabilities sum to P; 1: as trained [the model's]",
-     SL_OPTION_STRING, offsetof(struct arguments, halting_threshold), 0, 0},
-    {"exit-oracle", NULL,
-     "early_exit, for comparison: keep computing the keys of tokens that have left, as its paper "
-     "does",
-     SL_OPTION_FLAG, offsetof(struct arguments, oracle), 0, 0},
     {"dense", NULL, "for checks: compute skipped layers, too, and multiply their results by zero",
      SL_OPTION_FLAG, offsetof(struct arguments, dense), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
+/* Options of the command, and what they set; without values for help. */
+static struct sl_option_parser parser_of(struct eval_source_options *from, struct arguments *a,
+                                         struct policy_options *policy)
+{
+    struct sl_option_parser parser = {
+        .tables = {{.rows = eval_source_rows, .values = from}, {.rows = rows, .values = a}}};
+    policy_options_add(policy, &parser, 2);
+    return parser;
+}
+
 static void options(const char *operand)
 {
     (void)operand;
-    command_help(&command_eval, &(struct sl_option_parser){
-                                    .tables = {{.rows = eval_source_rows}, {.rows = rows}}});
-}
-
-/* Sets one option of the policy. Fails if the architecture does not have it. */
-static bool choose(const struct sl_model *m, struct sl_policy *policy, const char *option,
-                   const char *text, struct sl_err *err)
-{
-    char name[SL_NAME_BYTES];
-    const struct sl_param *row =
-        sl_param_find(sl_policy_rows(m->arch), sl_name_with_underscores(name, sizeof name, option));
-    if (!text)
-        return true;
-    if (!row)
-        return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on %s models", option, m->arch->name);
-    return sl_option_set_param(row, policy->own, text, err);
-}
-
-static bool choose_policy(const struct arguments *a, const struct sl_model *m,
-                          struct sl_policy *policy, struct sl_err *err)
-{
-    *policy = m->policy;
-    policy->dense = a->dense;
-    return choose(m, policy, "gate", a->gate, err) &&
-           choose(m, policy, "gate-limit", a->gate_limit, err) &&
-           choose(m, policy, "exit-threshold", a->exit_threshold, err) &&
-           choose(m, policy, "halting-threshold", a->halting_threshold, err) &&
-           choose(m, policy, "exit-oracle", a->oracle ? "true" : NULL, err);
+    struct policy_options policy = {0};
+    struct sl_option_parser parser = parser_of(NULL, NULL, &policy);
+    command_help(&command_eval, &parser);
 }
 
 static json_t *number(double x)
@@ -228,10 +196,10 @@ static bool run(int count, char **words, struct sl_err *err)
     struct eval_source_options from = {.columns.skip_incomplete = true};
     struct eval_source source = {0};
     struct sl_policy policy = {0};
-    struct sl_option_parser parser = {
-        .tables = {{.rows = eval_source_rows, .values = &from}, {.rows = rows, .values = &a}},
-        .operands = &a.model,
-        .operands_max = 1};
+    struct policy_options policy_options = {0};
+    struct sl_option_parser parser = parser_of(&from, &a, &policy_options);
+    parser.operands = &a.model;
+    parser.operands_max = 1;
     if (!sl_options_parse(&parser, count, words, err))
         return false;
     if (!a.model)
@@ -240,7 +208,10 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, a.model, err) : NULL;
-    bool ok = m && choose_policy(&a, m, &policy, err) &&
+    if (m)
+        policy = m->policy;
+    policy.dense = a.dense;
+    bool ok = m && policy_options_apply(&policy_options, m->arch, &policy, err) &&
               eval_source_open(&source, &from, m, "eval", err) &&
               evaluate(&source, &a, &policy, err);
     eval_source_close(&source);

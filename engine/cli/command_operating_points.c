@@ -5,6 +5,7 @@
 #include "cli/eval_source.h"
 #include "cli/model_path.h"
 #include "cli/operating_point_list.h"
+#include "cli/policy_options.h"
 #include "model/model.h"
 #include "train/int8_loss.h"
 #include "train/select_operating_points.h"
@@ -33,8 +34,7 @@ static const double loss_increase = 0.1;
 
 static const struct sl_option rows[] = {
     {"thresholds", "X[,X...]",
-     "thresholds to measure besides 1, which computes everything: of gate_limit (tsa), "
-     "exit_threshold (early_exit) or halting_threshold (epsilon) "
+     "thresholds to measure besides 1, which computes everything "
      "[0.99,0.95,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.1]",
      SL_OPTION_STRING, AT(thresholds), 0, 0},
     {"rounds", "N", "passes at each threshold, of which the fastest counts [3]",
@@ -53,9 +53,11 @@ static const struct sl_option rows[] = {
 static void options(const char *operand)
 {
     (void)operand;
+    char list[SL_ARCH_LIST];
     command_help(
         &command_operating_points,
         &(struct sl_option_parser){.tables = {{.rows = eval_source_rows}, {.rows = rows}}});
+    printf("\nThresholds: %s.\n", policy_thresholds(list));
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -190,11 +192,12 @@ static bool write_points(const char *model, const char *out, const struct measur
 
 static bool check_model(const struct sl_model *m, struct sl_err *err)
 {
+    char list[SL_ARCH_LIST];
     return sl_policy_threshold(m->arch) ||
            sl_fail(err, SL_BAD_INPUT,
-                   "%s models compute all of every token; operating points are for tsa, early_exit "
-                   "and epsilon",
-                   m->arch->name);
+                   "%s models compute all of every token; operating points differ in a threshold: "
+                   "%s",
+                   m->arch->name, policy_thresholds(list));
 }
 
 static void print_table(const struct sl_model *m, const struct measured *d)

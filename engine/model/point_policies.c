@@ -3,6 +3,17 @@
 
 #include <assert.h>
 
+bool sl_threshold_at(int index, struct sl_threshold *threshold)
+{
+    for (int i = 0; sl_arch_at(i); i++) {
+        const struct sl_arch *arch = sl_arch_at(i);
+        *threshold = (struct sl_threshold){arch->name, arch->threshold};
+        if (arch->threshold && index-- == 0)
+            return true;
+    }
+    return false;
+}
+
 struct sl_policy sl_model_policy_at(const struct sl_model *m, double threshold)
 {
     struct sl_policy policy = m->policy;

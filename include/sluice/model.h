@@ -31,13 +31,21 @@ enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 /* A choice between quality and computation, as `sluice operating-points` measured it. */
 struct sl_operating_point {
     double budget;    /* the time that it takes, as a fraction of computing everything: 0 .. 1 */
-    double threshold; /* of the architecture: gate_limit, exit_threshold or halting_threshold */
+    double threshold; /* the architecture's, see sl_threshold_at */
     double loss;      /* nats per token, or per text */
     double accuracy;  /* of a classifier; else NAN */
     double layer_ops_skipped; /* the fraction of token-layer operations that did not run */
 };
 
 enum { SL_OPERATING_POINTS_MAX = 16 };
+
+/* The threshold in which the operating points of an architecture's models differ. */
+struct sl_threshold {
+    const char *architecture, *name; /* "tsa", "gate_limit" */
+};
+
+/* The thresholds of all architectures that have one, from index 0; false past the last. */
+SL_PUBLIC bool sl_threshold_at(int index, struct sl_threshold *threshold);
 
 /* What a model is; strings belong to it. */
 struct sl_model_info {

@@ -10,6 +10,7 @@
 #include "json/schema_writer.h"
 
 #include "sluice/engine.h"
+#include "sluice/model.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -262,8 +263,30 @@ static bool is_optional(const struct sv_response_member *member)
     return member->name[strlen(member->name) - 1] == '?';
 }
 
+/* Two architectures may call their thresholds alike. */
+static void add_thresholds(struct sl_json_writer *json, const char *type)
+{
+    enum { HELP_MAX = 96 };
+
+    struct sl_threshold threshold, earlier;
+    char help[HELP_MAX];
+    for (int i = 0; sl_threshold_at(i, &threshold); i++) {
+        int first = 0;
+        while (sl_threshold_at(first, &earlier) && strcmp(earlier.name, threshold.name) != 0)
+            first++;
+        if (first < i)
+            continue;
+        (void)snprintf(help, sizeof help, "threshold of %s models", threshold.architecture);
+        sv_schema_write_described(sl_json_key(json, threshold.name), type, help);
+    }
+}
+
 static void add_member(struct sl_json_writer *json, const struct sv_response_member *member)
 {
+    if (strcmp(member->name, SV_THRESHOLDS) == 0) {
+        add_thresholds(json, member->type);
+        return;
+    }
     sv_schema_write_described(
         sl_json_key_bytes(json, member->name, strlen(member->name) - is_optional(member)),
         member->type, member->help);

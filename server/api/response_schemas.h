@@ -10,5 +10,8 @@ struct sv_response_member {
     const char *help; /* NULL: the name says it */
 };
 
+/* The name of a row that stands for the thresholds of all architectures. */
+#define SV_THRESHOLDS "(threshold)?"
+
 /* NULL schema at the end. */
 extern const struct sv_response_member sv_response_members[];

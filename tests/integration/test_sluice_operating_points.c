@@ -1,5 +1,6 @@
 /* test_sluice_operating_points.c - `sluice operating-points`: what it measures, writes and
  * rejects. */
+#include "arch/arch.h"
 #include "support/file_sha256.h"
 #include "support/json_query.h"
 #include "support/program.h"
@@ -82,6 +83,25 @@ Test(sluice_operating_points, a_copy_of_the_model_gets_the_points)
     EXPECT_SAID(r.out, "gate_limit         budget  loss, nats  layer ops skipped\n1 ");
 }
 
+/* Each architecture's, of which no other file has a list. */
+Test(sluice_operating_points, help_has_every_serving_option)
+{
+    static struct program_result r;
+    char option[64];
+    sluice_expect_success(&r, ARGS("eval", "--help"));
+    for (int i = 0; sl_arch_at(i); i++)
+        for (const struct sl_param *row = sl_policy_rows(sl_arch_at(i)); row->name; row++) {
+            (void)snprintf(option, sizeof option, "--%s", row->name);
+            for (char *c = option; *c; c++)
+                *c = *c == '_' ? '-' : *c;
+            EXPECT_SAID(r.out, option);
+        }
+    sluice_expect_success(&r, ARGS("operating-points", "--help"));
+    for (int i = 0; sl_arch_at(i); i++)
+        if (sl_arch_at(i)->threshold)
+            EXPECT_SAID(r.out, sl_arch_at(i)->threshold);
+}
+
 Test(sluice_operating_points, mistakes_are_named)
 {
     static struct program_result r;
@@ -112,10 +132,14 @@ Test(sluice_operating_points, mistakes_are_named)
         {{"operating-points", plain, "--corpus", dirs.corpus},
          2,
          "vanilla models compute all of every token",
-         "tsa, early_exit and epsilon"},
+         "a threshold: gate_limit (tsa), exit_threshold (early_exit), halting_threshold"},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--halting-threshold", "0.5"},
          2,
          "--halting-threshold has no effect on tsa models",
-         ""}};
+         ""},
+        {{"eval", dirs.output, "--corpus", dirs.corpus, "--exit-oracle"},
+         2,
+         "--exit-oracle needs a value",
+         "true or false"}};
     sluice_expect_usage_errors(errors, sizeof errors / sizeof errors[0]);
 }

@@ -104,8 +104,10 @@ static bool trained_policy(const struct sl_config *c, struct sl_policy *p)
 }
 
 static const struct sl_param policy[] = {
-    SL_CHOICE_ROW(sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED,
-                  "how gates act when serving"),
+    SL_CHOICE_ROW(
+        sl_tsa_policy, gate, gates, SL_GATE_MIXED, SL_GATE_MIXED,
+        "how gates act; soft: weigh each layer, hard: compute or skip it, mixed: skip it if "
+        "gate_limit is reached, else weigh it"),
     SL_REAL_ROW(sl_tsa_policy, gate_limit, 0, 1, 0.9,
                 "with mixed gates: skip a layer if its skip probability is at least this"),
     {0}};

@@ -2,6 +2,7 @@
  * file. tests/third_party_clients/openapi.py checks it against the standard and the daemon. */
 #include "api/endpoints.h"
 #include "api/openapi.h"
+#include "sluice/model.h"
 #include "support/json_query.h"
 #include "support/test.h"
 
@@ -53,6 +54,19 @@ Test(openapi, each_listener_describes_its_own_routes)
         }
         json_decref(document);
     }
+}
+
+Test(openapi, operating_points_have_the_threshold_of_every_architecture)
+{
+    json_t *document = document_of(SV_ON_BOTH);
+    const json_t *members = json_at(document, "components/schemas/OperatingPoint/properties");
+    struct sl_threshold threshold;
+    int count = 0;
+    for (; sl_threshold_at(count, &threshold); count++)
+        cr_expect(json_object_get(members, threshold.name), "%s of %s", threshold.name,
+                  threshold.architecture);
+    cr_assert_gt(count, 1);
+    json_decref(document);
 }
 
 /* Whether the operation has a parameter of the path with this name, and says what it is. */
