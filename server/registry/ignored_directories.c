@@ -37,7 +37,7 @@ void sv_ignored_add(struct sv_registry *registry, const char *model, const char 
 
 static bool is_outdated(struct sv_registry *registry, const struct sv_ignored *ignored)
 {
-    char path[SV_STORE_PATH_MAX];
+    char path[SL_PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/%s/%s", registry->options.store, ignored->model,
                    ignored->version);
     return access(path, F_OK) != 0 ||

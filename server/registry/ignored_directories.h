@@ -2,7 +2,7 @@
  * versions. On the thread that makes changes. */
 #pragma once
 
-#include "registry/registry_internal.h"
+#include "registry/registry_tables.h"
 
 /* Adds a directory, <store>/<model> or <store>/<model>/<version>, unless it is listed, with a
  * warning in the log. `version`: "" for the former. `reason` is not copied. */

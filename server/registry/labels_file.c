@@ -4,9 +4,9 @@
  *                 {"label": "canary", "version": 5, "weight": 10}], "previous": 3}
  *
  * `stable` is there if it is pinned. */
+#include "registry/labels_file.h"
 #include "base/file.h"
 #include "base/json_writer.h"
-#include "registry/registry_internal.h"
 #include "json/json_schema.h"
 
 #include <limits.h>
@@ -41,10 +41,9 @@ static const struct sv_field content_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-static void file_path(const struct sv_registry *registry, const char *model,
-                      char path[static SV_STORE_PATH_MAX])
+static void file_path(const char *store, const char *model, char path[static SL_PATH_MAX])
 {
-    (void)snprintf(path, SV_STORE_PATH_MAX, "%s/%s/labels.json", registry->options.store, model);
+    (void)snprintf(path, SL_PATH_MAX, "%s/%s/labels.json", store, model);
 }
 
 static bool check(void *to, struct sv_error *error)
@@ -59,7 +58,7 @@ static bool check(void *to, struct sv_error *error)
     return true;
 }
 
-static void take(struct sv_labels *labels, const struct entry *entry)
+static void set_entry(struct sv_labels *labels, const struct entry *entry)
 {
     labels->pinned = labels->pinned || strcmp(entry->label.data, sv_stable) == 0;
     if (strcmp(entry->label.data, sv_canary) == 0)
@@ -80,20 +79,20 @@ static bool parse(const struct sl_map *map, struct sv_labels *labels, struct sl_
         (void)sl_fail(err, SL_CORRUPT, "%s", error.message);
     const struct entry *entries = content.entries.items;
     for (int i = 0; document && i < content.entries.count; i++)
-        take(labels, &entries[i]);
+        set_entry(labels, &entries[i]);
     labels->previous = (long)content.previous;
     sv_json_document_release(document);
     sl_buffer_release(&text);
     return document != NULL;
 }
 
-bool sv_labels_read(const struct sv_registry *registry, const char *model, struct sv_labels *labels,
+bool sv_labels_read(const char *store, const char *model, struct sv_labels *labels,
                     struct sl_err *err)
 {
-    char path[SV_STORE_PATH_MAX];
+    char path[SL_PATH_MAX];
     struct sl_map map = {0};
     *labels = (struct sv_labels){0};
-    file_path(registry, model, path);
+    file_path(store, model, path);
     if (!sl_map_copy(&map, path, err))
         return err->code == SL_NOT_FOUND;
     bool ok = parse(&map, labels, err);
@@ -113,13 +112,13 @@ static void add_label(struct sl_json_writer *json, const char *label, long versi
     sl_json_end_object(json);
 }
 
-bool sv_labels_write(const struct sv_registry *registry, const char *model,
-                     const struct sv_labels *labels, struct sl_err *err)
+bool sv_labels_write(const char *store, const char *model, const struct sv_labels *labels,
+                     struct sl_err *err)
 {
-    char path[SV_STORE_PATH_MAX];
+    char path[SL_PATH_MAX];
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    file_path(registry, model, path);
+    file_path(store, model, path);
     sl_json_begin_object(&json);
     sl_json_begin_array(sl_json_key(&json, "labels"));
     if (labels->pinned && labels->stable > 0)

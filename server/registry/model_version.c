@@ -1,6 +1,6 @@
 /* model_version.c - one version of a model, loaded: opened, given an executor, counted, closed. */
+#include "registry/model_version.h"
 #include "registry/memory.h"
-#include "registry/registry_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void set_names(struct sv_model_ref *ref, const char *name, long number)
 static int open_directory(const struct sv_registry *registry, const char *name, long version,
                           struct sl_err *err)
 {
-    char path[SV_STORE_PATH_MAX], number[SV_VERSION_MAX];
+    char path[SL_PATH_MAX], number[SV_VERSION_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
     (void)snprintf(number, sizeof number, "%ld", version);
     int model = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -184,14 +184,4 @@ const char *sv_model_ref_id(const struct sv_model_ref *ref)
 const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref)
 {
     return ref->fingerprint;
-}
-
-const char *sv_version_state_name(enum sv_version_state state)
-{
-    static const char *const names[SV_VERSION_STATES] = {
-        [SV_VERSION_UNLOADED] = "unloaded", [SV_VERSION_LOADING] = "loading",
-        [SV_VERSION_READY] = "ready",       [SV_VERSION_DRAINING] = "draining",
-        [SV_VERSION_FAILED] = "failed",
-    };
-    return names[state];
 }

@@ -1,9 +1,12 @@
 /* registry_changes.c - what clients, jobs and signals change: versions loaded and unloaded, labels
  * moved. */
+#include "registry/registry_changes.h"
 #include "base/comma_list.h"
 #include "core/log.h"
 #include "registry/ignored_directories.h"
-#include "registry/registry_internal.h"
+#include "registry/labels_file.h"
+#include "registry/store_scan.h"
+#include "registry/version_loader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +88,17 @@ static bool same_but_previous(const struct sv_labels *a, const struct sv_labels 
            memcmp(a->items, b->items, sizeof a->items) == 0;
 }
 
+/* Clients see paths relative to the store, not where the store is. */
+static void describe_failure(const struct sv_registry *registry, const struct sl_err *err,
+                             char reason[static SV_REASON_MAX])
+{
+    const char *store = registry->options.store;
+    size_t bytes = strlen(store);
+    bool inside = strncmp(err->path, store, bytes) == 0 && err->path[bytes] == '/';
+    (void)snprintf(reason, SV_REASON_MAX, "%s%s%s", inside ? err->path + bytes + 1 : "",
+                   inside ? ": " : "", sl_err_reason(err));
+}
+
 /* Labels are on the disk before they take effect. Only `previous`, which nothing needs at a start,
  * may be lost: a store that cannot be written can still be loaded from. */
 static bool save(struct sv_registry *registry, struct sv_model *model,
@@ -95,9 +109,9 @@ static bool save(struct sv_registry *registry, struct sv_model *model,
     bool is_optional = same_but_previous(labels, &model->labels);
     if (is_optional && labels->previous == model->labels.previous)
         return true;
-    if (sv_labels_write(registry, model->name, labels, &err) || is_optional)
+    if (sv_labels_write(registry->options.store, model->name, labels, &err) || is_optional)
         return true;
-    sv_describe_failure(registry, &err, reason);
+    describe_failure(registry, &err, reason);
     SV_LOG(SV_LOG_ERROR, "labels not saved", sv_str("model", model->name),
            sv_str("reason", err.text));
     return sv_fail(error, SV_INTERNAL, NULL,
@@ -126,10 +140,7 @@ static void unload_version(struct sv_registry *registry, const struct sv_model *
                            struct sv_version *version)
 {
     pthread_mutex_lock(&registry->lock);
-    struct sv_model_ref *ref = sv_retire(registry, version);
-    if (ref)
-        version->state = SV_VERSION_DRAINING;
-    sv_record_state(registry, model, version);
+    struct sv_model_ref *ref = sv_drain(registry, model, version);
     pthread_mutex_unlock(&registry->lock);
     if (ref)
         SV_LOG(SV_LOG_INFO, "model unloaded", sv_str("model", model->name),

@@ -1,14 +1,13 @@
 /* upkeep.c - what the registry's thread does by itself: new versions found in the store, idle ones
  * unloaded. */
+#include "registry/upkeep.h"
 #include "base/clock.h"
 #include "core/log.h"
-#include "registry/registry_internal.h"
+#include "registry/registry_changes.h"
+#include "registry/store_scan.h"
 
-#include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- new versions ---------------------------------------------------------------------------- */
 
@@ -66,11 +65,8 @@ static struct sv_model_ref *retire_idle(struct sv_registry *registry, int64_t no
         struct sv_model *model = &registry->models[i];
         for (int j = 0; j < model->count && !ref; j++) {
             struct sv_version *version = &model->versions[j];
-            if (!is_idle(registry, model, version, now))
-                continue;
-            ref = sv_retire(registry, version);
-            version->state = SV_VERSION_DRAINING;
-            sv_record_state(registry, model, version);
+            if (is_idle(registry, model, version, now))
+                ref = sv_drain(registry, model, version);
         }
     }
     pthread_mutex_unlock(&registry->lock);

@@ -1,5 +1,5 @@
 /* version_labels.c - the labels of one model, in memory. */
-#include "registry/registry_internal.h"
+#include "registry/version_labels.h"
 
 #include <string.h>
 

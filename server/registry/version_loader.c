@@ -1,107 +1,38 @@
 /* version_loader.c - loads versions beside the ones being served, and publishes them. */
+#include "registry/version_loader.h"
 #include "base/clock.h"
 #include "core/log.h"
-#include "registry/registry_internal.h"
+#include "registry/labels_file.h"
+#include "registry/model_version.h"
+#include "registry/store_scan.h"
+#include "registry/version_metrics.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- what is recorded ------------------------------------------------------------------------ */
-
-void sv_record_state(const struct sv_registry *registry, const struct sv_model *model,
-                     const struct sv_version *version)
-{
-    char number[SV_VERSION_MAX];
-    struct sv_metrics *metrics = registry->options.metrics;
-    (void)snprintf(number, sizeof number, "%ld", version->number);
-    for (int state = 0; state < SV_VERSION_STATES; state++) {
-        const char *labels[] = {model->name, number,
-                                sv_version_state_name((enum sv_version_state)state)};
-        sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels),
-                      (int)version->state == state);
-    }
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_READY,
-                                    (const char *const[]){model->name, number}),
-                  version->ref != NULL);
-}
-
-void sv_record_unloaded(const struct sv_registry *registry, const struct sv_model *model,
-                        const struct sv_version *version)
-{
-    char number[SV_VERSION_MAX];
-    struct sv_metrics *metrics = registry->options.metrics;
-    (void)snprintf(number, sizeof number, "%ld", version->number);
-    sv_metrics_drop_version(metrics, model->name, number);
-    const char *labels[] = {model->name, number, sv_version_state_name(SV_VERSION_UNLOADED)};
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels), 1);
-}
-
-void sv_record_forgotten(const struct sv_registry *registry, const struct sv_model *model,
-                         const struct sv_version *version)
-{
-    char number[SV_VERSION_MAX];
-    (void)snprintf(number, sizeof number, "%ld", version->number);
-    sv_metrics_drop_version(registry->options.metrics, model->name, number);
-}
-
-void sv_record_model_forgotten(const struct sv_registry *registry, const struct sv_model *model)
-{
-    static const char *const results[] = {"ok", "failed"};
-    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
-        sv_metrics_drop(registry->options.metrics, SV_METRIC_MODEL_LOADS,
-                        (const char *const[]){model->name, results[i]});
-}
-
-static void set_state(struct sv_registry *registry, const struct sv_model *model,
-                      struct sv_version *version, enum sv_version_state state)
+static void set_loading(struct sv_registry *registry, const struct sv_model *model,
+                        struct sv_version *version)
 {
     pthread_mutex_lock(&registry->lock);
-    version->state = state;
-    sv_record_state(registry, model, version);
+    sv_set_version_state(registry, model, version, SV_VERSION_LOADING);
     pthread_mutex_unlock(&registry->lock);
-}
-
-static void record_load(const struct sv_registry *registry, const char *name, const char *result)
-{
-    sv_metric_add(sv_metrics_series(registry->options.metrics, SV_METRIC_MODEL_LOADS,
-                                    (const char *const[]){name, result}),
-                  1);
 }
 
 static void record_loaded(const struct sv_registry *registry, const struct sv_model_ref *ref,
                           double seconds)
 {
-    struct sv_metrics *metrics = registry->options.metrics;
     const struct sl_model_info *info = sl_model_info(ref->model);
-    const char *labels[] = {ref->name, ref->version, info->sha256};
-    record_load(registry, ref->name, "ok");
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO, labels), 1);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS,
-                                    (const char *const[]){ref->name, ref->version}),
-                  seconds);
+    sv_record_loaded(registry->options.metrics, ref->name, ref->version, info->sha256, seconds);
     SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", ref->name), sv_str("version", ref->version),
            sv_int("parameters", info->parameters), sv_int("ms", (int64_t)(seconds * 1e3)));
 }
 
-void sv_describe_failure(const struct sv_registry *registry, const struct sl_err *err,
-                         char reason[static SV_REASON_MAX])
-{
-    const char *store = registry->options.store;
-    size_t bytes = strlen(store);
-    bool inside = strncmp(err->path, store, bytes) == 0 && err->path[bytes] == '/';
-    (void)snprintf(reason, SV_REASON_MAX, "%s%s%s", inside ? err->path + bytes + 1 : "",
-                   inside ? ": " : "", sl_err_reason(err));
-}
-
-/* A version that is served stays so when it cannot be loaded again. */
-static enum sv_version_state state_without_load(const struct sv_version *version,
-                                                enum sv_version_state otherwise)
+/* A version that is served remains so when it cannot be loaded again. */
+static enum sv_version_state state_after_failure(const struct sv_version *version)
 {
     if (version->ref)
         return SV_VERSION_READY;
-    return version->retired > 0 ? SV_VERSION_DRAINING : otherwise;
+    return version->retired > 0 ? SV_VERSION_DRAINING : SV_VERSION_FAILED;
 }
 
 /* What was served before still is. */
@@ -110,10 +41,9 @@ static bool fail_load(struct sv_registry *registry, const struct sv_model *model
 {
     pthread_mutex_lock(&registry->lock);
     (void)snprintf(version->reason, sizeof version->reason, "%s", reason);
-    version->state = state_without_load(version, SV_VERSION_FAILED);
-    sv_record_state(registry, model, version);
+    sv_set_version_state(registry, model, version, state_after_failure(version));
     pthread_mutex_unlock(&registry->lock);
-    record_load(registry, model->name, "failed");
+    sv_record_load_failed(registry->options.metrics, model->name);
     SV_LOG(SV_LOG_ERROR, "model not loaded", sv_str("model", model->name),
            sv_int("version", version->number), sv_str("reason", reason));
     return false;
@@ -143,10 +73,9 @@ static struct sv_model_ref *publish(struct sv_registry *registry, struct sv_mode
     struct sv_model_ref *old = sv_retire(registry, version);
     version->ref = ref;
     version->reason[0] = '\0';
-    version->state = SV_VERSION_READY;
+    sv_set_version_state(registry, model, version, SV_VERSION_READY);
     if (!has_stable(model))
         model->labels.stable = version->number;
-    sv_record_state(registry, model, version);
     pthread_mutex_unlock(&registry->lock);
     return old;
 }
@@ -204,16 +133,8 @@ bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
                      struct sv_version *version, struct sv_error *error)
 {
     if (!version->ref)
-        set_state(registry, model, version, SV_VERSION_LOADING);
+        set_loading(registry, model, version);
     return open_and_publish(registry, model, version) || fail_answer(model, version, error);
-}
-
-static bool has_ready(const struct sv_model *model)
-{
-    for (int i = 0; i < model->count; i++)
-        if (model->versions[i].ref)
-            return true;
-    return false;
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -235,10 +156,7 @@ static struct sv_model_ref *retire_unlabelled(struct sv_registry *registry, stru
         if (!version->ref || !is_kept(before, version->number) ||
             is_kept(&model->labels, version->number))
             continue;
-        struct sv_model_ref *ref = sv_retire(registry, version);
-        version->state = SV_VERSION_DRAINING;
-        sv_record_state(registry, model, version);
-        return ref;
+        return sv_drain(registry, model, version);
     }
     return NULL;
 }
@@ -275,7 +193,7 @@ bool sv_load_highest(struct sv_registry *registry, struct sv_model *model, bool 
 {
     struct sv_error later;
     struct sv_error *why = error; /* the answer says why the highest was not loaded */
-    bool falls_back = is_found || !has_ready(model);
+    bool falls_back = is_found || !sv_model_is_served(model);
     for (int i = model->count - 1; i >= 0; i--) {
         struct sv_version *version = &model->versions[i];
         if (is_found && !is_better(registry, model, version))
@@ -332,7 +250,7 @@ static bool load_model(struct sv_registry *registry, const char *name)
     if (!model)
         return false;
     (void)sv_note_complete(registry, model);
-    if (!sv_labels_read(registry, model->name, &labels, &err))
+    if (!sv_labels_read(registry->options.store, model->name, &labels, &err))
         SV_LOG(SV_LOG_ERROR, "the labels of a model are lost", sv_str("model", model->name),
                sv_str("reason", err.text));
     sv_set_labels(registry, model, &labels);

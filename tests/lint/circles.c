@@ -46,7 +46,6 @@ static const struct known {
      "explanations are items of a request, which makes them"},
     {{"server/core/options*"}, "the file and the checks set options, which call them"},
     {{"server/jobs/*"}, "one header for the room; JSON, requests and states know each other"},
-    {{"server/registry/*"}, "changes, thread and scan use the table of models, which starts them"},
 };
 
 struct text {

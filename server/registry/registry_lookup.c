@@ -1,166 +1,11 @@
-/* registry.c - the tables of models and versions, and what requests look up in them. */
-#include "registry/registry.h"
+/* registry_lookup.c - what requests look up in the tables of models and versions. */
 #include "base/clock.h"
 #include "base/comma_list.h"
-#include "registry/registry_internal.h"
+#include "registry/registry_tables.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- making and unmaking --------------------------------------------------------------------- */
-
-struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
-                                       struct sl_err *err)
-{
-    struct sv_registry *registry = calloc(1, sizeof *registry);
-    if (!registry) {
-        (void)sl_fail(err, SL_NO_MEMORY, "registry");
-        return NULL;
-    }
-    registry->options = *options;
-    pthread_mutex_init(&registry->lock, NULL);
-    sl_monotonic_cond_init(&registry->wakeup);
-    if (sv_keeper_start(registry, err))
-        return registry;
-    sv_registry_destroy(registry);
-    return NULL;
-}
-
-static void retire_all(struct sv_registry *registry)
-{
-    for (int i = 0; i < registry->count; i++) {
-        struct sv_model *model = &registry->models[i];
-        for (int j = 0; j < model->count; j++) {
-            pthread_mutex_lock(&registry->lock);
-            struct sv_model_ref *ref = sv_retire(registry, &model->versions[j]);
-            pthread_mutex_unlock(&registry->lock);
-            sv_model_ref_release(ref);
-        }
-    }
-}
-
-void sv_registry_stop(struct sv_registry *registry)
-{
-    if (registry)
-        sv_keeper_stop(registry);
-}
-
-void sv_registry_destroy(struct sv_registry *registry)
-{
-    if (!registry)
-        return;
-    sv_registry_stop(registry);
-    retire_all(registry);
-    sv_keeper_reap(registry);
-    assert(!registry->retired); /* there are no references */
-    for (int i = 0; i < registry->count; i++)
-        free(registry->models[i].versions);
-    pthread_cond_destroy(&registry->wakeup);
-    pthread_mutex_destroy(&registry->lock);
-    free(registry);
-}
-
-/* ---- the tables ------------------------------------------------------------------------------ */
-
-/* The position of a name, or where it belongs. */
-static int place_of(const struct sv_registry *registry, const char *name)
-{
-    int i = 0;
-    while (i < registry->count && strcmp(registry->models[i].name, name) < 0)
-        i++;
-    return i;
-}
-
-struct sv_model *sv_find_model(struct sv_registry *registry, const char *name)
-{
-    int i = place_of(registry, name);
-    bool found = i < registry->count && strcmp(registry->models[i].name, name) == 0;
-    return found ? &registry->models[i] : NULL;
-}
-
-struct sv_model *sv_add_model(struct sv_registry *registry, const char *name)
-{
-    char whole[SV_MODEL_ID_MAX];
-    (void)snprintf(whole, sizeof whole, "%s", name);
-    struct sv_model *model = sv_find_model(registry, whole);
-    if (model || registry->count == SV_MODELS_MAX)
-        return model;
-    int place = place_of(registry, whole);
-    model = &registry->models[place];
-    memmove(model + 1, model, (size_t)(registry->count - place) * sizeof *model);
-    *model = (struct sv_model){0};
-    (void)snprintf(model->name, sizeof model->name, "%s", whole);
-    registry->count++;
-    return model;
-}
-
-struct sv_version *sv_find_version(struct sv_model *model, long number)
-{
-    for (int i = 0; i < model->count; i++)
-        if (model->versions[i].number == number)
-            return &model->versions[i];
-    return NULL;
-}
-
-void sv_forget_version(struct sv_registry *registry, struct sv_model *model, int index)
-{
-    sv_record_forgotten(registry, model, &model->versions[index]);
-    model->count--;
-    memmove(&model->versions[index], &model->versions[index + 1],
-            (size_t)(model->count - index) * sizeof model->versions[index]);
-}
-
-/* Makes room for a version among the lower ones that are not in use; the lowest goes. */
-static bool make_room(struct sv_registry *registry, struct sv_model *model, long number)
-{
-    int i = 0;
-    while (i < model->count && (model->versions[i].ref || model->versions[i].retired > 0 ||
-                                model->versions[i].state == SV_VERSION_LOADING))
-        i++;
-    if (i == model->count || model->versions[i].number > number)
-        return false;
-    sv_forget_version(registry, model, i);
-    return true;
-}
-
-struct sv_version *sv_add_version(struct sv_registry *registry, struct sv_model *model, long number)
-{
-    struct sv_version *version = sv_find_version(model, number);
-    if (version)
-        return version;
-    if (!model->versions)
-        model->versions = calloc(SV_VERSIONS_MAX, sizeof *model->versions);
-    if (!model->versions ||
-        (model->count == SV_VERSIONS_MAX && !make_room(registry, model, number)))
-        return NULL;
-    int place = 0;
-    while (place < model->count && model->versions[place].number < number)
-        place++;
-    version = &model->versions[place];
-    memmove(version + 1, version, (size_t)(model->count - place) * sizeof *version);
-    *version = (struct sv_version){.number = number};
-    model->count++;
-    return version;
-}
-
-struct sv_model_ref *sv_retire(struct sv_registry *registry, struct sv_version *version)
-{
-    struct sv_model_ref *ref = version->ref;
-    if (!ref)
-        return NULL;
-    version->ref = NULL;
-    version->reason[0] = '\0'; /* of a reload: it is not why requests do not get it */
-    version->retired++;
-    if (registry->options.drain_seconds > 0)
-        ref->deadline_ns = sl_now_ns() + registry->options.drain_seconds * 1000000000;
-    ref->next = registry->retired;
-    registry->retired = ref;
-    return ref;
-}
-
-/* ---- lookups --------------------------------------------------------------------------------- */
 
 /* What a name means: a model, and one of its versions. */
 struct target {
@@ -257,7 +102,8 @@ static void describe(const struct sv_model *model, const struct sv_version *vers
     describe_labels(&model->labels, version->number, info);
 }
 
-/* What `model` means when no version is stable: the one that would tell why. */
+/* The version that stands for `model` when none is stable: the highest that failed or is loading,
+ * whose state says why. */
 static const struct sv_version *representative(const struct sv_model *model)
 {
     for (int i = model->count - 1; i >= 0; i--)
@@ -327,14 +173,6 @@ void sv_snapshot_release(struct sv_snapshot *snapshot)
     free(snapshot);
 }
 
-static bool has_loaded(const struct sv_model *model)
-{
-    for (int i = 0; i < model->count; i++)
-        if (model->versions[i].ref)
-            return true;
-    return false;
-}
-
 const char *sv_registry_list_models(struct sv_registry *registry, bool loaded, char *list,
                                     size_t bytes)
 {
@@ -342,7 +180,7 @@ const char *sv_registry_list_models(struct sv_registry *registry, bool loaded, c
     pthread_mutex_lock(&registry->lock);
     for (int i = 0; i < registry->count; i++) {
         const struct sv_model *model = &registry->models[i];
-        if (loaded ? has_loaded(model) : model->count > 0)
+        if (loaded ? sv_model_is_served(model) : model->count > 0)
             sl_list_add(list, bytes, model->name);
     }
     pthread_mutex_unlock(&registry->lock);
