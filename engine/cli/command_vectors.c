@@ -4,7 +4,7 @@
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
-#include "linear/linear_training.h"
+#include "linear/linear_base.h"
 #include "model/engine.h"
 #include "vectors/document_vectors.h"
 #include "vectors/word_vectors.h"

@@ -51,17 +51,3 @@ bool sl_linear_training_run(struct sl_linear_training *l,
 /* Writes the model as a checkpoint, in bf16. training: a JSON object for its config.json. */
 bool sl_linear_training_publish(const struct sl_linear_training *l, const char *directory,
                                 const char *training, struct sl_err *err) SL_MUST_CHECK;
-
-/* A base: the word vectors of a file, in word2vec's text format, and the frequencies of tokens in a
- * text. */
-struct sl_linear_base_options {
-    struct sl_engine *engine;
-    const struct sl_tokenizer *tokens;
-    const char *vectors; /* the file, */
-    int width;           /* and its width */
-    int embedding_width; /* so many of the numbers are the embedding of a text; 0: all */
-    const struct sl_documents *documents;
-};
-
-bool sl_linear_base_write(const char *directory, const struct sl_linear_base_options *options,
-                          struct sl_err *err) SL_MUST_CHECK;

@@ -151,9 +151,7 @@ static void count_tokens(const struct explainer *e)
 /* Of one occurrence of a token, in one view. */
 static float share_of(const struct explainer *e, int view, int32_t token)
 {
-    const struct sl_parameter *weights = e->m->token_weights;
-    return weights->data[(size_t)view * (size_t)weights->cols + (size_t)token] /
-           e->times[slot_of(e, token)];
+    return sl_token_weight(e->m, view, token) / e->times[slot_of(e, token)];
 }
 
 /* `direction`: the weighted sum of the classes' rows, for one view. */

@@ -63,6 +63,12 @@ struct sl_bag_of_words {
     float score_exponent; /* of softplus; 0: the scores are logits */
 };
 
+static inline float sl_token_weight(const struct sl_bag_of_words *m, int view, int32_t token)
+{
+    const struct sl_parameter *weights = m->token_weights;
+    return weights->data[(size_t)view * (size_t)weights->cols + (size_t)token];
+}
+
 /* -- scores ----------------------------------------------------------------------------------- */
 
 /* log(log(1 + exp(x))), which is x where exp(x) is small. */
@@ -112,13 +118,19 @@ int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int3
 
 /* -- ops -------------------------------------------------------------------------------------- */
 
-/* For each sequence its views side by side, each v / |v| with v = sum over the different tokens of
- * weight_t vector_t; 0 where v is. Has no gradient. Result: sequences x (views width). */
-struct sl_tensor *sl_pooled_vectors(struct sl_tape *t, const struct sl_parameter *vectors,
-                                    const struct sl_parameter *token_weights);
-/* The same for one text. out: views x width floats. */
-void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
-                    const int32_t *tokens, int count, float *out);
+/* A row of numbers for a text of `count` tokens. */
+typedef void sl_pool_function(const struct sl_kernels *k, const struct sl_bag_of_words *m,
+                              const int32_t *tokens, int count, float *out);
+
+/* The views of a text side by side, each v / |v| with v = sum over the different tokens of weight_t
+ * vector_t; 0 where v is. out: views x width floats. */
+sl_pool_function sl_pool_tokens;
+/* The embedding of a text, of a base: the mean of its word vectors by inverse frequency. out:
+ * embedding_width floats. */
+sl_pool_function sl_embed_tokens;
+/* One of these, of each sequence. Has no gradient. Result: sequences x width. */
+struct sl_tensor *sl_text_vectors(struct sl_tape *t, const struct sl_bag_of_words *m,
+                                  sl_pool_function *pool, int width);
 
 /* y_s = x_s + bias + sum over the n-grams f of sequence s: v_f weights_f, with v = u / |u| and
  * u_f = (1 + log(occurrences of f)) idf_f. Character n-grams have a v of their own. x: a row for

@@ -75,9 +75,10 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
     const struct sl_bag_of_words *m = self;
     struct sl_tensor *x = NULL;
     if (!m->bias)
-        return sl_text_embedding(t, m);
+        return sl_text_vectors(t, m, sl_embed_tokens, m->embedding_width);
     if (m->vectors)
-        x = sl_linear_apply(t, &m->classify, sl_pooled_vectors(t, m->vectors, m->token_weights),
+        x = sl_linear_apply(t, &m->classify,
+                            sl_text_vectors(t, m, sl_pool_tokens, SL_BAG_VIEWS * m->vectors->cols),
                             (struct sl_linear_args){0});
     x = sl_add_tfidf_logits(t, x, m);
     return m->score_exponent > 0.0f ? sl_calibrated_logits(t, x, m->score_exponent) : x;
@@ -139,3 +140,9 @@ const struct sl_arch sl_arch_linear = {
     .build = linear_build,
     .forward = linear_forward,
 };
+
+struct sl_bag_of_words *sl_linear_parts(const struct sl_arch *arch, void *self)
+{
+    assert(arch == &sl_arch_linear);
+    return self;
+}

@@ -1,4 +1,4 @@
-/* linear_classifier.h - the ops of the linear architecture. */
+/* linear_classifier.h - the linear architecture: its parts, ops and explanations. */
 #pragma once
 
 #include "arch/linear/bag_of_words.h"
@@ -9,11 +9,11 @@ struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, f
 /* z with y = exponent log(softplus(z)), the y of the op; y itself if the exponent is 0. */
 double sl_calibrated_score(double y, float exponent);
 
+struct sl_arch;
+/* The parts of a model of this architecture, given its own struct. */
+struct sl_bag_of_words *sl_linear_parts(const struct sl_arch *arch, void *self);
+
 struct sl_explained_text;
 /* For struct sl_arch. */
 bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels *kernels,
                        const struct sl_explained_text *text, float *contributions);
-
-/* The embeddings of texts, of a base: the means of their word vectors, by inverse frequency. Has no
- * gradient. Result: sequences x embedding_width. */
-struct sl_tensor *sl_text_embedding(struct sl_tape *t, const struct sl_bag_of_words *m);

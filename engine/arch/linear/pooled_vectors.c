@@ -1,29 +1,24 @@
-/* pooled_vectors.c - weighted means of the vectors of a text's words, each of length 1. A word
- * counts once, however often it occurs: in long texts a few words would outweigh the others. The
- * vectors are not trained, so there is no gradient. */
+/* pooled_vectors.c - means of the vectors of a text's tokens, without gradients: the vectors are
+ * not trained.
+ *
+ * Of a classifier, for each view, and divided by its length:
+ *     v = sum of w(t) E[t]                                    over the different tokens of the text
+ * A word counts once, however often it occurs: in long texts a few words would outweigh the others.
+ *
+ * Of a base, as an embedding, divided by the sum of the factors of E:
+ *     v = sum of (1 + log(occurrences of t)) w(t) E[t]        over the different tokens of the text
+ * with w of the second view, but 1e-6 for punctuation, so that a text of nothing else has a vector.
+ * Arora et al. 2017, without removing a direction that texts have in common, and with the counts of
+ * TF-IDF. */
 #include "arch/linear/bag_of_words.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { VECTORS, WEIGHTS };
+static const float punctuation = 1e-6f;
 
 /* A hash table that is never more than half full. */
 enum { SLOTS_MAX = 2 * SL_BAG_TOKENS_MAX };
-
-struct text {
-    const struct sl_kernels *k;
-    const struct sl_parameter *vectors, *weights;
-    const int32_t *tokens;
-    int count;
-};
-
-static void normalize(const struct sl_kernels *k, float *v, int width)
-{
-    float squares = k->dot(v, v, width);
-    if (squares > 1e-20f)
-        k->scale(v, 1.0f / sqrtf(squares), v, width);
-}
 
 int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int32_t *times)
 {
@@ -48,42 +43,74 @@ int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int3
     return found;
 }
 
-static void pool(const struct text *text, float *out)
+static const float *vector_of(const struct sl_bag_of_words *m, int32_t token)
 {
-    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
-    const int count = sl_distinct_tokens(text->tokens, text->count, distinct, times);
-    const int width = text->vectors->cols, vocab = text->weights->cols;
-    memset(out, 0, (size_t)(text->weights->rows * width) * sizeof *out);
-    for (int view = 0; view < text->weights->rows; view++, out += width) {
-        const float *weights = text->weights->data + (size_t)view * (size_t)vocab;
-        for (int i = 0; i < count; i++) {
-            size_t token = (size_t)distinct[i];
-            if (weights[token] > 0.0f)
-                text->k->axpy(out, weights[token], text->vectors->data + token * (size_t)width,
-                              width);
-        }
-        normalize(text->k, out, width);
-    }
+    return m->vectors->data + (size_t)token * (size_t)m->vectors->cols;
+}
+
+static void normalize(const struct sl_kernels *k, float *v, int width)
+{
+    float squares = k->dot(v, v, width);
+    if (squares > 1e-20f)
+        k->scale(v, 1.0f / sqrtf(squares), v, width);
 }
 
 void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                     const int32_t *tokens, int count, float *out)
 {
-    const struct text text = {k, m->vectors, m->token_weights, tokens, count};
-    pool(&text, out);
+    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
+    const int found = sl_distinct_tokens(tokens, count, distinct, times), width = m->vectors->cols;
+    memset(out, 0, (size_t)(SL_BAG_VIEWS * width) * sizeof *out);
+    for (int view = 0; view < SL_BAG_VIEWS; view++, out += width) {
+        for (int i = 0; i < found; i++) {
+            const float weight = sl_token_weight(m, view, distinct[i]);
+            if (weight > 0.0f)
+                k->axpy(out, weight, vector_of(m, distinct[i]), width);
+        }
+        normalize(k, out, width);
+    }
 }
+
+static float weight_in_embedding(const struct sl_bag_of_words *m, int32_t token)
+{
+    const float weight = sl_token_weight(m, SL_BAG_VIEWS - 1, token);
+    return weight > 0.0f && sl_token_role(m->roles, token) == SL_TOKEN_SKIPPED ? punctuation
+                                                                               : weight;
+}
+
+void sl_embed_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
+                     const int32_t *tokens, int count, float *out)
+{
+    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
+    const int found = sl_distinct_tokens(tokens, count, distinct, times);
+    const int width = m->embedding_width;
+    float total = 0.0f;
+    memset(out, 0, (size_t)width * sizeof *out);
+    for (int i = 0; i < found; i++) {
+        const float weight = (1.0f + logf((float)times[i])) * weight_in_embedding(m, distinct[i]);
+        total += weight;
+        k->axpy(out, weight, vector_of(m, distinct[i]), width);
+    }
+    if (total > 0.0f)
+        k->scale(out, 1.0f / total, out, width);
+}
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+struct pooling {
+    const struct sl_bag_of_words *m;
+    sl_pool_function *pool;
+};
 
 static void forward_sequences(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
+    const struct pooling *a = n->args;
     const struct sl_batch *batch = n->tape->batch;
     (void)worker;
-    for (int s = first; s < last; s++) {
-        const struct sl_sequence *sequence = &batch->sequences[s];
-        const struct text text = {n->tape->kernels, n->parameter[VECTORS], n->parameter[WEIGHTS],
-                                  batch->tokens + sequence->first, sequence->rows};
-        pool(&text, sl_row(n->out, s));
-    }
+    for (int s = first; s < last; s++)
+        a->pool(n->tape->kernels, a->m, batch->tokens + batch->sequences[s].first,
+                batch->sequences[s].rows, sl_row(n->out, s));
 }
 
 static void pooled_forward(const struct sl_node *n)
@@ -100,11 +127,12 @@ static const struct sl_op pooled = {.name = "pooled_vectors",
                                     .forward = pooled_forward,
                                     .backward = pooled_backward};
 
-struct sl_tensor *sl_pooled_vectors(struct sl_tape *t, const struct sl_parameter *vectors,
-                                    const struct sl_parameter *token_weights)
+struct sl_tensor *sl_text_vectors(struct sl_tape *t, const struct sl_bag_of_words *m,
+                                  sl_pool_function *pool, int width)
 {
-    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, token_weights->rows * vectors->cols);
+    struct pooling *a = sl_tape_struct(t, 1, sizeof *a);
+    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, width);
+    *a = (struct pooling){m, pool};
     out->needs_grad = false;
-    return sl_tape_run(
-        t, (struct sl_node){.op = &pooled, .out = out, .parameter = {vectors, token_weights}});
+    return sl_tape_run(t, (struct sl_node){.op = &pooled, .out = out, .args = a});
 }

@@ -15,13 +15,12 @@
 void automatic_report_texts(const struct sl_linear_training *l, const struct dataset_facts *facts,
                             const char *why_no_base)
 {
-    const struct sl_bag_of_words *parts = l->base->self;
     dataset_summary_print(facts, l->base->config.context_length);
     if (l->base_is_foreign)
         printf("no word vectors: the base model lacks %.1f %% of the words; perhaps the texts are "
                "in another language\n",
                100.0 * l->unknown);
-    else if (!parts->vectors)
+    else if (!l->parts.vectors)
         printf("no word vectors: %s\n", why_no_base);
     (void)fflush(stdout);
 }
