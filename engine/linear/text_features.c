@@ -1,6 +1,9 @@
 /* text_features.c - counts the n-grams of labelled texts, and pools their word vectors. */
 #include "linear/text_features.h"
 
+#include "base/dynarray.h"
+#include "base/hash_index.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +13,14 @@
  * Those of three words are counted apart, so that they do not displace shorter ones. */
 enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, LABELS_MANY = 33 };
 
-enum { SLOTS_AT_FIRST = 1 << 12, TRIGRAM = 3 };
+enum { TRIGRAM = 3 };
 
-/* An n-gram in the hash table of all; hash 0: an empty slot. */
-struct slot {
-    uint64_t hash;
+/* An n-gram of the texts. */
+struct ngram {
     int32_t texts; /* number of texts that have it */
     int32_t last;  /* the text seen last */
     int32_t id;    /* -1: no feature */
     int32_t order;
-};
-
-struct table {
-    struct slot *slots;
-    size_t size, used; /* a power of two; slots in use */
 };
 
 struct collector {
@@ -31,55 +28,14 @@ struct collector {
     const struct sl_bag_of_words *parts;
     const struct sl_dataset *set;
     int order;
-    struct table table;
+    struct sl_hash_index index; /* of the n-grams, by their hashes */
+    struct ngram *ngrams;
+    size_t capacity;
     uint64_t *hashes;          /* of one text: n-grams of words, then */
     int word_ngrams;           /* that many; the others are of characters */
     size_t entries;            /* of all texts */
     int least, least_trigrams; /* how many texts features must at least be in */
 };
-
-/* ---- the table of n-grams -------------------------------------------------------------------- */
-
-/* 0 means an empty slot. */
-static uint64_t key_of(uint64_t hash)
-{
-    return hash ? hash : 1;
-}
-
-/* The slot of an n-gram, or the empty one where it belongs. */
-static struct slot *find(const struct table *t, uint64_t hash)
-{
-    hash = key_of(hash);
-    size_t at = (size_t)hash & (t->size - 1);
-    while (t->slots[at].hash && t->slots[at].hash != hash)
-        at = (at + 1) & (t->size - 1);
-    return &t->slots[at];
-}
-
-static bool grow(struct table *t, struct sl_err *err)
-{
-    struct table larger = {.size = t->size ? 2 * t->size : SLOTS_AT_FIRST, .used = t->used};
-    larger.slots = calloc(larger.size, sizeof *larger.slots);
-    if (!larger.slots)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu n-grams", t->used);
-    for (size_t i = 0; i < t->size; i++)
-        if (t->slots[i].hash)
-            *find(&larger, t->slots[i].hash) = t->slots[i];
-    free(t->slots);
-    *t = larger;
-    return true;
-}
-
-/* The slot of an n-gram, which is added if it is new. */
-static struct slot *slot_of(struct table *t, uint64_t hash, int order)
-{
-    struct slot *slot = find(t, hash);
-    if (!slot->hash) {
-        *slot = (struct slot){.hash = key_of(hash), .last = -1, .id = -1, .order = order};
-        t->used++;
-    }
-    return slot;
-}
 
 /* ---- passes over the texts ------------------------------------------------------------------- */
 
@@ -105,40 +61,45 @@ static int order_at(const struct collector *c, int i, int words)
     return order;
 }
 
-static bool make_room(struct table *t, int count, struct sl_err *err)
+static bool count_ngram(struct collector *c, int i, int order, int text, struct sl_err *err)
 {
-    while (2 * (t->used + (size_t)count) >= t->size)
-        if (!grow(t, err))
-            return false;
+    const int before = c->index.count, at = sl_hash_add(&c->index, c->hashes[i]);
+    if (at < 0 || !sl_dynarray_reserve(&c->ngrams, &c->capacity, (size_t)c->index.count,
+                                       sizeof *c->ngrams, NULL))
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d n-grams", before);
+    struct ngram *n = &c->ngrams[at];
+    if (at == before)
+        *n = (struct ngram){.last = -1, .id = -1, .order = order};
+    c->entries += n->last != text;
+    n->texts += n->last != text;
+    n->last = text;
     return true;
-}
-
-static void count_ngram(struct collector *c, int i, int order, int text)
-{
-    struct slot *slot = slot_of(&c->table, c->hashes[i], order);
-    c->entries += slot->last != text;
-    slot->texts += slot->last != text;
-    slot->last = text;
 }
 
 static bool count_texts(struct collector *c, struct sl_err *err)
 {
     for (int text = 0; text < c->f->texts; text++) {
         int words, count = hash_text(c, text, &words);
-        if (!make_room(&c->table, count, err))
-            return false;
         for (int i = 0; i < count; i++) {
             const int order = order_at(c, i, words);
-            if (order < TRIGRAM)
-                count_ngram(c, i, order, text);
+            if (order < TRIGRAM && !count_ngram(c, i, order, text, err))
+                return false;
         }
     }
     return true;
 }
 
+/* NULL: it was not counted. */
+static struct ngram *find(const struct collector *c, int i)
+{
+    const int at = sl_hash_find(&c->index, c->hashes[i]);
+    return at >= 0 ? &c->ngrams[at] : NULL;
+}
+
 static bool is_feature(const struct collector *c, int i)
 {
-    return find(&c->table, c->hashes[i])->texts >= c->least;
+    const struct ngram *n = find(c, i);
+    return n && n->texts >= c->least;
 }
 
 /* Only those of two bigrams that are features: a trigram is in no more texts than these, and all
@@ -148,12 +109,11 @@ static bool count_trigrams(struct collector *c, struct sl_err *err)
     for (int text = 0; text < c->f->texts; text++) {
         int words;
         (void)hash_text(c, text, &words);
-        if (!make_room(&c->table, words, err))
-            return false;
         const int bigrams = words, trigrams = words + words - 1;
         for (int i = 0; i + 2 < words; i++)
-            if (is_feature(c, bigrams + i) && is_feature(c, bigrams + i + 1))
-                count_ngram(c, trigrams + i, TRIGRAM, text);
+            if (is_feature(c, bigrams + i) && is_feature(c, bigrams + i + 1) &&
+                !count_ngram(c, trigrams + i, TRIGRAM, text, err))
+                return false;
     }
     return true;
 }
@@ -169,14 +129,13 @@ static int ngrams_max(int of_few_labels, int labels)
 static bool find_least(const struct collector *c, bool trigrams, int most, int *least,
                        struct sl_err *err)
 {
-    const struct table *t = &c->table;
     int64_t *in_texts = calloc((size_t)c->f->texts + 1, sizeof *in_texts), kept = 0;
     if (!in_texts)
         return sl_fail(err, SL_NO_MEMORY, "no memory to count the n-grams of %d texts",
                        c->f->texts);
-    for (size_t i = 0; i < t->size; i++)
-        if (t->slots[i].hash && (t->slots[i].order == TRIGRAM) == trigrams)
-            in_texts[t->slots[i].texts]++;
+    for (int i = 0; i < c->index.count; i++)
+        if ((c->ngrams[i].order == TRIGRAM) == trigrams)
+            in_texts[c->ngrams[i].texts]++;
     *least = c->f->texts + 1;
     while (*least > 1 && kept + in_texts[*least - 1] <= most)
         kept += in_texts[--*least];
@@ -191,22 +150,22 @@ static void add_text(struct collector *c, int text)
     int words, count = hash_text(c, text, &words);
     int64_t next = f->first[text];
     for (int i = 0; i < count; i++) {
-        struct slot *slot = find(&c->table, c->hashes[i]);
-        if (slot->texts < (slot->order == TRIGRAM ? c->least_trigrams : c->least))
+        struct ngram *n = find(c, i);
+        if (!n || n->texts < (n->order == TRIGRAM ? c->least_trigrams : c->least))
             continue;
-        if (slot->id < 0) {
-            slot->id = f->ngrams++;
-            f->hash[slot->id] = c->hashes[i];
-            f->order[slot->id] = (uint8_t)slot->order;
+        if (n->id < 0) {
+            n->id = f->ngrams++;
+            f->hash[n->id] = c->hashes[i];
+            f->order[n->id] = (uint8_t)n->order;
         }
         /* After the first pass `last` is a text; here it is where the text's entry is. */
-        int64_t known = f->first[text] + slot->last;
-        if (slot->last >= 0 && known < next && f->index[known] == slot->id) {
+        int64_t known = f->first[text] + n->last;
+        if (n->last >= 0 && known < next && f->index[known] == n->id) {
             f->times[known] += 1.0f;
             continue;
         }
-        slot->last = (int32_t)(next - f->first[text]);
-        f->index[next] = slot->id;
+        n->last = (int32_t)(next - f->first[text]);
+        f->index[next] = n->id;
         f->times[next++] = 1.0f;
     }
     f->first[text + 1] = next;
@@ -223,8 +182,8 @@ static bool collect(struct collector *c, struct sl_err *err)
         return false;
     if (!find_least(c, true, most_trigrams, &c->least_trigrams, err))
         return false;
-    f->hash = calloc(c->table.used + 1, sizeof *f->hash);
-    f->order = calloc(c->table.used + 1, sizeof *f->order);
+    f->hash = calloc((size_t)c->index.count + 1, sizeof *f->hash);
+    f->order = calloc((size_t)c->index.count + 1, sizeof *f->order);
     f->first = calloc((size_t)f->texts + 1, sizeof *f->first);
     f->index = calloc(c->entries + 1, sizeof *f->index);
     f->times = calloc(c->entries + 1, sizeof *f->times);
@@ -245,7 +204,8 @@ static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words
     size_t per_token = (size_t)order + (f->has_characters ? SL_SPELLING_CHARACTERS : 0);
     c.hashes = calloc((size_t)longest * per_token + 1, sizeof *c.hashes);
     bool ok = c.hashes ? collect(&c, err) : sl_fail(err, SL_NO_MEMORY, "no memory for a text");
-    free(c.table.slots);
+    sl_hash_release(&c.index);
+    free(c.ngrams);
     free(c.hashes);
     return ok;
 }
@@ -327,16 +287,6 @@ void sl_text_features_idf(const struct sl_text_features *f, const int32_t *rows,
                      : 0.0f;
 }
 
-static void normalize(float *value, int64_t count)
-{
-    double squares = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        squares += (double)value[i] * (double)value[i];
-    const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
-    for (int64_t i = 0; i < count; i++)
-        value[i] *= by;
-}
-
 /* A text's n-grams of words come first. */
 static void weigh_text(struct sl_text_values *v, const struct sl_text_features *f, const float *idf,
                        int text)
@@ -347,12 +297,12 @@ static void weigh_text(struct sl_text_values *v, const struct sl_text_features *
         if (!(idf[id] > 0.0f))
             continue;
         v->index[next] = id;
-        v->value[next++] = (1.0f + logf(f->times[i])) * idf[id];
+        v->value[next++] = sl_tfidf(f->times[i], idf[id]);
         if (f->order[id] > 0)
             words = next;
     }
-    normalize(v->value + v->first[text], words - v->first[text]);
-    normalize(v->value + words, next - words);
+    sl_tfidf_normalize(v->value + v->first[text], words - v->first[text]);
+    sl_tfidf_normalize(v->value + words, next - words);
     v->first[text + 1] = next;
 }
 

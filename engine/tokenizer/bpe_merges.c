@@ -17,6 +17,7 @@
 #include "tokenizer/bpe_merges.h"
 
 #include "base/dynarray.h"
+#include "base/hash_index.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -25,8 +26,7 @@
 
 enum {
     PAIR_COUNT_MIN = 2, /* pairs that occur once are noise */
-    PAIRS_FIRST = 1 << 14,
-    PAIRS_MAX = 1 << 30, /* numbers of pairs and uses are 32 bits wide */
+    USES_MAX = 1 << 30,
     PIECES_BETWEEN_REPORTS = 64
 };
 
@@ -58,10 +58,9 @@ struct merger {
     struct part *parts;
     int32_t *ids; /* of the pieces of all words */
 
+    struct sl_hash_index index; /* of the pairs, by their pieces */
     struct pair *pairs;
-    size_t pair_count, pair_capacity;
-    uint32_t *slots; /* number + 1 by hash, open addressing, at most half full */
-    uint32_t mask;
+    size_t pair_capacity;
 
     struct use *uses;
     size_t use_count, use_capacity;
@@ -84,7 +83,7 @@ static void merger_release(struct merger *m)
     free(m->parts);
     free(m->ids);
     free(m->pairs);
-    free(m->slots);
+    sl_hash_release(&m->index);
     free(m->uses);
     free(m->heap);
     free(m->grown);
@@ -92,45 +91,21 @@ static void merger_release(struct merger *m)
 
 /* -- pairs by their pieces -------------------------------------------------------------------- */
 
-static uint32_t *slot_of(const struct merger *m, int32_t left, int32_t right)
+static uint64_t key_of(int32_t left, int32_t right)
 {
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15;
-    for (uint32_t at = (uint32_t)(h >> 32) & m->mask;; at = (at + 1) & m->mask) {
-        const struct pair *p = m->slots[at] ? &m->pairs[m->slots[at] - 1] : NULL;
-        if (!p || (p->left == left && p->right == right))
-            return &m->slots[at];
-    }
-}
-
-static bool slots_resize(struct merger *m, uint32_t count)
-{
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    free(m->slots);
-    m->slots = slots;
-    m->mask = count - 1;
-    for (size_t i = 0; i < m->pair_count; i++)
-        *slot_of(m, m->pairs[i].left, m->pairs[i].right) = (uint32_t)i + 1;
-    return true;
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
 /* The pair, created if new; NULL without memory. */
 static struct pair *pair_get(struct merger *m, int32_t left, int32_t right)
 {
-    uint32_t *slot = slot_of(m, left, right);
-    if (*slot)
-        return &m->pairs[*slot - 1];
-    if (m->pair_count >= PAIRS_MAX)
+    const int32_t before = m->index.count, at = sl_hash_add(&m->index, key_of(left, right));
+    if (at < 0 || !sl_dynarray_reserve(&m->pairs, &m->pair_capacity, (size_t)m->index.count,
+                                       sizeof *m->pairs, NULL))
         return NULL;
-    if (!sl_dynarray_reserve(&m->pairs, &m->pair_capacity, m->pair_count + 1, sizeof *m->pairs,
-                             NULL))
-        return NULL;
-    if (m->pair_count >= m->mask / 2 && !slots_resize(m, (m->mask + 1) * 2))
-        return NULL;
-    m->pairs[m->pair_count++] = (struct pair){.left = left, .right = right, .uses = -1};
-    *slot_of(m, left, right) = (uint32_t)m->pair_count;
-    return &m->pairs[m->pair_count - 1];
+    if (at == before)
+        m->pairs[at] = (struct pair){.left = left, .right = right, .uses = -1};
+    return &m->pairs[at];
 }
 
 /* The index of a free use; -1 without memory. */
@@ -141,7 +116,7 @@ static int32_t use_new(struct merger *m)
         m->spare = m->uses[at].next;
         return at;
     }
-    if (m->use_count >= PAIRS_MAX)
+    if (m->use_count >= USES_MAX)
         return -1;
     if (!sl_dynarray_reserve(&m->uses, &m->use_capacity, m->use_count + 1, sizeof *m->uses, NULL))
         return -1;
@@ -260,7 +235,7 @@ static void pairs_subtract(struct merger *m, int32_t word)
     const struct part *part = &m->parts[word];
     const int32_t *ids = m->ids + part->start;
     for (int i = 0; i + 1 < part->count; i++)
-        m->pairs[*slot_of(m, ids[i], ids[i + 1]) - 1].count -= part->times;
+        m->pairs[sl_hash_find(&m->index, key_of(ids[i], ids[i + 1]))].count -= part->times;
 }
 
 /* Merges every left piece with a right piece after it. */
@@ -335,7 +310,7 @@ static bool merger_init(struct merger *m, const struct sl_string_counter *words)
     m->spare = -1;
     m->parts = calloc((size_t)words->count + 1, sizeof *m->parts);
     m->ids = calloc(words->bytes + 1, sizeof *m->ids);
-    if (!m->parts || !m->ids || !slots_resize(m, PAIRS_FIRST))
+    if (!m->parts || !m->ids)
         return false;
     size_t start = 0;
     for (int32_t word = 0; word < words->count; word++) {

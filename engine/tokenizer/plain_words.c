@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sl_plain_word *slot_of(const struct sl_plain_words *words,
-                                     const struct sl_plain_word *word)
+/* The number of a word, or -1; *key is its key, or the free one where it belongs. */
+static int32_t find(const struct sl_plain_words *words, const struct sl_plain_word *word,
+                    uint64_t *key)
 {
-    uint64_t hash = (word->key[0] ^ word->key[1] * 0xC2B2AE3D27D4EB4F) * 0x9E3779B97F4A7C15;
-    uint32_t at = (uint32_t)(hash >> 32) & words->mask;
-    while (words->slots[at].key[0] &&
-           memcmp(words->slots[at].key, word->key, sizeof word->key) != 0)
-        at = (at + 1) & words->mask;
-    return &words->slots[at];
+    for (*key = word->bytes[0] ^ word->bytes[1] * 0xC2B2AE3D27D4EB4F;; ++*key) {
+        const int32_t number = sl_hash_find(&words->index, *key);
+        if (number < 0 || memcmp(words->list[number].bytes, word->bytes, sizeof word->bytes) == 0)
+            return number;
+    }
 }
 
 /* What a byte of the text is. Beyond ASCII that takes more than the byte; the end is a space. */
@@ -39,39 +39,46 @@ static size_t read_word(const struct sl_pre_tokenizer *p, size_t at, struct sl_p
         bytes[count] = (char)p->normalizer->ascii[(unsigned char)p->text[at + count]].point;
         count++;
     }
-    memcpy(word->key, bytes, sizeof bytes);
+    memcpy(word->bytes, bytes, sizeof bytes);
     bool has_ended = is_alone || kind == SL_CODEPOINT_SPACE || kind == SL_CODEPOINT_PUNCTUATION;
     return has_ended ? count : 0;
+}
+
+/* Sets *word to a piece of the vocabulary; false: no text gives it as such a word. */
+static bool read_piece(const struct sl_piece *piece, const struct sl_normalizer *normalizer,
+                       struct sl_plain_word *word)
+{
+    const struct sl_pre_tokenizer text = {
+        .normalizer = normalizer, .text = piece->text, .bytes = piece->bytes};
+    return piece->bytes > 0 && read_word(&text, 0, word) == piece->bytes &&
+           memcmp(word->bytes, piece->text, piece->bytes) == 0; /* not upper case */
 }
 
 bool sl_plain_words_fill(struct sl_plain_words *words, const struct sl_tokenizer *tokenizer,
                          const struct sl_normalizer *normalizer, const char *prefix,
                          struct sl_err *err)
 {
-    size_t capacity = 2, prefix_bytes = strlen(prefix);
-    while (capacity < 2 * (size_t)tokenizer->count)
-        capacity *= 2;
-    words->slots = calloc(capacity, sizeof *words->slots);
-    words->mask = (uint32_t)(capacity - 1);
-    if (!words->slots)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
-    for (int32_t id = 0; id < tokenizer->count; id++) {
+    words->list = calloc((size_t)tokenizer->count + 1, sizeof *words->list);
+    bool ok = words->list;
+    for (int32_t id = 0; ok && id < tokenizer->count; id++) {
         const struct sl_piece *piece = &tokenizer->pieces[id];
-        const struct sl_pre_tokenizer text = {
-            .normalizer = normalizer, .text = piece->text, .bytes = piece->bytes};
         struct sl_plain_word word = {.id = id};
-        bool continues = strncmp(piece->text, prefix, prefix_bytes) == 0;
-        if (continues || piece->bytes == 0 || read_word(&text, 0, &word) != piece->bytes ||
-            memcmp(word.key, piece->text, piece->bytes) != 0) /* upper case that no word has */
+        uint64_t key;
+        if (strncmp(piece->text, prefix, strlen(prefix)) == 0 ||
+            !read_piece(piece, normalizer, &word) || find(words, &word, &key) >= 0)
             continue;
-        *slot_of(words, &word) = word;
+        const int32_t number = sl_hash_add(&words->index, key);
+        ok = number >= 0;
+        if (ok)
+            words->list[number] = word;
     }
-    return true;
+    return ok || sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
 }
 
 void sl_plain_words_release(struct sl_plain_words *words)
 {
-    free(words->slots);
+    free(words->list);
+    sl_hash_release(&words->index);
     *words = (struct sl_plain_words){0};
 }
 
@@ -84,10 +91,11 @@ bool sl_plain_words_next(const struct sl_plain_words *words, struct sl_pre_token
     while (p->at < p->bytes && kind_at(p, p->at) == SL_CODEPOINT_SPACE)
         p->at++;
     size_t count = read_word(p, p->at, &word);
-    const struct sl_plain_word *slot = count > 0 ? slot_of(words, &word) : NULL;
-    if (!slot || !slot->key[0])
+    uint64_t key;
+    const int32_t number = count > 0 ? find(words, &word, &key) : -1;
+    if (number < 0)
         return false;
-    *id = slot->id;
+    *id = words->list[number].id;
     *place = (struct sl_token_offset){.start = p->at, .stop = p->at + count};
     p->at += count;
     return true;

@@ -6,6 +6,7 @@
  * immutable; any thread may read it. */
 #pragma once
 
+#include "base/hash_index.h"
 #include "tokenizer/pre_tokenizer.h"
 #include "tokenizer/tokenizer.h"
 
@@ -13,13 +14,13 @@ enum { SL_PLAIN_WORD_BYTES = 16 };
 
 /* Normalized, with zeros behind. */
 struct sl_plain_word {
-    uint64_t key[SL_PLAIN_WORD_BYTES / sizeof(uint64_t)]; /* zeros: a free slot */
+    uint64_t bytes[SL_PLAIN_WORD_BYTES / sizeof(uint64_t)];
     int32_t id;
 };
 
 struct sl_plain_words {
-    struct sl_plain_word *slots; /* by hash, open addressing, at most half full */
-    uint32_t mask;               /* capacity - 1; the capacity is a power of two */
+    struct sl_hash_index index; /* by a hash of the bytes */
+    struct sl_plain_word *list; /* by number */
 };
 
 /* Takes the pieces of a tokenizer that do not begin with `prefix`; `words` is zeroed. */

@@ -1,21 +1,18 @@
-/* string_counter.c - one pool of bytes, one list, and a hash table of indices into the list. */
+/* string_counter.c - one pool of bytes, one list, and an index of hashes. */
 #include "tokenizer/string_counter.h"
 
 #include "base/dynarray.h"
 #include "base/random.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SLOTS_FIRST = 1 << 12 };
 
 void sl_string_counter_release(struct sl_string_counter *counts)
 {
     free(counts->list);
     free(counts->text);
-    free(counts->slots);
+    sl_hash_release(&counts->index);
     *counts = (struct sl_string_counter){0};
 }
 
@@ -28,54 +25,47 @@ struct sl_piece sl_string_counter_text(const struct sl_string_counter *counts, i
 }
 
 /* FNV-1a, then mixed: its low bits alone are poor. */
-static uint32_t hash(struct sl_piece text)
+static uint64_t hash(struct sl_piece text)
 {
     uint64_t h = 0xCBF29CE484222325;
     for (size_t i = 0; i < text.bytes; i++)
         h = (h ^ (unsigned char)text.text[i]) * 0x100000001B3;
-    return (uint32_t)sl_random_mix(h);
+    return sl_random_mix(h);
 }
 
-/* The slot of a text's index, or the free slot where it belongs. */
-static uint32_t *slot_of(const struct sl_string_counter *c, struct sl_piece text)
+/* The key of a text, or the free one where it belongs; *number is its number, or -1. */
+static uint64_t key_of(const struct sl_string_counter *c, struct sl_piece text, int *number)
 {
-    uint32_t at = hash(text) & c->mask;
-    for (; c->slots[at]; at = (at + 1) & c->mask) {
-        struct sl_piece other = sl_string_counter_text(c, (int)c->slots[at] - 1);
+    for (uint64_t key = hash(text);; key++) {
+        *number = sl_hash_find(&c->index, key);
+        if (*number < 0)
+            return key;
+        struct sl_piece other = sl_string_counter_text(c, *number);
         if (other.bytes == text.bytes && memcmp(other.text, text.text, text.bytes) == 0)
-            break;
+            return key;
     }
-    return &c->slots[at];
 }
 
 int sl_string_counter_find(const struct sl_string_counter *counts, struct sl_piece text)
 {
-    return counts->slots ? (int)*slot_of(counts, text) - 1 : -1;
+    int number;
+    (void)key_of(counts, text, &number);
+    return number;
 }
 
-static bool slots_resize(struct sl_string_counter *c, uint32_t count)
+/* Adds a text that is new. */
+static bool add(struct sl_string_counter *c, struct sl_piece text, uint64_t key)
 {
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    free(c->slots);
-    c->slots = slots;
-    c->mask = count - 1;
-    for (int i = 0; i < c->count; i++)
-        *slot_of(c, sl_string_counter_text(c, i)) = (uint32_t)i + 1;
-    return true;
-}
-
-static bool make_room(struct sl_string_counter *c, size_t bytes)
-{
-    if (c->count >= INT_MAX / 4)
-        return false;
     if (!sl_dynarray_reserve(&c->list, &c->list_capacity, (size_t)c->count + 1, sizeof *c->list,
                              NULL) ||
-        !sl_dynarray_reserve(&c->text, &c->text_capacity, c->bytes + bytes, 1, NULL))
+        !sl_dynarray_reserve(&c->text, &c->text_capacity, c->bytes + text.bytes, 1, NULL) ||
+        sl_hash_add(&c->index, key) < 0)
         return false;
-    bool full = !c->slots || (uint32_t)c->count >= c->mask / 2;
-    return !full || slots_resize(c, c->slots ? (c->mask + 1) * 2 : SLOTS_FIRST);
+    memcpy(c->text + c->bytes, text.text, text.bytes);
+    c->list[c->count++] =
+        (struct sl_string_count){.start = c->bytes, .bytes = (uint32_t)text.bytes};
+    c->bytes += text.bytes;
+    return true;
 }
 
 bool sl_string_counter_add(struct sl_string_counter *counts, struct sl_piece text, int64_t times,
@@ -83,16 +73,12 @@ bool sl_string_counter_add(struct sl_string_counter *counts, struct sl_piece tex
 {
     assert(text.bytes > 0);
     assert(text.bytes <= UINT32_MAX);
-    int found = sl_string_counter_find(counts, text);
+    int found;
+    const uint64_t key = key_of(counts, text, &found);
     if (found < 0) {
-        if (!make_room(counts, text.bytes))
-            return sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", counts->count + 1);
-        memcpy(counts->text + counts->bytes, text.text, text.bytes);
-        found = counts->count++;
-        counts->list[found] =
-            (struct sl_string_count){.start = counts->bytes, .bytes = (uint32_t)text.bytes};
-        counts->bytes += text.bytes;
-        *slot_of(counts, sl_string_counter_text(counts, found)) = (uint32_t)found + 1;
+        found = counts->count;
+        if (!add(counts, text, key))
+            return sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", found + 1);
     }
     counts->list[found].times += times;
     if (number)

@@ -1,6 +1,7 @@
 /* string_counter.h - counts distinct strings, numbered in the order of first appearance. */
 #pragma once
 
+#include "base/hash_index.h"
 #include "tokenizer/tokenizer_kind.h"
 
 struct sl_string_count {
@@ -15,8 +16,7 @@ struct sl_string_counter {
     int count;
     char *text;
     size_t bytes;
-    uint32_t *slots; /* number + 1 by hash, open addressing, at most half full; 0: free */
-    uint32_t mask;
+    struct sl_hash_index index; /* numbers by hash */
     size_t list_capacity, text_capacity;
 };
 

@@ -1,5 +1,4 @@
-/* vocabulary_trie.c - edges in one hash table: a node is an index and needs no memory beyond its
- * edge. */
+/* vocabulary_trie.c - edges in one index: a node needs no memory beyond its edge. */
 #include "tokenizer/vocabulary_trie.h"
 
 #include "base/dynarray.h"
@@ -9,34 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EDGES_FIRST = 1 << 10 };
-
-/* The slot of an edge, or the free slot where it belongs. */
-static struct sl_edge *edge_at(const struct sl_trie *t, uint32_t node, uint32_t codepoint)
+static uint64_t key_of(uint32_t node, uint32_t codepoint)
 {
-    uint64_t hash = ((uint64_t)node << 32 | codepoint) * 0x9E3779B97F4A7C15; /* Fibonacci hashing */
-    uint32_t at = (uint32_t)(hash >> 32) & t->mask;
-    while (t->edges[at].next && (t->edges[at].node != node || t->edges[at].codepoint != codepoint))
-        at = (at + 1) & t->mask;
-    return &t->edges[at];
+    return (uint64_t)node << 32 | codepoint;
+}
+
+/* The node at the end of an edge; 0: there is none. */
+static uint32_t node_after(const struct sl_trie *t, uint32_t node, uint32_t codepoint)
+{
+    const int32_t edge = sl_hash_find(&t->edges, key_of(node, codepoint));
+    return edge >= 0 ? SL_TRIE_ROOTS + (uint32_t)edge : 0;
 }
 
 /* -- building --------------------------------------------------------------------------------- */
-
-static bool edges_resize(struct sl_trie *t, uint32_t count)
-{
-    struct sl_trie bigger = *t;
-    bigger.edges = calloc(count, sizeof *bigger.edges);
-    bigger.mask = count - 1;
-    if (!bigger.edges)
-        return false;
-    for (uint32_t i = 0; t->edges && i <= t->mask; i++)
-        if (t->edges[i].next)
-            *edge_at(&bigger, t->edges[i].node, t->edges[i].codepoint) = t->edges[i];
-    free(t->edges);
-    *t = bigger;
-    return true;
-}
 
 static bool node_add(struct sl_trie *t)
 {
@@ -46,26 +30,12 @@ static bool node_add(struct sl_trie *t)
     return true;
 }
 
-static bool trie_start(struct sl_trie *t)
-{
-    return edges_resize(t, EDGES_FIRST) && node_add(t) && node_add(t);
-}
-
 /* The node at the end of an edge, created if missing; 0 without memory. */
-static uint32_t node_after(struct sl_trie *t, uint32_t node, uint32_t codepoint)
+static uint32_t node_make(struct sl_trie *t, uint32_t node, uint32_t codepoint)
 {
-    struct sl_edge *edge = edge_at(t, node, codepoint);
-    if (edge->next)
-        return edge->next;
-    if (t->nodes > t->mask / 2) {
-        if (t->mask >= UINT32_MAX / 2 || !edges_resize(t, (t->mask + 1) * 2))
-            return 0;
-        edge = edge_at(t, node, codepoint);
-    }
-    if (!node_add(t))
-        return 0;
-    *edge = (struct sl_edge){.node = node, .codepoint = codepoint, .next = (uint32_t)t->nodes - 1};
-    return edge->next;
+    const int32_t edge = sl_hash_add(&t->edges, key_of(node, codepoint));
+    bool ok = edge >= 0 && (SL_TRIE_ROOTS + (size_t)edge < t->nodes || node_add(t));
+    return ok ? SL_TRIE_ROOTS + (uint32_t)edge : 0;
 }
 
 /* Removes the prefix; returns the root of the tree that the rest belongs to. */
@@ -100,7 +70,7 @@ static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *pref
         uint32_t codepoint = 0;
         bool valid = sl_utf8_next(piece.text, piece.bytes, &at, &codepoint);
         assert(valid);
-        node = node_after(t, node, codepoint);
+        node = node_make(t, node, codepoint);
         if (node == 0)
             return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     }
@@ -114,7 +84,7 @@ static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *pref
 bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokenizer, const char *prefix,
                   struct sl_err *err)
 {
-    if (!trie_start(trie))
+    if (!node_add(trie) || !node_add(trie)) /* the roots */
         return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     for (int32_t id = 0; id < tokenizer->count; id++)
         if (!piece_check(&tokenizer->pieces[id], id + 1, err) ||
@@ -125,7 +95,7 @@ bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokenizer, co
 
 void sl_trie_release(struct sl_trie *trie)
 {
-    free(trie->edges);
+    sl_hash_release(&trie->edges);
     free(trie->ids);
     *trie = (struct sl_trie){0};
 }
@@ -140,7 +110,7 @@ int32_t sl_trie_find(const struct sl_trie *trie, const char *text)
         uint32_t codepoint = 0;
         bool valid = sl_utf8_next(text, bytes, &at, &codepoint);
         assert(valid);
-        node = edge_at(trie, node, codepoint)->next;
+        node = node_after(trie, node, codepoint);
         if (node == 0)
             return -1;
     }
@@ -154,7 +124,7 @@ int sl_trie_match(const struct sl_trie *trie, enum sl_trie_root root, const stru
     int length = 0;
     uint32_t node = root;
     for (int at = from; at < word->count; at++) {
-        node = edge_at(trie, node, word->codepoints[at].point)->next;
+        node = node_after(trie, node, word->codepoints[at].point);
         if (node == 0)
             break;
         if (trie->ids[node] >= 0) {

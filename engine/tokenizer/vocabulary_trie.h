@@ -4,20 +4,16 @@
  * then immutable; any thread may read it. */
 #pragma once
 
+#include "base/hash_index.h"
 #include "tokenizer/pre_tokenizer.h"
 #include "tokenizer/tokenizer.h"
 
 enum sl_trie_root { SL_TRIE_WORD, SL_TRIE_CONTINUATION, SL_TRIE_ROOTS };
 
-struct sl_edge {
-    uint32_t node, codepoint;
-    uint32_t next; /* the node that it leads to; 0, a root: no edge */
-};
-
+/* A node is an index: the roots, then one at the end of each edge, by the edge's number. */
 struct sl_trie {
-    struct sl_edge *edges; /* by hash, open addressing, at most half full */
-    uint32_t mask;         /* capacity - 1; the capacity is a power of two */
-    int32_t *ids;          /* by node: the piece that ends there; -1: none */
+    struct sl_hash_index edges; /* by node and code point */
+    int32_t *ids;               /* by node: the piece that ends there; -1: none */
     size_t nodes, capacity;
 };
 

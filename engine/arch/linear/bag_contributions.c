@@ -14,7 +14,6 @@
 struct occurrences {
     uint64_t *hashes;
     int *word, *length;
-    int32_t *rows; /* -1: it does not count */
     int count;
 };
 
@@ -27,10 +26,12 @@ struct explainer {
     struct sl_word *words;
     int word_count;
     struct occurrences found;
-    /* A hash table of rows: the row of each slot, or -1, and how often it occurs. */
+    /* The rows of the n-grams of one kind, or tokens: by number how often each occurs, and its
+     * TF-IDF value. */
+    struct sl_hash_index counted;
+    float *times, *values;
+    uint64_t *keys;
     int32_t *slots;
-    float *times;
-    uint32_t slot_count;
     float *out;
 };
 
@@ -45,52 +46,21 @@ static void add_to_words(const struct explainer *e, int word, int length, float 
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct explainer *e, int32_t row)
-{
-    uint32_t mixed = (uint32_t)row * UINT32_C(0x9E3779B1);
-    uint32_t at = (uint32_t)((uint64_t)mixed * e->slot_count >> 32);
-    while (e->slots[at] >= 0 && e->slots[at] != row)
-        at = at + 1 < e->slot_count ? at + 1 : 0;
-    return at;
-}
-
-/* Counts the rows; returns the sum of the squares of their TF-IDF values. */
-static double count_rows(struct explainer *e)
-{
-    const struct sl_bag_of_words *m = e->m;
-    double squares = 0.0;
-    memset(e->slots, -1, e->slot_count * sizeof *e->slots);
-    for (int i = 0; i < e->found.count; i++) {
-        int row = sl_ngram_row(m->keys, e->found.hashes[i]);
-        e->found.rows[i] = row >= 0 && m->idf->data[row] > 0.0f ? row : -1;
-        if (e->found.rows[i] < 0)
-            continue;
-        uint32_t at = slot_of(e, row);
-        e->times[at] = e->slots[at] < 0 ? 1.0f : e->times[at] + 1.0f;
-        e->slots[at] = row;
-    }
-    for (uint32_t at = 0; at < e->slot_count; at++)
-        if (e->slots[at] >= 0) {
-            double u = (1.0 + log((double)e->times[at])) * (double)m->idf->data[e->slots[at]];
-            squares += u * u;
-        }
-    return squares;
-}
-
 static void add_occurrences(struct explainer *e)
 {
     const struct sl_bag_of_words *m = e->m;
     const int classes = m->bias->cols;
-    const double length = sqrt(count_rows(e));
+    e->counted = sl_hash_index_in(e->keys, e->slots, e->found.count);
+    sl_ngram_values(m, e->found.hashes, e->found.count, &e->counted, e->times, e->values);
     for (int i = 0; i < e->found.count; i++) {
-        int32_t row = e->found.rows[i];
-        if (row < 0)
+        const int row = sl_ngram_row(m->keys, e->found.hashes[i]);
+        const int number = row >= 0 ? sl_hash_find(&e->counted, (uint64_t)row) : -1;
+        if (number < 0)
             continue;
-        double times = (double)e->times[slot_of(e, row)];
-        double value = (1.0 + log(times)) * (double)m->idf->data[row] / length / times;
+        const float value = e->values[number] / e->times[number];
         float score = e->kernels->dot(
             e->weights, m->ngram_weights->data + (size_t)row * (size_t)classes, classes);
-        add_to_words(e, e->found.word[i], e->found.length[i], (float)value * score);
+        add_to_words(e, e->found.word[i], e->found.length[i], value * score);
     }
 }
 
@@ -138,20 +108,18 @@ static void find_words(struct explainer *e)
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 /* A word counts once, and its occurrences share its part equally. */
-static void count_tokens(const struct explainer *e)
+static void count_tokens(struct explainer *e)
 {
-    memset(e->slots, -1, e->slot_count * sizeof *e->slots);
-    for (int t = 0; t < e->count; t++) {
-        uint32_t at = slot_of(e, e->tokens[t]);
-        e->times[at] = e->slots[at] < 0 ? 1.0f : e->times[at] + 1.0f;
-        e->slots[at] = e->tokens[t];
-    }
+    e->counted = sl_hash_index_in(e->keys, e->slots, e->count);
+    for (int t = 0; t < e->count; t++)
+        sl_count(&e->counted, e->tokens[t], e->times);
 }
 
 /* Of one occurrence of a token, in one view. */
 static float share_of(const struct explainer *e, int view, int32_t token)
 {
-    return sl_token_weight(e->m, view, token) / e->times[slot_of(e, token)];
+    return sl_token_weight(e->m, view, token) /
+           e->times[sl_hash_find(&e->counted, (uint64_t)token)];
 }
 
 /* `direction`: the weighted sum of the classes' rows, for one view. */
@@ -175,7 +143,7 @@ static void add_view(const struct explainer *e, int view, float *direction, cons
 }
 
 /* memory: two vectors. */
-static void add_vectors(const struct explainer *e, float *memory)
+static void add_vectors(struct explainer *e, float *memory)
 {
     const struct sl_bag_of_words *m = e->m;
     const int width = m->vectors->cols;
@@ -200,16 +168,16 @@ static bool allocate(struct explainer *e)
     const struct sl_bag_of_words *m = e->m;
     size_t per_token = SL_NGRAM_ORDER_MAX + (m->spellings ? 2 * SL_SPELLING_CHARACTERS : 0);
     size_t most = (size_t)e->count * per_token;
-    e->slot_count = (uint32_t)(2 * most);
     e->words = calloc((size_t)e->count, sizeof *e->words);
     e->found = (struct occurrences){.hashes = calloc(most, sizeof(uint64_t)),
                                     .word = calloc(most, sizeof(int)),
-                                    .length = calloc(most, sizeof(int)),
-                                    .rows = calloc(most, sizeof(int32_t))};
+                                    .length = calloc(most, sizeof(int))};
+    e->keys = calloc(most, sizeof *e->keys);
     e->slots = calloc(2 * most, sizeof *e->slots);
-    e->times = calloc(2 * most, sizeof *e->times);
-    return e->words && e->found.hashes && e->found.word && e->found.length && e->found.rows &&
-           e->slots && e->times;
+    e->times = calloc(most, sizeof *e->times);
+    e->values = calloc(most, sizeof *e->values);
+    return e->words && e->found.hashes && e->found.word && e->found.length && e->keys && e->slots &&
+           e->times && e->values;
 }
 
 static void release(const struct explainer *e)
@@ -218,9 +186,10 @@ static void release(const struct explainer *e)
     free(e->found.hashes);
     free(e->found.word);
     free(e->found.length);
-    free(e->found.rows);
+    free(e->keys);
     free(e->slots);
     free(e->times);
+    free(e->values);
 }
 
 bool sl_bag_contributions(const struct sl_kernels *k, const struct sl_bag_of_words *m,

@@ -2,6 +2,7 @@
  * n-grams. */
 #pragma once
 
+#include "base/hash_index.h"
 #include "layers/layers.h"
 
 #include <math.h>
@@ -99,6 +100,30 @@ int sl_ngram_row(const struct sl_parameter *keys, uint64_t hash);
 /* Gives the n-gram a row of its own; -1: there is none left for it. */
 int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash);
 
+/* -- TF-IDF ----------------------------------------------------------------------------------- */
+
+/* u_f of an n-gram that occurs so many times. */
+static inline float sl_tfidf(float times, float idf)
+{
+    return (1.0f + logf(times)) * idf;
+}
+
+/* v = u / |u|, 0 where u is. */
+void sl_tfidf_normalize(float *values, int64_t count);
+
+/* Counts an occurrence of a token or a row: times has the counts, by number. */
+static inline void sl_count(struct sl_hash_index *counted, int32_t what, float *times)
+{
+    const int before = counted->count, at = sl_hash_add(counted, (uint64_t)what);
+    times[at] = at < before ? times[at] + 1.0f : 1.0f;
+}
+
+/* Counts the n-grams of one kind of a text by their rows, and sets v of each; those without a row,
+ * or whose idf is 0, do not count. rows: empty, with room for all; its keys may be in the place of
+ * the hashes. times and values, which may be the same array, are by the numbers of the rows. */
+void sl_ngram_values(const struct sl_bag_of_words *m, const uint64_t *hashes, int count,
+                     struct sl_hash_index *rows, float *times, float *values);
+
 /* -- explanations ------------------------------------------------------------------------------ */
 
 struct sl_bag_text {
@@ -111,10 +136,6 @@ struct sl_bag_text {
  * `count` floats. False: no memory. */
 bool sl_bag_contributions(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                           const struct sl_bag_text *text, float *out);
-
-/* The different tokens of a text in order of first occurrence, and how often each occurs. Both
- * arrays have room for SL_BAG_TOKENS_MAX; count is at most that. Returns how many there are. */
-int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int32_t *times);
 
 /* -- ops -------------------------------------------------------------------------------------- */
 

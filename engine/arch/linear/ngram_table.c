@@ -1,10 +1,11 @@
-/* ngram_table.c - the n-grams of a text as hashes, and the table that gives them rows. */
+/* ngram_table.c - the n-grams of a text as hashes, the table that gives them rows, and their TF-IDF
+ * values. */
 #include "arch/linear/bag_of_words.h"
 #include "base/random.h"
 
 enum {
     PROBES = 32,   /* rows that an n-gram may have, from its hashed one on */
-    KEY_BITS = 22, /* of a key: fp32 can add one half to it */
+    KEY_BITS = 22, /* of a key: fp32 tells keys apart from those one half larger or smaller */
     /* Of character n-grams. fp32 holds two characters: ASCII as it is, others as a hash. */
     GRAM = 4,
     CHARACTER_BITS = 12,
@@ -119,4 +120,29 @@ int sl_ngram_insert(struct sl_parameter *keys, uint64_t hash)
     if (row >= 0)
         keys->data[row] = key_of(hash);
     return row;
+}
+
+/* ---- TF-IDF ---------------------------------------------------------------------------------- */
+
+void sl_tfidf_normalize(float *values, int64_t count)
+{
+    double squares = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        squares += (double)values[i] * (double)values[i];
+    const float by = squares > 0.0 ? (float)(1.0 / sqrt(squares)) : 0.0f;
+    for (int64_t i = 0; i < count; i++)
+        values[i] *= by;
+}
+
+void sl_ngram_values(const struct sl_bag_of_words *m, const uint64_t *hashes, int count,
+                     struct sl_hash_index *rows, float *times, float *values)
+{
+    for (int i = 0; i < count; i++) {
+        const int row = sl_ngram_row(m->keys, hashes[i]);
+        if (row >= 0 && m->idf->data[row] > 0.0f)
+            sl_count(rows, row, times);
+    }
+    for (int i = 0; i < rows->count; i++)
+        values[i] = sl_tfidf(times[i], m->idf->data[rows->keys[i]]);
+    sl_tfidf_normalize(values, rows->count);
 }

@@ -17,30 +17,20 @@
 
 static const float punctuation = 1e-6f;
 
-/* A hash table that is never more than half full. */
-enum { SLOTS_MAX = 2 * SL_BAG_TOKENS_MAX };
+/* The different tokens of a text in order of first occurrence, and how often each occurs. */
+struct distinct {
+    struct sl_hash_index tokens;
+    float times[SL_BAG_TOKENS_MAX];
+    uint64_t keys[SL_BAG_TOKENS_MAX];
+    int32_t slots[2 * SL_BAG_TOKENS_MAX];
+};
 
-int sl_distinct_tokens(const int32_t *tokens, int count, int32_t *distinct, int32_t *times)
+static void find_distinct(struct distinct *d, const int32_t *tokens, int count)
 {
-    int16_t slots[SLOTS_MAX]; /* indices into distinct */
-    uint32_t size = 2;
-    int found = 0;
     assert(count <= SL_BAG_TOKENS_MAX);
-    while (size < 2 * (uint32_t)count)
-        size *= 2;
-    memset(slots, -1, size * sizeof *slots);
-    for (int i = 0; i < count; i++) {
-        uint32_t at = (uint32_t)tokens[i] * UINT32_C(0x9E3779B1) & (size - 1);
-        while (slots[at] >= 0 && distinct[slots[at]] != tokens[i])
-            at = (at + 1) & (size - 1);
-        if (slots[at] < 0) {
-            slots[at] = (int16_t)found;
-            distinct[found] = tokens[i];
-            times[found++] = 0;
-        }
-        times[slots[at]]++;
-    }
-    return found;
+    d->tokens = sl_hash_index_in(d->keys, d->slots, count);
+    for (int i = 0; i < count; i++)
+        sl_count(&d->tokens, tokens[i], d->times);
 }
 
 static const float *vector_of(const struct sl_bag_of_words *m, int32_t token)
@@ -58,14 +48,16 @@ static void normalize(const struct sl_kernels *k, float *v, int width)
 void sl_pool_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                     const int32_t *tokens, int count, float *out)
 {
-    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
-    const int found = sl_distinct_tokens(tokens, count, distinct, times), width = m->vectors->cols;
+    struct distinct d;
+    const int width = m->vectors->cols;
+    find_distinct(&d, tokens, count);
     memset(out, 0, (size_t)(SL_BAG_VIEWS * width) * sizeof *out);
     for (int view = 0; view < SL_BAG_VIEWS; view++, out += width) {
-        for (int i = 0; i < found; i++) {
-            const float weight = sl_token_weight(m, view, distinct[i]);
+        for (int i = 0; i < d.tokens.count; i++) {
+            const int32_t token = (int32_t)d.keys[i];
+            const float weight = sl_token_weight(m, view, token);
             if (weight > 0.0f)
-                k->axpy(out, weight, vector_of(m, distinct[i]), width);
+                k->axpy(out, weight, vector_of(m, token), width);
         }
         normalize(k, out, width);
     }
@@ -81,15 +73,16 @@ static float weight_in_embedding(const struct sl_bag_of_words *m, int32_t token)
 void sl_embed_tokens(const struct sl_kernels *k, const struct sl_bag_of_words *m,
                      const int32_t *tokens, int count, float *out)
 {
-    int32_t distinct[SL_BAG_TOKENS_MAX], times[SL_BAG_TOKENS_MAX];
-    const int found = sl_distinct_tokens(tokens, count, distinct, times);
+    struct distinct d;
     const int width = m->embedding_width;
     float total = 0.0f;
+    find_distinct(&d, tokens, count);
     memset(out, 0, (size_t)width * sizeof *out);
-    for (int i = 0; i < found; i++) {
-        const float weight = (1.0f + logf((float)times[i])) * weight_in_embedding(m, distinct[i]);
+    for (int i = 0; i < d.tokens.count; i++) {
+        const int32_t token = (int32_t)d.keys[i];
+        const float weight = sl_tfidf(d.times[i], weight_in_embedding(m, token));
         total += weight;
-        k->axpy(out, weight, vector_of(m, distinct[i]), width);
+        k->axpy(out, weight, vector_of(m, token), width);
     }
     if (total > 0.0f)
         k->scale(out, 1.0f / total, out, width);
