@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "bench/bench.h"
+#include "bench/bench_plan.h"
 #include "common/sse_parser.h"
 
 enum { BENCH_CURL_ERROR_MAX = 256 }; /* at least CURL_ERROR_SIZE */

@@ -1,15 +1,12 @@
-/* ctl_bench.c - `sluicectl bench`: load-tests a running daemon. */
-#include "base/file.h"
-#include "bench/bench.h"
+/* ctl_bench.c - `sluicectl bench`: load-tests a running daemon with completions or
+ * classifications. */
 #include "bench/bench_classify_requests.h"
-#include "bench/load_curve.h"
+#include "sluicectl/ctl_bench_run.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
-#include "sluicectl/response_error.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,163 +95,6 @@ static char *write_body(void *context, int64_t number)
     return text;
 }
 
-/* Reports how many requests failed, of the warm-up or after it, and why the first did. */
-static bool count_failures(const struct bench_plan *plan, const struct bench_result *r,
-                           const char *why, struct client_error *failure)
-{
-    bool warm = r->warm_up_failed > 0;
-    return client_error_set(failure, EXIT_FAILED, "%lld of %lld requests%s failed; the first: %s",
-                            (long long)(warm ? r->warm_up_failed : r->failed),
-                            (long long)(warm ? plan->warm_up : r->failed + r->done),
-                            warm ? " of the warm-up" : "", why);
-}
-
-/* Sets the failure to what went wrong, with the daemon's message for the first failed request. The
- * requests differ only in their seeds: an invalid one means that all are, and its message says
- * all. */
-static bool explain(const struct bench_plan *plan, const struct bench_result *result,
-                    struct client_error *failure)
-{
-    struct client_response response = {.status = result->failure_status};
-    struct client_error rejection = {0};
-    if (result->failure[0] != '{')
-        return count_failures(plan, result, result->failure, failure);
-    sl_buffer_append_string(&response.body, result->failure);
-    if (response.body.failed)
-        return client_error_no_memory(failure);
-    (void)response_error(&response, &rejection);
-    client_response_release(&response);
-    bool is_invalid = rejection.exit_code == EXIT_BAD_INPUT;
-    if (is_invalid && result->done == 0)
-        *failure = rejection;
-    else
-        (void)count_failures(plan, result, rejection.err.text, failure);
-    if (plan->texts > 0 && is_invalid)
-        (void)snprintf(failure->hint, sizeof failure->hint,
-                       "if it is about a text, `sluicectl classify - < FILE` reports the lines");
-    return false;
-}
-
-/* Runs the plan and prints the results. */
-static bool run_plan(const struct bench_plan *plan, const char *model, bool json,
-                     struct client_error *failure)
-{
-    struct bench_result *result = malloc(sizeof *result); /* histograms are too large for a stack */
-    if (!result)
-        return client_error_no_memory(failure);
-    bool good = bench_run(plan, result, failure);
-    if (good && result->done > 0)
-        print_bench(plan, result, model, json);
-    if (good && result->failure[0])
-        good = explain(plan, result, failure);
-    free(result);
-    return good;
-}
-
-/* ---- an open loop ---------------------------------------------------------------------------- */
-
-static int by_rate(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Reads --rate: numbers separated by commas. Sorts them. */
-static bool read_rates(const char *text, double *rates, int *count, struct client_error *failure)
-{
-    static const double rate_min = 0.01, rate_max = 1e6;
-    for (*count = 0;; text++) {
-        char *end;
-        double rate = strtod(text, &end);
-        bool is_number = end > text && (*end == ',' || *end == '\0');
-        if (!is_number || !(rate >= rate_min && rate <= rate_max))
-            return client_error_set(failure, EXIT_BAD_INPUT,
-                                    "--rate: '%.*s' is not a rate; give requests per second, from "
-                                    "%g to %g, several separated by commas",
-                                    (int)strcspn(text, ","), text, rate_min, rate_max);
-        if (*count == LOAD_CURVE_POINTS_MAX)
-            return client_error_set(failure, EXIT_BAD_INPUT, "--rate: more than %d rates",
-                                    LOAD_CURVE_POINTS_MAX);
-        rates[(*count)++] = rate;
-        text = end;
-        if (*text == '\0')
-            break;
-    }
-    qsort(rates, (size_t)*count, sizeof *rates, by_rate);
-    return true;
-}
-
-/* More than the daemon serves may be due, so rejections are results. */
-static bool is_failure(const struct bench_result *r)
-{
-    return r->warm_up_failed > 0 || r->failed > r->rejected;
-}
-
-/* Runs the plan at each rate and prints the results as they come. The failure is the first rate's
- * that has one; after a failed warm-up nothing more is measured. */
-static bool run_rates(struct bench_plan plan, const double *rates, struct load_curve *curve,
-                      const char *model, bool json, struct client_error *failure)
-{
-    struct bench_result *result = malloc(sizeof *result);
-    bool good = true, goes_on = result || client_error_no_memory(failure);
-    int count = curve->count;
-    double seconds = plan.seconds;
-    curve->count = 0;
-    if (goes_on && !json)
-        print_load_head(&plan, model);
-    for (int i = 0; i < count && goes_on; i++) {
-        struct client_error *first = good ? failure : &(struct client_error){0};
-        plan.rate = rates[i];
-        plan.seconds = fmin(seconds, (double)plan.requests / rates[i]);
-        goes_on = bench_run(&plan, result, first);
-        if (goes_on && is_failure(result))
-            good = explain(&plan, result, first) && good;
-        goes_on = goes_on && result->warm_up_failed == 0;
-        if (!goes_on)
-            break;
-        curve->points[curve->count++] = load_point_of(&plan, result);
-        if (json)
-            print_bench(&plan, result, model, true);
-        else
-            print_load_row(&plan, result);
-    }
-    free(result);
-    return good && goes_on;
-}
-
-static bool write_svg(const struct load_curve *curve, const char *model, const char *path,
-                      struct client_error *failure)
-{
-    struct sl_buffer svg = {0};
-    struct sl_err err = {0};
-    char title[256];
-    (void)snprintf(title, sizeof title, "%s: latency against rate", model);
-    load_curve_svg(curve, title, &svg);
-    if (svg.bytes == 0 && !svg.failed)
-        return client_error_set(failure, EXIT_FAILED,
-                                "no request ended well, so there is nothing to draw to '%s'", path);
-    const struct sl_slice slice = {svg.data, svg.bytes};
-    bool good = sl_buffer_check(&svg, &err) && sl_file_replace(path, &slice, 1, &err);
-    sl_buffer_release(&svg);
-    return good || client_error_wrap(failure, EXIT_FAILED, &err);
-}
-
-static bool measure_rates(const struct bench_plan *plan, const struct arguments *a,
-                          const char *model, bool json, struct client_error *failure)
-{
-    double rates[LOAD_CURVE_POINTS_MAX];
-    struct load_curve curve = {0};
-    if (!read_rates(a->rate, rates, &curve.count, failure))
-        return false;
-    bool good = run_rates(*plan, rates, &curve, model, json, failure);
-    struct client_error later = {0};
-    bool shown = json || curve.count == 0 || print_load_curve(&curve, &later);
-    bool drawn = !a->svg || curve.count == 0 || write_svg(&curve, model, a->svg, &later);
-    if (good && !(shown && drawn))
-        *failure = later;
-    return good && shown && drawn;
-}
-
 /* One rate after another, or a closed loop. */
 static bool run_all(struct bench_plan plan, const struct ctl_options *ctl,
                     const struct arguments *a, const char *model, struct client_error *failure)
@@ -265,9 +105,9 @@ static bool run_all(struct bench_plan plan, const struct ctl_options *ctl,
     plan.warm_up = value_or(&a->warm_up, most);
     plan.poisson = a->poisson;
     plan.budget = a->budget.given ? a->budget.value : 0;
-    if (a->rate)
-        return measure_rates(&plan, a, model, ctl->json, failure);
-    return run_plan(&plan, model, ctl->json, failure);
+    const struct ctl_bench_report report = {.model = model, .svg = a->svg, .json = ctl->json};
+    return a->rate ? ctl_bench_rates(&plan, &report, a->rate, failure)
+                   : ctl_bench_run(&plan, &report, failure);
 }
 
 static double seconds_of(const struct arguments *a)
@@ -332,31 +172,18 @@ static bool run_classes(const struct ctl_options *ctl, const struct arguments *a
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* An option, and whether it is on the command line. */
-struct given {
-    const char *name;
-    bool given;
-};
-
-/* The first given option of a list that ends with a row of zeros; NULL: none. */
-static const char *first_given(const struct given *options)
-{
-    while (options->name && !options->given)
-        options++;
-    return options->name;
-}
-
 /* Rejects options that would have no effect. */
 static bool check(const struct arguments *a, struct client_error *failure)
 {
-    const char *writing = first_given((const struct given[]){{"tokens", a->tokens.given},
-                                                             {"prompt", a->prompt},
-                                                             {"temperature", a->temperature.given},
-                                                             {"seed", a->seed.given},
-                                                             {"no-stream", a->no_stream},
-                                                             {0}});
-    const char *without_rate =
-        first_given((const struct given[]){{"poisson", a->poisson}, {"svg", a->svg}, {0}});
+    const char *writing = sl_option_first_given(
+        (const struct sl_option_given[]){{"tokens", a->tokens.given},
+                                         {"prompt", a->prompt},
+                                         {"temperature", a->temperature.given},
+                                         {"seed", a->seed.given},
+                                         {"no-stream", a->no_stream},
+                                         {0}});
+    const char *without_rate = sl_option_first_given(
+        (const struct sl_option_given[]){{"poisson", a->poisson}, {"svg", a->svg}, {0}});
     if (a->classify && writing)
         return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with --classify",
                                 writing);

@@ -1,7 +1,6 @@
 /* err.c - error texts: formatted with a bound and prefixed by each caller. A text that is too long
  * is cut in the middle, because its beginning says what failed and its end says why. */
 #include "sluice/err.h"
-#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -15,6 +14,12 @@ enum { DRAFT_MAX = 4 * SL_ERR_TEXT_MAX };
 
 static const char gap[] = " ... ";
 
+/* Not the first byte of a character in UTF-8. (base/utf8 uses errors.) */
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 /* Copies text to out, of SL_ERR_TEXT_MAX bytes; what does not fit is cut from the middle. */
 static void squeeze(char *out, const char *text)
 {
@@ -26,9 +31,9 @@ static void squeeze(char *out, const char *text)
     size_t keep = SL_ERR_TEXT_MAX - sizeof gap;
     size_t head = keep / 2;
     size_t tail = length - (keep - head);
-    while (head > 0 && sl_utf8_is_continuation(text[head]))
+    while (head > 0 && is_continuation(text[head]))
         head--;
-    while (sl_utf8_is_continuation(text[tail]))
+    while (is_continuation(text[tail]))
         tail++;
     memcpy(out, text, head);
     memcpy(out + head, gap, sizeof gap - 1);

@@ -1,6 +1,6 @@
 /* option_help.c - prints --help from tables of options. */
 #include "base/buffer.h"
-#include "base/option_entry.h"
+#include "base/option_parser.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* option_parser.c - reads command lines by tables of options. */
-#include "base/option_entry.h"
+#include "base/option_parser.h"
 
 #include <string.h>
 
@@ -238,4 +238,11 @@ bool sl_options_parse(struct sl_option_parser *parser, int count, char **words, 
             return false;
     }
     return true;
+}
+
+const char *sl_option_first_given(const struct sl_option_given *options)
+{
+    while (options->name && !options->given)
+        options++;
+    return options->name;
 }

@@ -16,6 +16,7 @@ struct command {
     void (*print_help)(const char *operand); /* prints --help; operand: the first one, or NULL */
     /* Checks the first operand; NULL: it is not checked. */
     bool (*check_operand)(const char *operand, struct sl_err *err);
+    bool is_for_tests; /* `sluice --help` does not list it */
 };
 
 extern const struct command command_train, command_init, command_eval, command_generate,
@@ -78,15 +79,6 @@ bool command_check_source(const char *corpus, const char *data, struct sl_err *e
 /* Parses the value of --truncate; NULL means the model's. */
 bool command_truncation(const char *name, enum sl_truncation *side, struct sl_err *err)
     SL_MUST_CHECK;
-
-/* An option, and whether the command line has it. */
-struct option_given {
-    const char *name;
-    bool given;
-};
-
-/* The first option of the list that was given; NULL: none. The list ends with a row of zeros. */
-const char *first_option_given(const struct option_given *options);
 
 /* Fails because the model is for another task than the command's. */
 bool fail_task(enum sl_task task, struct sl_err *err);

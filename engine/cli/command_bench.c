@@ -177,4 +177,5 @@ const struct command command_bench = {
     .help = "measure the time of a training step, on synthetic text",
     .run = run,
     .print_help = options,
+    .is_for_tests = true,
 };

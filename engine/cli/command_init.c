@@ -81,11 +81,17 @@ static bool run_init(int count, char **words, struct sl_err *err)
     return ok;
 }
 
+static void print_help(const char *architecture)
+{
+    init_help(&command_init, architecture);
+}
+
 const struct command command_init = {
     .name = "init",
     .operands = "ARCHITECTURE --corpus FILE --output DIR",
     .help = "write an untrained language model, for tests",
     .run = run_init,
-    .print_help = init_help,
+    .print_help = print_help,
     .check_operand = train_check_architecture,
+    .is_for_tests = true,
 };

@@ -153,22 +153,22 @@ static bool check_sources(const struct train_arguments *a, struct sl_err *err)
 {
     const struct sl_data_sources *s = &a->training.sources;
     enum sl_task task = sl_dataloader_task(s, &a->training.hyperparameters);
-    const char *labelled = first_option_given(
-        (const struct option_given[]){{"validation", s->validation},
-                                      {"labels", s->labels},
-                                      {"label", s->columns.label},
-                                      {"label-separator", s->columns.label_separator},
-                                      {"text", s->columns.text},
-                                      {"format", s->columns.format},
-                                      {"truncate", a->truncate},
-                                      {"report", a->report},
-                                      {0}});
-    const char *vocabulary =
-        first_option_given((const struct option_given[]){{"tokenizer", s->tokenizer},
-                                                         {"vocab-file", s->vocabulary},
-                                                         {"vocab-size", s->vocabulary_size > 0},
-                                                         {"cased", s->cased},
-                                                         {0}});
+    const char *labelled = sl_option_first_given(
+        (const struct sl_option_given[]){{"validation", s->validation},
+                                         {"labels", s->labels},
+                                         {"label", s->columns.label},
+                                         {"label-separator", s->columns.label_separator},
+                                         {"text", s->columns.text},
+                                         {"format", s->columns.format},
+                                         {"truncate", a->truncate},
+                                         {"report", a->report},
+                                         {0}});
+    const char *vocabulary = sl_option_first_given(
+        (const struct sl_option_given[]){{"tokenizer", s->tokenizer},
+                                         {"vocab-file", s->vocabulary},
+                                         {"vocab-size", s->vocabulary_size > 0},
+                                         {"cased", s->cased},
+                                         {0}});
     if (!sl_arch_check_task(a->training.arch, task, err))
         return false;
     if (!s->data && labelled)
@@ -218,11 +218,16 @@ static bool run_train(int count, char **words, struct sl_err *err)
     return ok;
 }
 
+static void print_help(const char *architecture)
+{
+    train_help(&command_train, architecture);
+}
+
 const struct command command_train = {
     .name = "train",
     .operands = "ARCHITECTURE (--corpus | --data) FILE --run-dir DIR\n--data FILE --output DIR",
     .help = "train a language model on a text, or a classifier on labelled texts",
     .run = run_train,
-    .print_help = train_help,
+    .print_help = print_help,
     .check_operand = train_check_architecture,
 };

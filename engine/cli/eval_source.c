@@ -43,11 +43,11 @@ const struct sl_option eval_source_rows[] = {
 /* Options that choose a part of --corpus would have no effect on --data. */
 static bool check_part(const struct eval_source_options *o, struct sl_err *err)
 {
-    const char *option = first_option_given(
-        (const struct option_given[]){{"split", o->part},
-                                      {"train-fraction", o->train_fraction > 0.0},
-                                      {"validation-fraction", o->validation_fraction > 0.0},
-                                      {0}});
+    const char *option = sl_option_first_given(
+        (const struct sl_option_given[]){{"split", o->part},
+                                         {"train-fraction", o->train_fraction > 0.0},
+                                         {"validation-fraction", o->validation_fraction > 0.0},
+                                         {0}});
     return !o->data || !option ||
            sl_fail(err, SL_BAD_INPUT,
                    "--%s has no effect on --data, of which all texts are evaluated; it needs "
@@ -57,14 +57,14 @@ static bool check_part(const struct eval_source_options *o, struct sl_err *err)
 
 static bool check_labelled(const struct eval_source_options *o, struct sl_err *err)
 {
-    const char *option = first_option_given(
-        (const struct option_given[]){{"labels", o->labels},
-                                      {"label", o->columns.label},
-                                      {"label-separator", o->columns.label_separator},
-                                      {"text", o->columns.text},
-                                      {"format", o->columns.format},
-                                      {"truncate", o->truncate},
-                                      {0}});
+    const char *option = sl_option_first_given(
+        (const struct sl_option_given[]){{"labels", o->labels},
+                                         {"label", o->columns.label},
+                                         {"label-separator", o->columns.label_separator},
+                                         {"text", o->columns.text},
+                                         {"format", o->columns.format},
+                                         {"truncate", o->truncate},
+                                         {0}});
     return o->data || !option || fail_needs_data(option, err);
 }
 

@@ -60,10 +60,10 @@ Test(sluice_automatic, says_which_score_to_trust)
     char data[PATH_MAX];
     write_data(data, "");
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
-                                   "--output", dirs.output, "--least-precision", "0.95", "--json"));
+                                   "--output", dirs.output, "--min-precision", "0.95", "--json"));
     json_t *o = result();
     double accuracy = json_real_value(json_at(o, "accuracy"));
-    double score = json_real_value(json_at(o, "confident/least_score"));
+    double score = json_real_value(json_at(o, "confident/minimum_score"));
     long long texts = json_integer_value(json_at(o, "confident/texts"));
     cr_expect(accuracy > 0.7 && accuracy < 0.95, "%g", accuracy);
     cr_expect(score > 0.5 && score <= 1.0, "%g", score);
@@ -81,12 +81,12 @@ Test(sluice_automatic, promises_no_score_that_too_few_texts_support)
     char data[PATH_MAX];
     write_data(data, "");
     sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
-                                   "--output", dirs.output, "--least-precision", "0.99"));
+                                   "--output", dirs.output, "--min-precision", "0.99"));
     EXPECT_SAID(r.out, "There are too few texts to say from which score on 99 % are right: even "
                        "without a mistake that takes 381 predictions, and there are 200.");
     sluice_expect_success(&r,
                           ARGS("train", "--data", data, "--label", "1", "--text", "2", "--output",
-                               dirs.output, "--overwrite", "--least-precision", "0.5"));
+                               dirs.output, "--overwrite", "--min-precision", "0.5"));
     EXPECT_SAID(r.out, "All predictions together are ");
     EXPECT_SAID(r.out, ": no threshold is needed for 50 %.");
 }

@@ -40,7 +40,7 @@ Test(sluice_multi_label, training_says_what_it_found)
     char report[PATH_MAX], page[PATH_MAX];
     sluice_expect_success(&r, ARGS("train", "--data", data, SEVERAL, BASE, "--output", dirs.output,
                                    "--report", test_path(report, dirs.top, "report"),
-                                   "--least-precision", "0.9"));
+                                   "--min-precision", "0.9"));
     EXPECT_SAID(r.out, "1.50 labels per text, at most 3; 20 texts have no label\n"
                        "3 labels: money 80, politics 80, sport 80\n");
     EXPECT_SAID(r.out, "micro F1    loss  tried, by cross-validation\n");

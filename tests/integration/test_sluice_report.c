@@ -73,7 +73,7 @@ Test(sluice_report, of_a_training_without_an_architecture)
 {
     write_data("<i>\xFF.tsv", 0, TEXTS);
     sluice_expect_success(&r, ARGS("train", "--data", data, "--output", dirs.output, "--report",
-                                   report, "--least-precision", "0.8"));
+                                   report, "--min-precision", "0.8"));
     EXPECT_SAID(r.out, "report: ");
     read_page();
     expect_harmless();

@@ -22,15 +22,10 @@ enum { MODULES_MAX = 1024, NAMES_MAX = 16384, TIES_MAX = 65536 };
 static const struct known {
     const char *files[7], *why;
 } known_circles[] = {
-    {{"clients/bench/*"}, "the connection reads the run's settings from bench.h"},
     {{"engine/arch/arch.h", "engine/model/model.c", "engine/checkpoint/*"},
      "model.c opens checkpoints, which are read into a model"},
     {{"engine/arch/epsilon/*"}, "the bins read sizes from the architecture's header"},
     {{"engine/arch/transevolve/transevolve*"}, "attention and scores use each other's steps"},
-    {{"engine/base/err.c", "engine/base/utf8.c"},
-     "messages end at whole characters; UTF-8 errors are messages"},
-    {{"engine/cli/evaluation/*"}, "metrics are of predictions, which hold metrics"},
-    {{"engine/cli/*.c"}, "what commands share is in the main file, which lists the commands"},
     {{"engine/data/dataset*"}, "the public functions are those of the private ones' struct"},
     {{"engine/data/*"}, "the reader's options and the labels' limits are in each other's headers"},
     {{"engine/linear/linear_*"}, "the search calls its strategies, which try points with it"},

@@ -2,8 +2,7 @@
  * how good these are. */
 #pragma once
 
-#include "cli/evaluation/label_metrics.h"
-#include "cli/evaluation/label_predictions.h"
+#include "cli/evaluation/prediction_quality.h"
 
 struct label_evaluation {
     struct sl_evaluation e;

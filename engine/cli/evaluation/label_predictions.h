@@ -43,33 +43,3 @@ bool label_predictions_of_model(struct label_predictions *predictions, const str
                                 const struct sl_dataset *set, const struct sl_policy *policy,
                                 struct sl_evaluation *evaluation, struct sl_err *err) SL_MUST_CHECK;
 void label_predictions_close(struct label_predictions *predictions); /* a zeroed one is fine */
-
-struct prediction_quality {
-    int texts, correct; /* correct: all labels are right */
-    double low, high;   /* 95 % interval of the accuracy (Wilson 1927) */
-    double calibration; /* expected calibration error of what the bins hold */
-    double micro_f1;    /* over all labels of all texts */
-    double macro_f1;    /* mean over the labels that occur */
-};
-
-struct label_metrics;
-
-/* labels: the metrics of the same predictions. */
-void prediction_quality_measure(struct prediction_quality *quality,
-                                const struct label_predictions *predictions,
-                                const struct label_metrics *labels);
-
-/* The lowest score of at most four decimals from which on so many predicted labels are right that
- * the 95 % interval (Wilson 1927) of this fraction begins at the precision or above. A fraction of
- * few labels may be high by chance: a thousand scores are tried, and some of them end well. */
-struct least_score {
-    double precision, score; /* the score is 0 if all predicted labels together are right enough */
-    int reached, right;      /* labels with the score or more; 0: no score is high enough */
-    double low, high;        /* the interval */
-    int predicted;           /* labels in all */
-    int needed;              /* labels that it takes at least, if all are right */
-    double attainable;       /* the highest precision for which there is a score */
-};
-
-bool least_score_find(struct least_score *least, const struct label_predictions *predictions,
-                      double precision, struct sl_err *err) SL_MUST_CHECK;

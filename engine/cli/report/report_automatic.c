@@ -29,7 +29,7 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
     for (int i = 0; i < search->count; i++) {
         const struct sl_linear_trial *trial = &search->trials[i];
         sl_buffer_append_string(out, i == search->best ? "\n<tr class=\"best\">" : "\n<tr>");
-        html_cell(out, automatic_report_recipe(&trial->recipe, text));
+        html_cell(out, automatic_results_recipe(&trial->recipe, text));
         html_number(out, "%d", trial->folds);
         if (several)
             html_number(out, "%.4f", trial->micro_f1);
@@ -46,9 +46,9 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
         several ? "micro F1" : "accuracy", sl_linear_loss_weight(l->set.count),
         several ? ", which is divided by the labels per text if they are more than one" : "",
         several ? "F1" : "accuracy");
-    automatic_report_legend(l, more);
+    automatic_results_legend(l, more);
     write_sentence(out, more);
-    automatic_report_time(l, more);
+    automatic_results_time(l, more);
     write_sentence(out, more);
     html_section_end(out);
 }
@@ -69,14 +69,14 @@ static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *c
                                 .percent = true,
                                 .doubles = true,
                                 .dots = true};
-    automatic_report_conclude(curve, text);
+    automatic_results_conclude(curve, text);
     html_section(out, "Would more texts help?");
     write_sentence(out, text);
     chart_write(out, &chart);
     html_section_end(out);
 }
 
-static bool write_page(struct sl_buffer *out, const struct automatic_report *r, const char *title,
+static bool write_page(struct sl_buffer *out, const struct automatic_results *r, const char *title,
                        const char *data, struct sl_err *err)
 {
     char text[CONCLUSION_TEXT];
@@ -88,11 +88,11 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
                                          .tokens = r->l->tokens,
                                          .left_out = true};
     report_begin(out, title, "linear model, trained on", data);
-    automatic_report_method(r, text);
+    automatic_results_method(r, text);
     report_figures(out, &p, (double)NAN, text);
-    automatic_report_validation(r, text);
+    automatic_results_validation(r, text);
     write_sentence(out, text);
-    automatic_report_least_score(r, text);
+    automatic_results_minimum_score(r, text);
     write_sentence(out, text);
     report_dataset(out, r->facts, r->l->base->config.context_length);
     write_trials(out, r->l);
@@ -104,7 +104,7 @@ static bool write_page(struct sl_buffer *out, const struct automatic_report *r, 
     return true;
 }
 
-bool report_automatic_write(const struct automatic_report *r, const char *title, const char *data,
+bool report_automatic_write(const struct automatic_results *r, const char *title, const char *data,
                             const char *directory, struct sl_err *err)
 {
     struct sl_buffer page = {0};

@@ -1,9 +1,9 @@
 /* report_automatic.h - the HTML report of a training without an architecture. */
 #pragma once
 
-#include "cli/report/automatic_report.h"
+#include "cli/training/automatic_results.h"
 
 /* Writes index.html to the directory. title: of the page; data: the file of texts. */
-bool report_automatic_write(const struct automatic_report *report, const char *title,
+bool report_automatic_write(const struct automatic_results *report, const char *title,
                             const char *data, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;

@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "cli/evaluation/dataset_facts.h"
-#include "cli/evaluation/label_metrics.h"
+#include "cli/evaluation/prediction_quality.h"
 
 /* Before the work: makes the directory of a report (NULL: none is wanted). A title needs one. */
 bool report_prepare(const char *directory, const char *title, struct sl_err *err) SL_MUST_CHECK;

@@ -85,18 +85,18 @@ void automatic_log_search(struct automatic_log *log, const struct sl_linear_sear
     json_t *o = event(log, "step");
     add_measures(log, o, trial->accuracy, trial->loss);
     (void)json_object_set_new(o, "recipe",
-                              json_string(automatic_report_recipe(&trial->recipe, text)));
+                              json_string(automatic_results_recipe(&trial->recipe, text)));
     write_line(log, o);
 }
 
-void automatic_log_published(struct automatic_log *log, const struct automatic_report *report,
+void automatic_log_published(struct automatic_log *log, const struct automatic_results *report,
                              const char *directory)
 {
     if (!log->file)
         return;
     log->step = log->steps;
     json_t *o = event(log, "evaluated");
-    add_measures(log, o, automatic_report_accuracy(report), automatic_report_loss(report));
+    add_measures(log, o, automatic_results_accuracy(report), automatic_results_loss(report));
     write_line(log, o);
     o = event(log, "saved");
     (void)json_object_set_new(o, "trained_tokens", json_integer(log->tokens * log->step));

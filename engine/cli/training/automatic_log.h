@@ -2,7 +2,7 @@
  * in <run-dir>/log.jsonl: a step is a recipe that was tried, and the last one fits the model. */
 #pragma once
 
-#include "cli/report/automatic_report.h"
+#include "cli/training/automatic_results.h"
 #include "train/run_dir.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ bool automatic_log_open(struct automatic_log *log, const char *directory, struct
 void automatic_log_search(struct automatic_log *log, const struct sl_linear_search *search,
                           const struct dataset_facts *facts);
 /* When the model is published. */
-void automatic_log_published(struct automatic_log *log, const struct automatic_report *report,
+void automatic_log_published(struct automatic_log *log, const struct automatic_results *report,
                              const char *directory);
 /* failure: why there is no model, or NULL. A zeroed log is fine. */
 void automatic_log_close(struct automatic_log *log, const char *failure);

@@ -165,7 +165,7 @@ static void print_examples(const struct sl_arch *arch, bool automatic)
                "sizes as in the example; docs/training.md has recipes.\n");
 }
 
-void train_help(const char *name)
+void train_help(const struct command *command, const char *name)
 {
     char heading[HEADING_BYTES];
     struct sl_option_parser parser = parser_of(train_rows, name);
@@ -173,7 +173,7 @@ void train_help(const char *name)
     if (!name)
         parser.tables[3] = (struct sl_option_table){.heading = "Only without an architecture",
                                                     .rows = train_automatic_rows};
-    command_help(&command_train, &parser);
+    command_help(command, &parser);
     if (!name) {
         print_architectures("train", SL_COMPLETES | SL_CLASSIFIES);
         train_automatic_help();
@@ -181,13 +181,13 @@ void train_help(const char *name)
     print_examples(sl_arch_find(name ? name : "tsa"), !name);
 }
 
-void init_help(const char *name)
+void init_help(const struct command *command, const char *name)
 {
     const struct sl_arch *arch = sl_arch_find(name ? name : "tsa");
     char heading[HEADING_BYTES];
     struct sl_option_parser parser = parser_of(init_rows, name);
     parser.tables[2].heading = heading_of(name, heading);
-    command_help(&command_init, &parser);
+    command_help(command, &parser);
     if (!name)
         print_architectures("init", SL_COMPLETES);
     if (arch->tasks & SL_COMPLETES)

@@ -27,5 +27,5 @@ bool train_has_option(const char *option);
 bool train_check_architecture(const char *word, struct sl_err *err) SL_MUST_CHECK;
 
 /* Print --help. name: an architecture, or NULL. */
-void train_help(const char *name);
-void init_help(const char *name);
+void train_help(const struct command *command, const char *name);
+void init_help(const struct command *command, const char *name);

@@ -78,25 +78,25 @@ struct run {
 static bool publish(struct run *run, struct sl_err *err)
 {
     const struct train_automatic_options *a = run->a;
-    struct automatic_report report;
-    if (!automatic_report_open(&report, &run->l, &run->facts,
-                               run->facts.validation ? &run->evaluation : NULL, a->least_precision,
-                               err))
+    struct automatic_results report;
+    if (!automatic_results_open(&report, &run->l, &run->facts,
+                                run->facts.validation ? &run->evaluation : NULL, a->min_precision,
+                                err))
         return false;
-    char *provenance = automatic_report_provenance(&report, a->sources.data, err);
+    char *provenance = automatic_results_provenance(&report, a->sources.data, err);
     run->is_published = provenance && is_free(a, err) &&
                         sl_linear_training_publish(&run->l, a->out, provenance, err);
     bool ok = run->is_published &&
               (!a->report || report_automatic_write(&report, report_title(a->report_title, a->out),
                                                     a->sources.data, a->report, err));
     if (run->is_published) {
-        automatic_report_print(&report, a->out, ok ? a->report : NULL, a->json);
+        automatic_results_print(&report, a->out, ok ? a->report : NULL, a->json);
         automatic_log_published(&run->log, &report, a->out);
     }
     if (run->is_published && !ok)
         (void)sl_wrap(err, "the model is in '%s', but without its report", a->out);
     free(provenance);
-    automatic_report_close(&report);
+    automatic_results_close(&report);
     return ok;
 }
 
@@ -122,9 +122,9 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
         return false;
     dataset_summary_warn(&run->facts);
     if (run->a->base)
-        automatic_report_warn_base(&run->l, run->a->base);
+        automatic_results_warn_base(&run->l, run->a->base);
     if (!run->a->json)
-        automatic_report_texts(&run->l, &run->facts, why_no_base);
+        automatic_results_texts(&run->l, &run->facts, why_no_base);
     if (!run->a->report)
         sl_dataset_drop_text(&run->l.set);
     return true;
@@ -140,7 +140,7 @@ static void on_trial(void *context, const struct sl_linear_search *search)
 {
     struct run *run = context;
     if (search->count > 0)
-        automatic_report_trial(search, run->l.set.multi_label, run->a->json);
+        automatic_results_trial(search, run->l.set.multi_label, run->a->json);
     automatic_log_search(&run->log, search, &run->facts);
 }
 

@@ -12,10 +12,10 @@
 #define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
 
 const struct sl_option train_automatic_rows[] = {
-    {"least-precision", "X",
+    {"min-precision", "X",
      "print the lowest score S such that of the predictions scored S or higher at least this "
      "fraction is right, by the lower end of its 95 % interval, and how many texts reach S",
-     SL_OPTION_REAL, offsetof(struct train_automatic_options, least_precision), 0.01, 0.9999},
+     SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 0.9999},
     {"time", "DURATION",
      "use this much time, such as 90s, 10m or 2h: try more recipes near the best, then the best "
      "ones again with more folds [only the usual recipes]",

@@ -11,7 +11,7 @@ struct train_automatic_options {
     double seconds; /* from `time`; 0: not given */
     bool overwrite, json;
     int threads;
-    double least_precision;
+    double min_precision;
 };
 
 /* Whether a command line has labelled texts and no architecture. */

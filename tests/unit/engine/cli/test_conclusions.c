@@ -1,5 +1,5 @@
 /* test_conclusions.c - what a training without an architecture promises, and when it does not. */
-#include "cli/report/automatic_report.h"
+#include "cli/training/automatic_results.h"
 #include "support/program.h"
 #include "support/test.h"
 
@@ -20,18 +20,18 @@ Test(conclusions, a_curve_that_became_flat_promises_nothing)
 {
     const double flat[] = {0.9136, 0.9767, 0.9767}, rising[] = {0.8, 0.9, 0.95};
     struct sl_learning_curve curve = curve_of(flat, 0.007);
-    automatic_report_conclude(&curve, text);
+    automatic_results_conclude(&curve, text);
     EXPECT_SAID(text, "More texts like these would hardly help: the last doubling of their number "
                       "changed the accuracy by 0.0 points, ");
     curve = curve_of(flat, 0.02);
-    automatic_report_conclude(&curve, text);
+    automatic_results_conclude(&curve, text);
     EXPECT_SAID(text, "It is unclear whether more texts would help: ");
     curve = curve_of(rising, 0.02);
-    automatic_report_conclude(&curve, text);
+    automatic_results_conclude(&curve, text);
     EXPECT_SAID(text,
                 "More texts would help: the last doubling of their number brought 5.0 points; "
                 "one more might reach 97.5 %.");
-    automatic_report_conclude(&(struct sl_learning_curve){0}, text);
+    automatic_results_conclude(&(struct sl_learning_curve){0}, text);
     EXPECT_SAID(text, "too few texts for a learning curve");
 }
 
@@ -39,24 +39,24 @@ enum { MANY = 1000 };
 
 /* The first `sure` predictions are right and have the score 0.9 or more; of the others, with less,
  * every `wrong`-th is wrong. */
-static struct least_score find(double precision, int count, int sure, int wrong)
+static struct minimum_score find(double precision, int count, int sure, int wrong)
 {
     static struct label_prediction list[MANY];
     struct label_predictions p = {.list = list, .count = count, .classes = 2};
-    struct least_score least;
+    struct minimum_score least;
     struct sl_err err;
     for (int i = 0; i < count; i++) {
         const bool is_wrong = i >= sure && (i - sure) % wrong == 0;
         const float score = (i < sure ? 0.95f : 0.85f) - 1e-5f * (float)i;
         list[i] = (struct label_prediction){.example = i, .label = is_wrong, .score = score};
     }
-    EXPECT_OK(least_score_find(&least, &p, precision, &err), err);
+    EXPECT_OK(minimum_score_find(&least, &p, precision, &err), err);
     return least;
 }
 
 Test(conclusions, a_score_needs_texts_that_support_it)
 {
-    struct least_score least = find(0.95, 301, 6, 5);
+    struct minimum_score least = find(0.95, 301, 6, 5);
     cr_expect_eq(least.reached, 0, "%d of %d right", least.right, least.reached);
     cr_expect_eq(least.needed, 73);
     least = find(0.95, 301, 72, 2);
@@ -73,7 +73,7 @@ Test(conclusions, a_score_needs_texts_that_support_it)
 
 Test(conclusions, where_all_are_right_enough_no_score_is_needed)
 {
-    const struct least_score least = find(0.95, 301, 200, 50);
+    const struct minimum_score least = find(0.95, 301, 200, 50);
     cr_expect_eq(least.reached, 301);
     cr_expect_float_eq(least.score, 0.0, 1e-9);
 }

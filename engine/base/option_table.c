@@ -1,5 +1,5 @@
-/* option_entry.c - goes through the tables of options. */
-#include "base/option_entry.h"
+/* option_table.c - goes through the tables of options. */
+#include "base/option_table.h"
 
 static const struct sl_option common_rows[] = {
     {"help", NULL, "print this help and exit", SL_OPTION_FLAG,

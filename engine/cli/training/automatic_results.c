@@ -1,5 +1,5 @@
-/* automatic_report.c - see automatic_report.h. */
-#include "cli/report/automatic_report.h"
+/* automatic_results.c - see automatic_results.h. */
+#include "cli/training/automatic_results.h"
 
 #include "checkpoint/json_io.h"
 #include "cli/training/dataset_summary.h"
@@ -12,8 +12,8 @@
 
 /* ---- the texts ------------------------------------------------------------------------------- */
 
-void automatic_report_texts(const struct sl_linear_training *l, const struct dataset_facts *facts,
-                            const char *why_no_base)
+void automatic_results_texts(const struct sl_linear_training *l, const struct dataset_facts *facts,
+                             const char *why_no_base)
 {
     dataset_summary_print(facts, l->base->config.context_length);
     if (l->base_is_foreign)
@@ -25,7 +25,7 @@ void automatic_report_texts(const struct sl_linear_training *l, const struct dat
     (void)fflush(stdout);
 }
 
-void automatic_report_warn_base(const struct sl_linear_training *l, const char *base)
+void automatic_results_warn_base(const struct sl_linear_training *l, const char *base)
 {
     if (l->base_is_foreign)
         (void)fprintf(
@@ -42,7 +42,7 @@ static const char *regression_name(enum sl_linear_loss loss)
     return loss == SL_LOSS_SQUARED ? "ridge" : "logistic";
 }
 
-const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
+const char *automatic_results_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
 {
     static const char *const longest[] = {"words", "words", "words, bigrams", "words to trigrams"};
     char vectors[32] = "", ngrams[72] = "";
@@ -57,7 +57,7 @@ const char *automatic_report_recipe(const struct sl_linear_recipe *r, char text[
     return text;
 }
 
-void automatic_report_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+void automatic_results_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
 {
     /* Independent labels have the same calibration in both. */
     (void)snprintf(text, CONCLUSION_TEXT,
@@ -69,7 +69,7 @@ void automatic_report_legend(const struct sl_linear_training *l, char text[CONCL
                          "recipe is then calibrated fully, which can lower its loss.");
 }
 
-void automatic_report_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+void automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
 {
     const struct sl_linear_search *search = &l->search;
     int near = search->count - search->planned - search->repeated, bytes;
@@ -116,7 +116,7 @@ static void print_json(json_t *object)
     json_decref(object);
 }
 
-void automatic_report_trial(const struct sl_linear_search *search, bool multi_label, bool json)
+void automatic_results_trial(const struct sl_linear_search *search, bool multi_label, bool json)
 {
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
     char text[RECIPE_TEXT];
@@ -130,14 +130,14 @@ void automatic_report_trial(const struct sl_linear_search *search, bool multi_la
             printf("the best again, with %d folds:\n", trial->folds);
         printf(multi_label ? "%8.4f  %6.4f  %s\n" : "%6.2f %%  %6.4f  %s\n",
                multi_label ? trial->micro_f1 : 100.0 * trial->accuracy, trial->loss,
-               automatic_report_recipe(&trial->recipe, text));
+               automatic_results_recipe(&trial->recipe, text));
     }
     (void)fflush(stdout);
 }
 
 /* ---- the learning curve ---------------------------------------------------------------------- */
 
-void automatic_report_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT])
+void automatic_results_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT])
 {
     const double unclear = 0.01, part_of_mistakes = 0.03;
     const double mistakes = curve->count > 0 ? 1.0 - curve->points[curve->count - 1].accuracy : 0.0;
@@ -160,7 +160,7 @@ void automatic_report_conclude(const struct sl_learning_curve *curve, char text[
 static void print_curve(const struct sl_learning_curve *curve)
 {
     char text[CONCLUSION_TEXT];
-    automatic_report_conclude(curve, text);
+    automatic_results_conclude(curve, text);
     for (int i = 0; i < curve->count; i++)
         printf("%s %.2f %% with %d%s",
                i ? "," : "accuracy by number of texts:", 100.0 * curve->points[i].accuracy,
@@ -175,53 +175,53 @@ static void add_curve(json_t *o, const struct sl_learning_curve *curve)
     for (int i = 0; i < curve->count; i++)
         (void)json_array_append_new(list, json_pack("{s:i, s:f}", "texts", curve->points[i].texts,
                                                     "accuracy", curve->points[i].accuracy));
-    automatic_report_conclude(curve, text);
+    automatic_results_conclude(curve, text);
     (void)json_object_set_new(o, "learning_curve", list);
     (void)json_object_set_new(o, "more_texts", json_string(text));
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-bool automatic_report_open(struct automatic_report *r, const struct sl_linear_training *l,
-                           const struct dataset_facts *facts,
-                           const struct sl_evaluation *validation, double least_precision,
-                           struct sl_err *err)
+bool automatic_results_open(struct automatic_results *r, const struct sl_linear_training *l,
+                            const struct dataset_facts *facts,
+                            const struct sl_evaluation *validation, double min_precision,
+                            struct sl_err *err)
 {
-    *r = (struct automatic_report){.l = l, .facts = facts, .validation = validation};
+    *r = (struct automatic_results){.l = l, .facts = facts, .validation = validation};
     bool ok = label_predictions_of_search(&r->predictions, l, err) &&
-              (!(least_precision > 0.0) ||
-               least_score_find(&r->least, &r->predictions, least_precision, err));
+              (!(min_precision > 0.0) ||
+               minimum_score_find(&r->minimum, &r->predictions, min_precision, err));
     r->labels = ok ? label_metrics_count(&r->predictions, err) : NULL;
     if (r->labels)
         prediction_quality_measure(&r->quality, &r->predictions, r->labels);
     else
-        automatic_report_close(r);
+        automatic_results_close(r);
     return r->labels;
 }
 
-void automatic_report_close(struct automatic_report *r)
+void automatic_results_close(struct automatic_results *r)
 {
     label_predictions_close(&r->predictions);
     free(r->labels);
     r->labels = NULL;
 }
 
-static double accuracy_of(const struct automatic_report *r)
+static double accuracy_of(const struct automatic_results *r)
 {
     return (double)r->quality.correct / r->quality.texts;
 }
 
-double automatic_report_accuracy(const struct automatic_report *r)
+double automatic_results_accuracy(const struct automatic_results *r)
 {
     return r->validation ? r->validation->accuracy : accuracy_of(r);
 }
 
-double automatic_report_loss(const struct automatic_report *r)
+double automatic_results_loss(const struct automatic_results *r)
 {
     return r->validation ? r->validation->loss : r->l->search.loss;
 }
 
-static json_t *facts_json(const struct automatic_report *r)
+static json_t *facts_json(const struct automatic_results *r)
 {
     const struct dataset_facts *f = r->facts;
     return json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "median_tokens", f->median, "truncated",
@@ -230,12 +230,12 @@ static json_t *facts_json(const struct automatic_report *r)
                      "foreign_base", (int)r->l->base_is_foreign);
 }
 
-static bool is_multi_label(const struct automatic_report *r)
+static bool is_multi_label(const struct automatic_results *r)
 {
     return r->l->set.multi_label;
 }
 
-static json_t *validation_json(const struct automatic_report *r)
+static json_t *validation_json(const struct automatic_results *r)
 {
     json_t *o = json_pack("{s:i, s:f, s:f, s:i}", "texts", r->facts->validation->count, "accuracy",
                           r->validation->accuracy, "loss", r->validation->loss, "duplicates",
@@ -245,18 +245,18 @@ static json_t *validation_json(const struct automatic_report *r)
     return o;
 }
 
-static json_t *confident_json(const struct automatic_report *r)
+static json_t *confident_json(const struct automatic_results *r)
 {
-    const struct least_score *least = &r->least;
-    const bool found = least->reached > 0;
-    return json_pack("{s:f, s:o, s:i, s:i, s:o}", "least_precision", least->precision,
-                     "least_score", found ? json_real(least->score) : json_null(),
-                     is_multi_label(r) ? "labels" : "texts", least->reached, "right", least->right,
-                     "precision_interval",
-                     found ? json_pack("[ff]", least->low, least->high) : json_null());
+    const struct minimum_score *minimum = &r->minimum;
+    const bool found = minimum->reached > 0;
+    return json_pack("{s:f, s:o, s:i, s:i, s:o}", "min_precision", minimum->precision,
+                     "minimum_score", found ? json_real(minimum->score) : json_null(),
+                     is_multi_label(r) ? "labels" : "texts", minimum->reached, "right",
+                     minimum->right, "precision_interval",
+                     found ? json_pack("[ff]", minimum->low, minimum->high) : json_null());
 }
 
-static json_t *result_json(const struct automatic_report *r)
+static json_t *result_json(const struct automatic_results *r)
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
@@ -265,7 +265,7 @@ static json_t *result_json(const struct automatic_report *r)
                           q->texts, "folds", search->folds, "accuracy", accuracy_of(r),
                           "accuracy_interval", q->low, q->high, "macro_f1", q->macro_f1, "loss",
                           search->loss, "calibration_error", q->calibration);
-    if (r->least.precision > 0.0)
+    if (r->minimum.precision > 0.0)
         (void)json_object_set_new(o, "confident", confident_json(r));
     if (is_multi_label(r))
         (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
@@ -283,13 +283,13 @@ static json_t *result_json(const struct automatic_report *r)
     return o;
 }
 
-char *automatic_report_provenance(const struct automatic_report *r, const char *data,
-                                  struct sl_err *err)
+char *automatic_results_provenance(const struct automatic_results *r, const char *data,
+                                   struct sl_err *err)
 {
     json_t *o = json_pack("{s:o, s:i, s:I, s:f, s:f, s:o}", "data", sl_json_file_name(data),
                           "texts", r->l->set.count, "finished", (json_int_t)time(NULL),
-                          "validation_accuracy", automatic_report_accuracy(r), "validation_loss",
-                          automatic_report_loss(r), "validation", result_json(r));
+                          "validation_accuracy", automatic_results_accuracy(r), "validation_loss",
+                          automatic_results_loss(r), "validation", result_json(r));
     char *text = o ? json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT)) : NULL;
     json_decref(o);
     if (!text)
@@ -298,44 +298,46 @@ char *automatic_report_provenance(const struct automatic_report *r, const char *
 }
 
 /* Where no score is high enough. */
-static void say_why_none(const struct least_score *least, char text[CONCLUSION_TEXT])
+static void explain_no_score(const struct minimum_score *minimum, char text[CONCLUSION_TEXT])
 {
-    if (least->predicted < least->needed)
+    if (minimum->predicted < minimum->needed)
         (void)snprintf(text, CONCLUSION_TEXT,
                        "There are too few texts to say from which score on %.4g %% are right: even "
                        "without a mistake that takes %d predictions, and there are %d.",
-                       100.0 * least->precision, least->needed, least->predicted);
+                       100.0 * minimum->precision, minimum->needed, minimum->predicted);
     else
         (void)snprintf(text, CONCLUSION_TEXT,
                        "No score is high enough for %.4g %%: wherever the line is drawn, the 95 %% "
                        "interval of the predictions above it begins at %.1f %% or below.",
-                       100.0 * least->precision, floor(1000.0 * least->attainable) / 10.0);
+                       100.0 * minimum->precision, floor(1000.0 * minimum->attainable) / 10.0);
 }
 
-void automatic_report_least_score(const struct automatic_report *r, char text[CONCLUSION_TEXT])
+void automatic_results_minimum_score(const struct automatic_results *r, char text[CONCLUSION_TEXT])
 {
-    const struct least_score *least = &r->least;
-    const double right = least->reached > 0 ? 100.0 * least->right / least->reached : 0.0;
+    const struct minimum_score *minimum = &r->minimum;
+    const double right = minimum->reached > 0 ? 100.0 * minimum->right / minimum->reached : 0.0;
     text[0] = '\0';
-    if (!(least->precision > 0.0))
+    if (!(minimum->precision > 0.0))
         return;
-    if (least->reached == 0)
-        say_why_none(least, text);
-    else if (least->reached == least->predicted)
+    if (minimum->reached == 0)
+        explain_no_score(minimum, text);
+    else if (minimum->reached == minimum->predicted)
         (void)snprintf(text, CONCLUSION_TEXT,
                        "All predictions together are %.1f %% right (95 %% interval %.1f to %.1f): "
                        "no threshold is needed for %.4g %%.",
-                       right, 100.0 * least->low, 100.0 * least->high, 100.0 * least->precision);
+                       right, 100.0 * minimum->low, 100.0 * minimum->high,
+                       100.0 * minimum->precision);
     else
         (void)snprintf(text, CONCLUSION_TEXT,
                        "Of the predictions with a score of %.4f or more, %d of %d are right: %.1f "
                        "%% (95 %% interval %.1f to %.1f). %.1f %% of the %s reach that score.",
-                       least->score, least->right, least->reached, right, 100.0 * least->low,
-                       100.0 * least->high, 100.0 * least->reached / least->predicted,
+                       minimum->score, minimum->right, minimum->reached, right,
+                       100.0 * minimum->low, 100.0 * minimum->high,
+                       100.0 * minimum->reached / minimum->predicted,
                        is_multi_label(r) ? "predicted labels" : "texts");
 }
 
-void automatic_report_validation(const struct automatic_report *r, char text[CONCLUSION_TEXT])
+void automatic_results_validation(const struct automatic_results *r, char text[CONCLUSION_TEXT])
 {
     char f1[32] = "";
     text[0] = '\0';
@@ -349,7 +351,7 @@ void automatic_report_validation(const struct automatic_report *r, char text[CON
                    r->validation->loss);
 }
 
-void automatic_report_method(const struct automatic_report *r, char text[CONCLUSION_TEXT])
+void automatic_results_method(const struct automatic_results *r, char text[CONCLUSION_TEXT])
 {
     const struct sl_linear_search *search = &r->l->search;
     if (search->folds_predicted > 1)
@@ -370,8 +372,8 @@ static void print_sentence(const char *text)
         printf("%s\n", text);
 }
 
-void automatic_report_print(const struct automatic_report *r, const char *model, const char *page,
-                            bool json)
+void automatic_results_print(const struct automatic_results *r, const char *model, const char *page,
+                             bool json)
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
@@ -382,22 +384,23 @@ void automatic_report_print(const struct automatic_report *r, const char *model,
         print_json(o);
         return;
     }
-    automatic_report_legend(r->l, text);
+    automatic_results_legend(r->l, text);
     print_sentence(text);
-    automatic_report_time(r->l, text);
+    automatic_results_time(r->l, text);
     print_sentence(text);
-    printf("\nchosen: %s\n", automatic_report_recipe(&search->trials[search->best].recipe, recipe));
+    printf("\nchosen: %s\n",
+           automatic_results_recipe(&search->trials[search->best].recipe, recipe));
     if (is_multi_label(r))
         printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     printf("accuracy %.2f %% (95 %% interval %.2f to %.2f), loss %.4f, calibration error %.4f\n",
            100.0 * accuracy_of(r), 100.0 * q->low, 100.0 * q->high, search->loss, q->calibration);
-    automatic_report_method(r, text);
+    automatic_results_method(r, text);
     print_sentence(text);
-    automatic_report_validation(r, text);
+    automatic_results_validation(r, text);
     print_sentence(text);
     if (!is_multi_label(r))
         print_curve(&search->curve);
-    automatic_report_least_score(r, text);
+    automatic_results_minimum_score(r, text);
     print_sentence(text);
     label_metrics_print(r->l->model, r->labels);
     printf("\npublished to %s\n", model);
