@@ -79,6 +79,12 @@ void command_help(const struct command *command, struct sl_option_parser *parser
     sl_options_help(parser, stdout);
 }
 
+void command_print_json(struct sl_buffer *json)
+{
+    (void)puts(json->failed ? "null" : json->data);
+    sl_buffer_release(json);
+}
+
 bool fail_missing(const struct command *command, const char *what, struct sl_err *err)
 {
     const char *other = strchr(command->operands, '\n');

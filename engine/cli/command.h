@@ -2,6 +2,7 @@
  * and sets err when it fails; main prints the error. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "base/option_parser.h"
 #include "sluice/engine.h"
 #include "sluice/model.h"
@@ -60,6 +61,9 @@ extern const struct command command_train, command_init, command_eval, command_g
 
 /* Prints the usage and the options of a command. */
 void command_help(const struct command *command, struct sl_option_parser *parser);
+
+/* Prints JSON that a writer wrote, as a line, and releases it. */
+void command_print_json(struct sl_buffer *json);
 
 /* Creates the engine that --threads, --isa and --precision ask for. */
 struct sl_engine *command_engine(int threads, const char *isa, const char *precision,

@@ -82,8 +82,7 @@ static void print_json(const struct arguments *a, const struct sl_model *m, doub
     sl_json_printf(sl_json_key(&json, "tokens_per_second"), "%.0f",
                    (double)a->batch * a->context / median);
     sl_json_end_object(&json);
-    (void)puts(text.failed ? "null" : text.data);
-    sl_buffer_release(&text);
+    command_print_json(&text);
 }
 
 static void print(const struct arguments *a, const struct sl_trainer *trainer, double *times)

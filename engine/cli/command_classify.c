@@ -8,9 +8,7 @@
 #include "model/model.h"
 #include "sluice/session.h"
 
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct arguments {
     struct text_arguments common;
@@ -104,57 +102,80 @@ static bool explain(struct classification *c, int index, struct sl_err *err)
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-static json_t *words_json(const struct text_line *w, const struct explainer *e)
+static bool is_multi_label(const struct classification *c)
 {
-    json_t *list = json_array();
+    return c->explainer.model->config.multi_label;
+}
+
+static void write_words(struct sl_json_writer *json, const struct text_line *w,
+                        const struct explainer *e)
+{
+    sl_json_begin_array(json);
     for (int i = 0; i < e->word_count; i++) {
         const struct sl_explained_word *word = &e->words[i];
-        (void)json_array_append_new(
-            list, json_pack("{s:s%, s:I, s:I, s:f}", "word", w->text + word->start,
-                            word->stop - word->start, "start", (json_int_t)word->start, "stop",
-                            (json_int_t)word->stop, "contribution", word->contribution));
+        sl_json_begin_object(json);
+        sl_json_add_bytes(sl_json_key(json, "word"), w->text + word->start,
+                          word->stop - word->start);
+        sl_json_add_int(sl_json_key(json, "start"), (int64_t)word->start);
+        sl_json_add_int(sl_json_key(json, "stop"), (int64_t)word->stop);
+        sl_json_add_float(sl_json_key(json, "contribution"), (float)word->contribution);
+        sl_json_end_object(json);
     }
-    return list;
+    sl_json_end_array(json);
 }
 
-/* What each label has in a list; the one of a model that gives one alone. */
-static void add_each(json_t *o, const char *key, const struct classification *c, json_t *list)
+/* What each label has is in a list, unless there is always one. */
+static void begin_each(struct sl_json_writer *json, const char *key, const struct classification *c)
 {
-    if (!c->explainer.model->config.multi_label)
-        (void)json_object_set(o, key, json_array_get(list, 0));
-    else
-        (void)json_object_set(o, key, list);
-    json_decref(list);
+    (void)sl_json_key(json, key);
+    if (is_multi_label(c))
+        sl_json_begin_array(json);
 }
 
-static json_t *result_json(struct classification *c, struct sl_err *err)
+static void end_each(struct sl_json_writer *json, const struct classification *c)
 {
-    json_t *o = json_object(), *labels = json_array(), *scores = json_array(),
-           *words = json_array();
-    bool ok = true;
-    for (int i = 0; ok && i < c->count; i++) {
-        (void)json_array_append_new(labels, json_string(label_of(c, i)));
-        (void)json_array_append_new(scores, json_real(score_of(c, i)));
-        if (c->explainer.words_max == 0)
-            continue;
-        ok = explain(c, i, err);
-        (void)json_array_append_new(words, words_json(c->line, &c->explainer));
+    if (is_multi_label(c))
+        sl_json_end_array(json);
+}
+
+static bool write_explanations(struct sl_json_writer *json, struct classification *c,
+                               struct sl_err *err)
+{
+    begin_each(json, "words", c);
+    for (int i = 0; i < c->count; i++) {
+        if (!explain(c, i, err))
+            return false;
+        write_words(json, c->line, &c->explainer);
     }
-    add_each(o, "label", c, labels);
-    if (c->explainer.model->config.multi_label)
-        (void)json_object_set(o, "scores", scores);
-    json_decref(scores);
-    (void)json_object_set_new(o, "score", json_real(c->score));
-    (void)json_object_set_new(o, "line", json_integer((json_int_t)c->line->number));
-    (void)json_object_set_new(o, "text", json_stringn(c->line->text, c->line->bytes));
-    if (c->explainer.words_max > 0)
-        add_each(o, "words", c, words);
-    else
-        json_decref(words);
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    end_each(json, c);
+    return true;
+}
+
+static void write_labels(struct sl_json_writer *json, const struct classification *c)
+{
+    begin_each(json, "label", c);
+    for (int i = 0; i < c->count; i++)
+        sl_json_add_string(json, label_of(c, i));
+    end_each(json, c);
+    if (!is_multi_label(c))
+        return;
+    begin_each(json, "scores", c);
+    for (int i = 0; i < c->count; i++)
+        sl_json_add_float(json, (float)score_of(c, i));
+    end_each(json, c);
+}
+
+static bool write_result(struct sl_json_writer *json, struct classification *c, struct sl_err *err)
+{
+    sl_json_begin_object(json);
+    write_labels(json, c);
+    sl_json_add_float(sl_json_key(json, "score"), (float)c->score);
+    sl_json_add_int(sl_json_key(json, "line"), c->line->number);
+    sl_json_add_bytes(sl_json_key(json, "text"), c->line->text, c->line->bytes);
+    if (c->explainer.words_max > 0 && !write_explanations(json, c, err))
+        return false;
+    sl_json_end_object(json);
+    return sl_buffer_check(json->out, err);
 }
 
 static bool fail_output(struct sl_err *err)
@@ -164,14 +185,11 @@ static bool fail_output(struct sl_err *err)
 
 static bool print_json(struct classification *c, struct sl_err *err)
 {
-    json_t *o = result_json(c, err);
-    if (!o)
-        return false;
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(7));
-    bool ok = text && puts(text) >= 0;
-    free(text);
-    json_decref(o);
-    return ok || fail_output(err);
+    struct sl_buffer line = {0};
+    bool ok = write_result(&(struct sl_json_writer){.out = &line}, c, err) &&
+              (puts(line.data) >= 0 || fail_output(err));
+    sl_buffer_release(&line);
+    return ok;
 }
 
 /* A fourth column has the words, unless the text shows them by colors. */

@@ -7,7 +7,6 @@
 #include "cli/policy_options.h"
 #include "cli/report/report_evaluation.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,11 +44,6 @@ static void options(const char *operand)
     struct policy_options policy = {0};
     struct sl_option_parser parser = parser_of(NULL, NULL, &policy);
     command_help(&command_eval, &parser);
-}
-
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
 }
 
 static double bits_of(const struct sl_evaluation *e)
@@ -107,33 +101,43 @@ static void print_text(const struct sl_model *m, const struct label_evaluation *
         label_metrics_print(m, v->labels);
 }
 
-static void add_quality(json_t *o, const struct sl_model *m, const struct label_evaluation *v)
+static void write_quality(struct sl_json_writer *json, const struct sl_model *m,
+                          const struct label_evaluation *v)
 {
     const struct prediction_quality *q = &v->quality;
-    (void)json_object_set_new(o, "accuracy_interval", json_pack("[ff]", q->low, q->high));
+    sl_json_begin_array(sl_json_key(json, "accuracy_interval"));
+    sl_json_add_float(json, (float)q->low);
+    sl_json_add_float(json, (float)q->high);
+    sl_json_end_array(json);
     if (m->config.multi_label)
-        (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
-    (void)json_object_set_new(o, "macro_f1", json_real(q->macro_f1));
-    (void)json_object_set_new(o, "calibration_error", json_real(q->calibration));
-    (void)json_object_set_new(o, "labels", label_metrics_json(m, v->labels));
+        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)q->micro_f1);
+    sl_json_add_float(sl_json_key(json, "macro_f1"), (float)q->macro_f1);
+    sl_json_add_float(sl_json_key(json, "calibration_error"), (float)q->calibration);
+    label_metrics_write(sl_json_key(json, "labels"), m, v->labels);
 }
 
 static void print_json(const struct sl_model *m, const struct label_evaluation *v)
 {
     const struct sl_evaluation *e = &v->e;
-    json_t *o = json_pack(
-        "{s:o, s:I, s:o, s:o, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:f}", "accuracy",
-        number(e->accuracy), "examples", (json_int_t)e->examples, "loss", number(e->loss),
-        "bits_per_token", number(bits_of(e)), "tokens", (json_int_t)e->tokens, "depth_mean",
-        e->layers_mean, "layer_ops_skipped", skipped_of(m, e), "gate_mean", number(e->gate_mean),
-        "gate_open_mean", number(e->gate_open_mean), "halting_depth", number(e->halting_depth),
-        "halting_depth_first", number(e->halting_depth_first), "seconds", e->seconds);
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    sl_json_begin_object(&json);
+    sl_json_add_float(sl_json_key(&json, "accuracy"), (float)e->accuracy);
+    sl_json_add_int(sl_json_key(&json, "examples"), e->examples);
+    sl_json_add_float(sl_json_key(&json, "loss"), (float)e->loss);
+    sl_json_add_float(sl_json_key(&json, "bits_per_token"), (float)bits_of(e));
+    sl_json_add_int(sl_json_key(&json, "tokens"), e->tokens);
+    sl_json_add_float(sl_json_key(&json, "depth_mean"), (float)e->layers_mean);
+    sl_json_add_float(sl_json_key(&json, "layer_ops_skipped"), (float)skipped_of(m, e));
+    sl_json_add_float(sl_json_key(&json, "gate_mean"), (float)e->gate_mean);
+    sl_json_add_float(sl_json_key(&json, "gate_open_mean"), (float)e->gate_open_mean);
+    sl_json_add_float(sl_json_key(&json, "halting_depth"), (float)e->halting_depth);
+    sl_json_add_float(sl_json_key(&json, "halting_depth_first"), (float)e->halting_depth_first);
+    sl_json_add_float(sl_json_key(&json, "seconds"), (float)e->seconds);
     if (v->labels)
-        add_quality(o, m, v);
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(8));
-    printf("%s\n", text ? text : "");
-    free(text);
-    json_decref(o);
+        write_quality(&json, m, v);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 static bool report(const struct sl_model *m, const struct arguments *a,

@@ -51,8 +51,7 @@ static void print_json(const struct sl_generation *g)
     sl_json_add_int(sl_json_key(&json, "prompt_tokens"), usage.prompt_tokens);
     sl_json_add_int(sl_json_key(&json, "completion_tokens"), usage.completion_tokens);
     sl_json_end_object(&json);
-    (void)puts(line.failed ? "" : line.data);
-    sl_buffer_release(&line);
+    command_print_json(&line);
 }
 
 static bool print_all(struct sl_generation *g, struct sl_session *session, bool json,

@@ -1,6 +1,5 @@
 /* command_init.c - `sluice init`: writes an untrained language model. */
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/json_io.h"
 #include "cli/model_path.h"
 #include "cli/training/train_arguments.h"
 #include "data/corpus.h"
@@ -8,22 +7,23 @@
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static void print_untrained(const struct train_arguments *a, int64_t parameters)
 {
-    json_t *o = json_pack("{s:o, s:s, s:I}", "directory", sl_json_string(a->out), "architecture",
-                          a->training.arch->name, "parameters", (json_int_t)parameters);
-    char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
-    if (a->json)
-        printf("%s\n", text ? text : "");
-    else
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    if (!a->json) {
         printf("%s: %s, %" PRId64 " parameters, untrained\n", a->out, a->training.arch->name,
                parameters);
-    free(text);
-    json_decref(o);
+        return;
+    }
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "directory"), a->out);
+    sl_json_add_string(sl_json_key(&json, "architecture"), a->training.arch->name);
+    sl_json_add_int(sl_json_key(&json, "parameters"), parameters);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 static bool write_untrained(struct sl_engine *engine, const struct train_arguments *a,

@@ -5,7 +5,6 @@
 #include "model/model.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,43 +34,52 @@ static double standard_deviation(const struct sl_parameter *p)
     return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
 }
 
-static json_t *list_labels(const struct sl_model_info *info)
+static void write_labels(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    json_t *labels = json_array();
+    sl_json_begin_array(sl_json_key(json, "labels"));
     for (int i = 0; i < info->classes; i++)
-        (void)json_array_append_new(labels, json_string(info->labels[i]));
-    return labels;
+        sl_json_add_string(json, info->labels[i]);
+    sl_json_end_array(json);
 }
 
-static json_t *list_tensors(const struct sl_model *m)
+static void write_tensors(struct sl_json_writer *json, const struct sl_model *m)
 {
-    json_t *list = json_array();
+    sl_json_begin_array(sl_json_key(json, "tensors"));
     for (int i = 0; i < m->builder.count; i++) {
         const struct sl_parameter *p = &m->builder.parameters[i];
-        (void)json_array_append_new(list,
-                                    json_pack("{s:s, s:[ii], s:f}", "name", p->name, "shape",
-                                              p->rows, p->cols, "std", standard_deviation(p)));
+        sl_json_begin_object(json);
+        sl_json_add_string(sl_json_key(json, "name"), p->name);
+        sl_json_printf(sl_json_key(json, "shape"), "[%d,%d]", p->rows, p->cols);
+        sl_json_add_float(sl_json_key(json, "std"), (float)standard_deviation(p));
+        sl_json_end_object(json);
     }
-    return list;
+    sl_json_end_array(json);
 }
 
 static void print_json(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
-    json_t *o = json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:o}", "architecture",
-        info->architecture, "paper", info->paper, "task", sl_task_name(m->config.task),
-        "parameters", (json_int_t)info->parameters, "vocab", info->vocab, "context", info->context,
-        "depth", info->depth, "width", info->width, "classes", info->classes, "labels",
-        list_labels(info), "gate", info->gate, "sha256", info->sha256, "tensors", list_tensors(m));
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text, .line_depth = 2};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "architecture"), info->architecture);
+    sl_json_add_string(sl_json_key(&json, "paper"), info->paper);
+    sl_json_add_string(sl_json_key(&json, "task"), sl_task_name(m->config.task));
+    sl_json_add_int(sl_json_key(&json, "parameters"), info->parameters);
+    sl_json_add_int(sl_json_key(&json, "vocab"), info->vocab);
+    sl_json_add_int(sl_json_key(&json, "context"), info->context);
+    sl_json_add_int(sl_json_key(&json, "depth"), info->depth);
+    sl_json_add_int(sl_json_key(&json, "width"), info->width);
+    sl_json_add_int(sl_json_key(&json, "classes"), info->classes);
+    write_labels(&json, info);
+    sl_json_add_string(sl_json_key(&json, "gate"), info->gate);
+    sl_json_add_string(sl_json_key(&json, "sha256"), info->sha256);
+    write_tensors(&json, m);
     if (info->operating_point_count > 0)
-        (void)json_object_set_new(
-            o, "operating_points",
-            operating_points_json(m, info->operating_points, info->operating_point_count));
-    char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    printf("%s\n", text ? text : "");
-    free(text);
-    json_decref(o);
+        operating_points_write(sl_json_key(&json, "operating_points"), m, info->operating_points,
+                               info->operating_point_count);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 /* The shape as in the file: biases and norms are vectors. */

@@ -10,7 +10,6 @@
 #include "train/int8_loss.h"
 #include "train/select_operating_points.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,13 +146,15 @@ static double rounded(double x, double unit)
 static void print_json(const struct sl_model *m, const struct measured *d)
 {
     const struct sl_int8_loss *int8 = &d->int8_loss;
-    json_t *root = json_pack(
-        "{s:o, s:o}", "operating_points", operating_points_json(m, d->useful, d->useful_count),
-        "int8_loss_increase", int8->measured ? json_real(int8->increase) : json_null());
-    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(8));
-    printf("%s\n", text ? text : "");
-    free(text);
-    json_decref(root);
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    sl_json_begin_object(&json);
+    (void)sl_json_key(&json, "operating_points");
+    operating_points_write(&json, m, d->useful, d->useful_count);
+    sl_json_add_float(sl_json_key(&json, "int8_loss_increase"),
+                      int8->measured ? (float)int8->increase : NAN);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 static bool evaluate_copy(const void *context, const struct sl_model *copy,

@@ -1,6 +1,5 @@
 /* command_vectors.c - `sluice vectors`: learns word vectors from a plain text. */
 #include "base/option_parser.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
@@ -9,7 +8,6 @@
 #include "vectors/document_vectors.h"
 #include "vectors/word_vectors.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,16 +76,20 @@ static int width_of(const struct arguments *a)
 
 static void print_result(const struct arguments *a, int vocab, int64_t tokens)
 {
-    json_t *o = json_pack("{s:o, s:i, s:i, s:I}", "file", sl_json_string(a->out), "vectors", vocab,
-                          "width", width_of(a), "tokens", (json_int_t)tokens);
-    char *text = o && a->json ? json_dumps(o, JSON_COMPACT) : NULL;
-    if (a->json)
-        printf("%s\n", text ? text : "");
-    else
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    if (!a->json) {
         printf("%s: %d vectors of width %d from %lld tokens\n", a->out, vocab, width_of(a),
                (long long)tokens);
-    free(text);
-    json_decref(o);
+        return;
+    }
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "file"), a->out);
+    sl_json_add_int(sl_json_key(&json, "vectors"), vocab);
+    sl_json_add_int(sl_json_key(&json, "width"), width_of(a));
+    sl_json_add_int(sl_json_key(&json, "tokens"), tokens);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 /* Skip-gram, or known vectors to go on from. */

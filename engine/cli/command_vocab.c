@@ -1,7 +1,6 @@
 /* command_vocab.c - `sluice vocab`: trains a tokenizer on texts and writes its vocabulary. */
 #include "base/clock.h"
 #include "base/option_parser.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/training/dataset_summary.h"
@@ -9,7 +8,6 @@
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,15 +108,19 @@ static void on_file(const char *path, int number, int count)
 static void print_json(const struct arguments *a, const struct sl_tokenizer *tokens,
                        struct sl_tokenizer_trainer_stats facts, double seconds)
 {
-    json_t *o = json_pack("{s:o, s:s, s:b, s:i, s:I, s:i, s:I, s:f}", "file",
-                          sl_json_string(a->out), "kind", sl_tokenizer_kind(tokens), "lowercase",
-                          (int)!a->cased, "pieces", sl_tokenizer_size(tokens), "words",
-                          (json_int_t)facts.words, "distinct_words", facts.distinct, "pruned_up_to",
-                          (json_int_t)facts.pruned_max_count, "seconds", seconds);
-    char *text = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
-    printf("%s\n", text ? text : "");
-    free(text);
-    json_decref(o);
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text, .line_depth = 1};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "file"), a->out);
+    sl_json_add_string(sl_json_key(&json, "kind"), sl_tokenizer_kind(tokens));
+    sl_json_add_bool(sl_json_key(&json, "lowercase"), !a->cased);
+    sl_json_add_int(sl_json_key(&json, "pieces"), sl_tokenizer_size(tokens));
+    sl_json_add_int(sl_json_key(&json, "words"), facts.words);
+    sl_json_add_int(sl_json_key(&json, "distinct_words"), facts.distinct);
+    sl_json_add_int(sl_json_key(&json, "pruned_up_to"), facts.pruned_max_count);
+    sl_json_add_float(sl_json_key(&json, "seconds"), (float)seconds);
+    sl_json_end_object(&json);
+    command_print_json(&text);
 }
 
 static void print_text(const struct arguments *a, const struct sl_tokenizer *tokens,

@@ -1,8 +1,6 @@
 /* operating_point_list.c - the operating points of a model, as text and as JSON. */
 #include "cli/operating_point_list.h"
 
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 
 void operating_points_print(const struct sl_model *m, const struct sl_operating_point *points,
@@ -19,17 +17,19 @@ void operating_points_print(const struct sl_model *m, const struct sl_operating_
     }
 }
 
-json_t *operating_points_json(const struct sl_model *m, const struct sl_operating_point *points,
-                              int count)
+void operating_points_write(struct sl_json_writer *json, const struct sl_model *m,
+                            const struct sl_operating_point *points, int count)
 {
-    json_t *list = json_array();
+    sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {
-        bool known = isfinite(points[i].accuracy);
-        (void)json_array_append_new(
-            list, json_pack("{s:f, s:f, s:f, s:o, s:f}", "budget", points[i].budget,
-                            m->arch->threshold, points[i].threshold, "loss", points[i].loss,
-                            "accuracy", known ? json_real(points[i].accuracy) : json_null(),
-                            "layer_ops_skipped", points[i].layer_ops_skipped));
+        const struct sl_operating_point *point = &points[i];
+        sl_json_begin_object(json);
+        sl_json_add_float(sl_json_key(json, "budget"), (float)point->budget);
+        sl_json_add_float(sl_json_key(json, m->arch->threshold), (float)point->threshold);
+        sl_json_add_float(sl_json_key(json, "loss"), (float)point->loss);
+        sl_json_add_float(sl_json_key(json, "accuracy"), (float)point->accuracy);
+        sl_json_add_float(sl_json_key(json, "layer_ops_skipped"), (float)point->layer_ops_skipped);
+        sl_json_end_object(json);
     }
-    return list;
+    sl_json_end_array(json);
 }

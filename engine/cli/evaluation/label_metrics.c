@@ -3,7 +3,6 @@
 
 #include "cli/evaluation/label_names.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,31 +105,30 @@ void label_metrics_print(const struct sl_model *m, const struct label_metrics *l
     }
 }
 
-static json_t *fraction_json(double fraction)
+static void write_confused(struct sl_json_writer *json, const struct sl_model *m,
+                           const struct label_metrics *label)
 {
-    return isfinite(fraction) ? json_real(fraction) : json_null();
+    sl_json_add_string(sl_json_key(json, "most_confused_with"),
+                       label->confused_with >= 0 ? m->labels[label->confused_with] : NULL);
+    sl_json_add_int(sl_json_key(json, "confused"), label->confused);
 }
 
-static void add_confused(json_t *o, const struct sl_model *m, const struct label_metrics *label)
+void label_metrics_write(struct sl_json_writer *json, const struct sl_model *m,
+                         const struct label_metrics *labels)
 {
-    (void)json_object_set_new(
-        o, "most_confused_with",
-        label->confused_with >= 0 ? json_string(m->labels[label->confused_with]) : json_null());
-    (void)json_object_set_new(o, "confused", json_integer(label->confused));
-}
-
-json_t *label_metrics_json(const struct sl_model *m, const struct label_metrics *labels)
-{
-    json_t *list = json_array();
+    sl_json_begin_array(json);
     for (int c = 0; c < m->config.classes; c++) {
         const struct label_metrics *label = &labels[c];
-        json_t *one = json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "label", m->labels[c], "texts",
-                                label->texts, "correct", label->correct, "predicted",
-                                label->predicted, "recall", fraction_json(label_recall(label)),
-                                "precision", fraction_json(label_precision(label)));
+        sl_json_begin_object(json);
+        sl_json_add_string(sl_json_key(json, "label"), m->labels[c]);
+        sl_json_add_int(sl_json_key(json, "texts"), label->texts);
+        sl_json_add_int(sl_json_key(json, "correct"), label->correct);
+        sl_json_add_int(sl_json_key(json, "predicted"), label->predicted);
+        sl_json_add_float(sl_json_key(json, "recall"), (float)label_recall(label));
+        sl_json_add_float(sl_json_key(json, "precision"), (float)label_precision(label));
         if (!m->config.multi_label)
-            add_confused(one, m, label);
-        (void)json_array_append_new(list, one);
+            write_confused(json, m, label);
+        sl_json_end_object(json);
     }
-    return list;
+    sl_json_end_array(json);
 }

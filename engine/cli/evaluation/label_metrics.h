@@ -1,10 +1,9 @@
 /* label_metrics.h - recall, precision and confusion per label. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "cli/evaluation/label_predictions.h"
 #include "model/model.h"
-
-struct json_t;
 
 struct label_metrics {
     int texts;         /* texts with this label */
@@ -27,5 +26,6 @@ double label_recall(const struct label_metrics *label);
 double label_precision(const struct label_metrics *label);
 /* Prints a table with one line per label. */
 void label_metrics_print(const struct sl_model *m, const struct label_metrics *labels);
-/* Returns a new JSON array. */
-struct json_t *label_metrics_json(const struct sl_model *m, const struct label_metrics *labels);
+/* The same as a JSON array. */
+void label_metrics_write(struct sl_json_writer *json, const struct sl_model *m,
+                         const struct label_metrics *labels);

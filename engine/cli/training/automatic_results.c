@@ -1,13 +1,13 @@
 /* automatic_results.c - see automatic_results.h. */
 #include "cli/training/automatic_results.h"
 
-#include "checkpoint/json_io.h"
+#include "cli/command.h"
 #include "cli/training/dataset_summary.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* ---- the texts ------------------------------------------------------------------------------- */
@@ -94,26 +94,25 @@ void automatic_results_time(const struct sl_linear_training *l, char text[CONCLU
                        "; it did not suffice for more folds.");
 }
 
-static json_t *trial_json(const struct sl_linear_trial *trial, bool multi_label)
+static void write_trial(struct sl_json_writer *json, const struct sl_linear_trial *trial,
+                        bool multi_label)
 {
-    json_t *o = json_pack(
-        "{s:s, s:i, s:b, s:b, s:f, s:f, s:i, s:f, s:f, s:f}", "objective",
-        trial->recipe.loss == SL_LOSS_SQUARED ? "squared" : "logistic", "ngram_order",
-        trial->recipe.ngrams.order, "character_ngrams", (int)trial->recipe.ngrams.characters,
-        "log_count_ratios", (int)trial->recipe.ratios, "ngram_c", (double)trial->recipe.sparse_c,
-        "vector_c", (double)trial->recipe.dense_c, "folds", trial->folds, "accuracy",
-        trial->accuracy, "loss", trial->loss, "seconds", trial->seconds);
+    const struct sl_linear_recipe *recipe = &trial->recipe;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "objective"),
+                       recipe->loss == SL_LOSS_SQUARED ? "squared" : "logistic");
+    sl_json_add_int(sl_json_key(json, "ngram_order"), recipe->ngrams.order);
+    sl_json_add_bool(sl_json_key(json, "character_ngrams"), recipe->ngrams.characters);
+    sl_json_add_bool(sl_json_key(json, "log_count_ratios"), recipe->ratios);
+    sl_json_add_float(sl_json_key(json, "ngram_c"), recipe->sparse_c);
+    sl_json_add_float(sl_json_key(json, "vector_c"), recipe->dense_c);
+    sl_json_add_int(sl_json_key(json, "folds"), trial->folds);
+    sl_json_add_float(sl_json_key(json, "accuracy"), (float)trial->accuracy);
+    sl_json_add_float(sl_json_key(json, "loss"), (float)trial->loss);
+    sl_json_add_float(sl_json_key(json, "seconds"), (float)trial->seconds);
     if (multi_label)
-        (void)json_object_set_new(o, "micro_f1", json_real(trial->micro_f1));
-    return o;
-}
-
-static void print_json(json_t *object)
-{
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    printf("%s\n", text ? text : "");
-    free(text);
-    json_decref(object);
+        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)trial->micro_f1);
+    sl_json_end_object(json);
 }
 
 void automatic_results_trial(const struct sl_linear_search *search, bool multi_label, bool json)
@@ -121,7 +120,9 @@ void automatic_results_trial(const struct sl_linear_search *search, bool multi_l
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
     char text[RECIPE_TEXT];
     if (json) {
-        print_json(trial_json(trial, multi_label));
+        struct sl_buffer line = {0};
+        write_trial(&(struct sl_json_writer){.out = &line}, trial, multi_label);
+        command_print_json(&line);
     } else {
         if (search->count == 1)
             printf("\n%s    loss  %s\n", multi_label ? "micro F1" : "accuracy",
@@ -168,16 +169,19 @@ static void print_curve(const struct sl_learning_curve *curve)
     printf("%s\n", text);
 }
 
-static void add_curve(json_t *o, const struct sl_learning_curve *curve)
+static void write_curve(struct sl_json_writer *json, const struct sl_learning_curve *curve)
 {
     char text[CONCLUSION_TEXT];
-    json_t *list = json_array();
-    for (int i = 0; i < curve->count; i++)
-        (void)json_array_append_new(list, json_pack("{s:i, s:f}", "texts", curve->points[i].texts,
-                                                    "accuracy", curve->points[i].accuracy));
+    sl_json_begin_array(sl_json_key(json, "learning_curve"));
+    for (int i = 0; i < curve->count; i++) {
+        sl_json_begin_object(json);
+        sl_json_add_int(sl_json_key(json, "texts"), curve->points[i].texts);
+        sl_json_add_float(sl_json_key(json, "accuracy"), (float)curve->points[i].accuracy);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
     automatic_results_conclude(curve, text);
-    (void)json_object_set_new(o, "learning_curve", list);
-    (void)json_object_set_new(o, "more_texts", json_string(text));
+    sl_json_add_string(sl_json_key(json, "more_texts"), text);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -221,80 +225,116 @@ double automatic_results_loss(const struct automatic_results *r)
     return r->validation ? r->validation->loss : r->l->search.loss;
 }
 
-static json_t *facts_json(const struct automatic_results *r)
-{
-    const struct dataset_facts *f = r->facts;
-    return json_pack("{s:i, s:i, s:i, s:i, s:I, s:b}", "median_tokens", f->median, "truncated",
-                     f->set->truncated, "duplicates", f->duplicates.count, "conflicting_labels",
-                     f->conflicts.count, "skipped", (json_int_t)f->set->skipped.records,
-                     "foreign_base", (int)r->l->base_is_foreign);
-}
-
 static bool is_multi_label(const struct automatic_results *r)
 {
     return r->l->set.multi_label;
 }
 
-static json_t *validation_json(const struct automatic_results *r)
+static void write_facts(struct sl_json_writer *json, const struct automatic_results *r)
 {
-    json_t *o = json_pack("{s:i, s:f, s:f, s:i}", "texts", r->facts->validation->count, "accuracy",
-                          r->validation->accuracy, "loss", r->validation->loss, "duplicates",
-                          r->facts->leaks.count);
-    if (is_multi_label(r))
-        (void)json_object_set_new(o, "micro_f1", json_real(r->validation->micro_f1));
-    return o;
+    const struct dataset_facts *f = r->facts;
+    sl_json_begin_object(json);
+    sl_json_add_int(sl_json_key(json, "median_tokens"), f->median);
+    sl_json_add_int(sl_json_key(json, "truncated"), f->set->truncated);
+    sl_json_add_int(sl_json_key(json, "duplicates"), f->duplicates.count);
+    sl_json_add_int(sl_json_key(json, "conflicting_labels"), f->conflicts.count);
+    sl_json_add_int(sl_json_key(json, "skipped"), f->set->skipped.records);
+    sl_json_add_bool(sl_json_key(json, "foreign_base"), r->l->base_is_foreign);
+    sl_json_end_object(json);
 }
 
-static json_t *confident_json(const struct automatic_results *r)
+static void write_validation(struct sl_json_writer *json, const struct automatic_results *r)
+{
+    sl_json_begin_object(json);
+    sl_json_add_int(sl_json_key(json, "texts"), r->facts->validation->count);
+    sl_json_add_float(sl_json_key(json, "accuracy"), (float)r->validation->accuracy);
+    sl_json_add_float(sl_json_key(json, "loss"), (float)r->validation->loss);
+    sl_json_add_int(sl_json_key(json, "duplicates"), r->facts->leaks.count);
+    if (is_multi_label(r))
+        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)r->validation->micro_f1);
+    sl_json_end_object(json);
+}
+
+static void write_interval(struct sl_json_writer *json, double low, double high)
+{
+    sl_json_begin_array(json);
+    sl_json_add_float(json, (float)low);
+    sl_json_add_float(json, (float)high);
+    sl_json_end_array(json);
+}
+
+static void write_confident(struct sl_json_writer *json, const struct automatic_results *r)
 {
     const struct minimum_score *minimum = &r->minimum;
     const bool found = minimum->reached > 0;
-    return json_pack("{s:f, s:o, s:i, s:i, s:o}", "min_precision", minimum->precision,
-                     "minimum_score", found ? json_real(minimum->score) : json_null(),
-                     is_multi_label(r) ? "labels" : "texts", minimum->reached, "right",
-                     minimum->right, "precision_interval",
-                     found ? json_pack("[ff]", minimum->low, minimum->high) : json_null());
+    sl_json_begin_object(json);
+    sl_json_add_float(sl_json_key(json, "min_precision"), (float)minimum->precision);
+    sl_json_add_float(sl_json_key(json, "minimum_score"), found ? (float)minimum->score : NAN);
+    sl_json_add_int(sl_json_key(json, is_multi_label(r) ? "labels" : "texts"), minimum->reached);
+    sl_json_add_int(sl_json_key(json, "right"), minimum->right);
+    (void)sl_json_key(json, "precision_interval");
+    if (found)
+        write_interval(json, minimum->low, minimum->high);
+    else
+        sl_json_add_null(json);
+    sl_json_end_object(json);
 }
 
-static json_t *result_json(const struct automatic_results *r)
+/* published: where the model is; NULL: not published yet. */
+static void write_result(struct sl_json_writer *json, const struct automatic_results *r,
+                         const char *published)
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
-    json_t *o = json_pack("{s:s, s:i, s:i, s:f, s:[ff], s:f, s:f, s:f}", "method",
-                          search->folds_predicted > 1 ? "cross-validation" : "held out", "texts",
-                          q->texts, "folds", search->folds, "accuracy", accuracy_of(r),
-                          "accuracy_interval", q->low, q->high, "macro_f1", q->macro_f1, "loss",
-                          search->loss, "calibration_error", q->calibration);
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "method"),
+                       search->folds_predicted > 1 ? "cross-validation" : "held out");
+    sl_json_add_int(sl_json_key(json, "texts"), q->texts);
+    sl_json_add_int(sl_json_key(json, "folds"), search->folds);
+    sl_json_add_float(sl_json_key(json, "accuracy"), (float)accuracy_of(r));
+    write_interval(sl_json_key(json, "accuracy_interval"), q->low, q->high);
+    sl_json_add_float(sl_json_key(json, "macro_f1"), (float)q->macro_f1);
+    sl_json_add_float(sl_json_key(json, "loss"), (float)search->loss);
+    sl_json_add_float(sl_json_key(json, "calibration_error"), (float)q->calibration);
     if (r->minimum.precision > 0.0)
-        (void)json_object_set_new(o, "confident", confident_json(r));
+        write_confident(sl_json_key(json, "confident"), r);
     if (is_multi_label(r))
-        (void)json_object_set_new(o, "micro_f1", json_real(q->micro_f1));
-    (void)json_object_set_new(o, "recipes_tried", json_integer(search->count));
+        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)q->micro_f1);
+    sl_json_add_int(sl_json_key(json, "recipes_tried"), search->count);
     if (r->l->seconds > 0.0)
-        (void)json_object_set_new(o, "seconds_given", json_real(r->l->seconds));
+        sl_json_add_float(sl_json_key(json, "seconds_given"), (float)r->l->seconds);
     if (r->validation)
-        (void)json_object_set_new(o, "validation_file", validation_json(r));
-    (void)json_object_set_new(o, "data", facts_json(r));
+        write_validation(sl_json_key(json, "validation_file"), r);
+    write_facts(sl_json_key(json, "data"), r);
     if (!is_multi_label(r))
-        add_curve(o, &search->curve);
-    (void)json_object_set_new(o, "recipe",
-                              trial_json(&search->trials[search->best], is_multi_label(r)));
-    (void)json_object_set_new(o, "labels", label_metrics_json(r->l->model, r->labels));
-    return o;
+        write_curve(json, &search->curve);
+    write_trial(sl_json_key(json, "recipe"), &search->trials[search->best], is_multi_label(r));
+    label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->labels);
+    if (published)
+        sl_json_add_string(sl_json_key(json, "published"), published);
+    sl_json_end_object(json);
 }
 
 char *automatic_results_provenance(const struct automatic_results *r, const char *data,
                                    struct sl_err *err)
 {
-    json_t *o = json_pack("{s:o, s:i, s:I, s:f, s:f, s:o}", "data", sl_json_file_name(data),
-                          "texts", r->l->set.count, "finished", (json_int_t)time(NULL),
-                          "validation_accuracy", automatic_results_accuracy(r), "validation_loss",
-                          automatic_results_loss(r), "validation", result_json(r));
-    char *text = o ? json_dumps(o, JSON_REAL_PRECISION(SL_JSON_SHORT)) : NULL;
-    json_decref(o);
-    if (!text)
-        sl_fail(err, SL_NO_MEMORY, "no memory for the provenance of the model");
-    return text;
+    const char *slash = strrchr(data, '/');
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "data"), slash ? slash + 1 : data);
+    sl_json_add_int(sl_json_key(&json, "texts"), r->l->set.count);
+    sl_json_add_int(sl_json_key(&json, "finished"), time(NULL));
+    sl_json_add_float(sl_json_key(&json, "validation_accuracy"),
+                      (float)automatic_results_accuracy(r));
+    sl_json_add_float(sl_json_key(&json, "validation_loss"), (float)automatic_results_loss(r));
+    write_result(sl_json_key(&json, "validation"), r, NULL);
+    sl_json_end_object(&json);
+    if (!text.failed)
+        return text.data;
+    sl_buffer_release(&text);
+    sl_fail(err, SL_NO_MEMORY, "no memory for the provenance of the model");
+    return NULL;
 }
 
 /* Where no score is high enough. */
@@ -379,9 +419,9 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
     const struct prediction_quality *q = &r->quality;
     char recipe[RECIPE_TEXT], text[CONCLUSION_TEXT];
     if (json) {
-        json_t *o = result_json(r);
-        (void)json_object_set_new(o, "published", sl_json_string(model));
-        print_json(o);
+        struct sl_buffer line = {0};
+        write_result(&(struct sl_json_writer){.out = &line}, r, model);
+        command_print_json(&line);
         return;
     }
     automatic_results_legend(r->l, text);
