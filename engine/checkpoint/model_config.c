@@ -286,6 +286,20 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
     return model_config->training;
 }
 
+/* The members in the order in which they need each other. */
+static bool read_members(struct sl_model_config *model_config, const json_t *root,
+                         struct sl_err *err)
+{
+    static bool (*const readers[])(struct sl_model_config *, const json_t *, struct sl_err *) = {
+        read_arch,    read_task,      read_labels, read_problem_type,        read_hypers,
+        read_vocab,   read_tokenizer, read_policy, sl_operating_points_read, read_int8_loss,
+        read_training};
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+        if (!readers[i](model_config, root, err))
+            return false;
+    return true;
+}
+
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
                           struct sl_err *err)
 {
@@ -297,12 +311,7 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
     bool ok = root && sl_json_format(root, err) && sl_json_keys(root, keys, err) &&
-              read_arch(&fresh, root, err) && read_task(&fresh, root, err) &&
-              read_labels(&fresh, root, err) && read_problem_type(&fresh, root, err) &&
-              read_hypers(&fresh, root, err) && read_vocab(&fresh, root, err) &&
-              read_tokenizer(&fresh, root, err) && read_policy(&fresh, root, err) &&
-              sl_operating_points_read(&fresh, root, err) && read_int8_loss(&fresh, root, err) &&
-              read_training(&fresh, root, err);
+              read_members(&fresh, root, err);
     if (ok)
         *model_config = fresh;
     else

@@ -1,4 +1,4 @@
-/* command_operating_points.c - `sluice operating-points`: measures what a model loses and saves at
+/* command_operating_points.c - `sluice operating-points`: measures quality and time of a model at
  * several thresholds, and writes the useful ones to its config.json. */
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
@@ -271,7 +271,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_operating_points = {
     .name = "operating-points",
     .operands = "MODEL-DIR (--corpus | --data) FILE",
-    .help = "measure what a model loses and saves by computing less",
+    .help = "measure the quality and time of a model at several thresholds",
     .run = run,
     .print_help = options,
 };

@@ -21,7 +21,7 @@ const struct sl_option eval_source_rows[] = {
     {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.label), 0, 0},
     {"label-separator", "TEXT",
-     "what stands between the labels of a text, if the model gives texts several [| in TSV and "
+     "separator between the labels of a text, if the model gives texts several [| in TSV and "
      "CSV; JSON Lines have lists]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.label_separator), 0, 0},
     {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",

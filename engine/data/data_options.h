@@ -23,7 +23,7 @@
          0},                                                                                       \
         {"label-separator",                                                                        \
          "TEXT",                                                                                   \
-         "what stands between the labels of a text that may have several, such as '|'; then an "   \
+         "separator between the labels of texts that may have several, such as '|'; then an "      \
          "empty field means that it has none [a field is one label]",                              \
          SL_OPTION_STRING,                                                                         \
          place(columns.label_separator),                                                           \

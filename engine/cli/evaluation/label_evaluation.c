@@ -1,4 +1,4 @@
-/* label_evaluation.c - see label_evaluation.h. */
+/* label_evaluation.c - evaluates a classifier on labelled texts. */
 #include "cli/evaluation/label_evaluation.h"
 
 #include <stdlib.h>

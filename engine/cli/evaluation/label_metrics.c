@@ -1,4 +1,4 @@
-/* label_metrics.c - see label_metrics.h. */
+/* label_metrics.c - counts right and confused predictions per label. */
 #include "cli/evaluation/label_metrics.h"
 
 #include "cli/evaluation/label_names.h"

@@ -1,4 +1,4 @@
-/* label_names.c - see label_names.h. */
+/* label_names.c - joins the names of a text's labels. */
 #include "cli/evaluation/label_names.h"
 
 #include <ctype.h>

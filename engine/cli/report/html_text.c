@@ -1,4 +1,4 @@
-/* html_text.c - see html_text.h. */
+/* html_text.c - escapes text for HTML. */
 #include "cli/report/html_text.h"
 
 #include "base/utf8.h"

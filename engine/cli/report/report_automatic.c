@@ -1,4 +1,4 @@
-/* report_automatic.c - see report_automatic.h. */
+/* report_automatic.c - the HTML page of a training without an architecture. */
 #include "cli/report/report_automatic.h"
 
 #include "cli/report/report_chart.h"

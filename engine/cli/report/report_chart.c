@@ -1,4 +1,4 @@
-/* report_chart.c - see report_chart.h. */
+/* report_chart.c - draws charts as SVG. */
 #include "cli/report/report_chart.h"
 
 #include "cli/report/report_html.h"

@@ -1,4 +1,4 @@
-/* report_evaluation.c - see report_evaluation.h. */
+/* report_evaluation.c - the HTML page of `sluice eval --report`. */
 #include "cli/report/report_evaluation.h"
 
 #include "cli/report/report_html.h"

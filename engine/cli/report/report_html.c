@@ -1,4 +1,4 @@
-/* report_html.c - see report_html.h. */
+/* report_html.c - the styles, begin and end of the page, tables and figures. */
 #include "cli/report/report_html.h"
 
 #include "base/file.h"

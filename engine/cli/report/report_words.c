@@ -1,4 +1,4 @@
-/* report_words.c - see report_words.h. */
+/* report_words.c - marks the words that moved a score. */
 #include "cli/report/report_words.h"
 
 #include "base/dynarray.h"

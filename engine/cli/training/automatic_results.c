@@ -1,4 +1,4 @@
-/* automatic_results.c - see automatic_results.h. */
+/* automatic_results.c - words and JSON for what a training without an architecture found. */
 #include "cli/training/automatic_results.h"
 
 #include "cli/command.h"

@@ -33,7 +33,8 @@ const struct sl_option train_rows[] = {
      SL_OPTION_STRING, SOURCE(vocabulary), 0, 0},
     {"truncate", "SIDE",
      "cut texts that are too long at this end, left or right; the model remembers it [right; left "
-     "without an architecture, and with --init-from as that model, left if it is no classifier]",
+     "without an architecture; with --init-from as that model does, or left if it is not a "
+     "classifier]",
      SL_OPTION_STRING, offsetof(struct train_arguments, truncate), 0, 0},
     {"init-from", "DIR",
      "start from this model: its sizes, vocabulary and weights; its last layer is "

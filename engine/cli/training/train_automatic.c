@@ -1,4 +1,4 @@
-/* train_automatic.c - see train_automatic.h. */
+/* train_automatic.c - `sluice train` without an architecture. */
 #include "cli/training/train_automatic.h"
 
 #include "checkpoint/manifest.h"
@@ -144,6 +144,22 @@ static void on_trial(void *context, const struct sl_linear_search *search)
     automatic_log_search(&run->log, search, &run->facts);
 }
 
+static bool run_all(struct run *run, const struct sl_linear_training_options *options,
+                    const char *why_no_base, struct sl_err *err)
+{
+    if (!automatic_log_open(&run->log, run->a->run, err))
+        return false;
+    if (!sl_linear_training_open(&run->l, options, err))
+        return false;
+    if (!open_validation(run, err))
+        return false;
+    if (!describe_texts(run, why_no_base, err))
+        return false;
+    if (!sl_linear_training_run(&run->l, on_trial, run, err))
+        return false;
+    return evaluate(run, err) && publish(run, err);
+}
+
 static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
                   struct sl_err *err)
 {
@@ -159,11 +175,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
         .base = a->base ? a->base : (learns ? NULL : find_base(path))};
     struct run run = {.a = a};
     bool ok =
-        automatic_log_open(&run.log, a->run, err) &&
-        sl_linear_training_open(&run.l, &options, err) && open_validation(&run, err) &&
-        describe_texts(&run, learns ? "the vocabulary is made from the texts" : no_base, err) &&
-        sl_linear_training_run(&run.l, on_trial, &run, err) && evaluate(&run, err) &&
-        publish(&run, err);
+        run_all(&run, &options, learns ? "the vocabulary is made from the texts" : no_base, err);
     automatic_log_close(&run.log, run.is_published ? NULL : err->text);
     dataset_facts_close(&run.facts);
     sl_dataset_close(&run.validation);

@@ -1,4 +1,4 @@
-/* train_automatic_options.c - see train_automatic_options.h. */
+/* train_automatic_options.c - options of `sluice train` without an architecture. */
 #include "cli/training/train_automatic_options.h"
 
 #include "base/comma_list.h"

@@ -1,4 +1,4 @@
-/* train_report.c - see train_report.h. */
+/* train_report.c - the HTML page of a training with an architecture. */
 #include "cli/training/train_report.h"
 
 #include "cli/command.h"
