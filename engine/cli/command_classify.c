@@ -36,7 +36,7 @@ static void options(const char *operand)
     printf(
         "\n"
         "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
-        "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
+        "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
         "text a line is printed: label, probability (0.999999 at most) and text, separated by\n"
         "tabs; line breaks and tabs of the text become spaces. With --json an object is printed,\n"
         "with \"label\", \"score\", \"line\" (where the text begins in its file) and \"text\".\n"

@@ -29,7 +29,7 @@ static void options(const char *operand)
     printf(
         "\n"
         "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
-        "in UTF-8; it may be compressed with gzip or xz. - is standard input, of lines. For each\n"
+        "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
         "text a line is printed: the numbers, separated by spaces, then a tab and the text; with\n"
         "--json, an object with \"line\" (where the text begins in its file), \"text\" and\n"
         "\"embedding\". Empty texts are skipped. For a text that cannot be embedded an error is\n"

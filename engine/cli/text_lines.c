@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/dynarray.h"
 #include "base/option_parser.h"
+#include "base/utf8.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -170,22 +171,23 @@ static bool read_lines(struct text_lines *w, const char *path, const char *calle
     return ok;
 }
 
-static void report_skipped(const char *path, struct sl_skipped skipped)
+static void report_skipped(const char *name, struct sl_skipped skipped)
 {
     if (skipped.records == 1)
         (void)fprintf(stderr, "'%s': 1 record without text was skipped, in line %" PRId64 "\n",
-                      path, skipped.line);
+                      name, skipped.line);
     if (skipped.records > 1)
         (void)fprintf(stderr,
                       "'%s': %" PRId64 " records without text were skipped, the first in line "
                       "%" PRId64 "\n",
-                      path, skipped.records, skipped.line);
+                      name, skipped.records, skipped.line);
 }
 
 /* What follows a record that has come apart cannot be trusted: the first one ends it all. */
-static bool read_records(struct text_lines *w, const char *path, struct sl_err *err)
+static bool read_records(struct text_lines *w, const char *path,
+                         const struct sl_record_options *columns, struct sl_err *err)
 {
-    struct sl_record_reader *records = sl_record_reader_open(path, &w->columns, err);
+    struct sl_record_reader *records = sl_record_reader_open(path, columns, err);
     bool ok = records != NULL;
     w->lines = records ? sl_record_reader_lines(records) : NULL;
     while (ok) {
@@ -200,7 +202,8 @@ static bool read_records(struct text_lines *w, const char *path, struct sl_err *
     }
     ok = ok && flush(w, err);
     if (ok)
-        report_skipped(path, sl_record_reader_skipped(records));
+        report_skipped(columns->display_name ? columns->display_name : path,
+                       sl_record_reader_skipped(records));
     sl_record_reader_close(records);
     return ok;
 }
@@ -220,25 +223,48 @@ static bool copy_input(int to, struct sl_err *err)
     return ok;
 }
 
+/* The format of records that have no file name; of compressed ones only --format can say it. */
+static const char *recognise_format(int fd)
+{
+    enum { BEGIN_BYTES = 1 << 12 };
+
+    char begin[BEGIN_BYTES + 1];
+    ssize_t bytes = pread(fd, begin, BEGIN_BYTES, 0);
+    begin[bytes > 0 ? bytes : 0] = '\0';
+    const char *first = begin + sl_utf8_mark(begin, strlen(begin));
+    first += strspn(first, " \t\r\n");
+    if (*first == '{')
+        return "jsonl";
+    return memchr(first, '\t', strcspn(first, "\n")) ? "tsv" : "csv";
+}
+
 /* Files are memory-mapped, which a pipe cannot be: so standard input is copied to memory first. */
 static bool read_input(struct text_lines *w, struct sl_err *err)
 {
+    static const char name[] = "standard input";
     char path[32];
+    struct sl_record_options columns = w->columns;
     bool is_open = fcntl(STDIN_FILENO, F_GETFD) >= 0; /* if not, memfd_create could return fd 0 */
-    int fd = is_open ? memfd_create("standard input", MFD_CLOEXEC) : -1;
+    int fd = is_open ? memfd_create(name, MFD_CLOEXEC) : -1;
     if (fd < 0)
-        return sl_fail(err, SL_IO, "standard input: %s", strerrordesc_np(errno));
+        return sl_fail(err, SL_IO, "%s: %s", name, strerrordesc_np(errno));
     (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
-    bool ok = copy_input(fd, err) && read_lines(w, path, "standard input", err);
+    bool ok = copy_input(fd, err);
+    columns.display_name = name;
+    if (ok && columns.text && !columns.format)
+        columns.format = recognise_format(fd);
+    ok = ok &&
+         (columns.text ? read_records(w, path, &columns, err) : read_lines(w, path, name, err));
     (void)close(fd);
     return ok;
 }
 
 static bool read_file(struct text_lines *w, const char *path, struct sl_err *err)
 {
-    if (w->columns.text)
-        return read_records(w, path, err);
-    return strcmp(path, "-") == 0 ? read_input(w, err) : read_lines(w, path, NULL, err);
+    if (strcmp(path, "-") == 0)
+        return read_input(w, err);
+    return w->columns.text ? read_records(w, path, &w->columns, err)
+                           : read_lines(w, path, NULL, err);
 }
 
 /* A text in place of a file name is a likely mistake: it is found before the model is loaded. */

@@ -262,7 +262,7 @@ static bool records_begin(struct sl_record_reader *r, const char *path,
         return sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
     if (r->format->open && !r->format->open(r->state, &r->chosen, err))
         return false;
-    r->lines = sl_line_reader_open(path, NULL, &options->limits, err);
+    r->lines = sl_line_reader_open(path, options->display_name, &options->limits, err);
     return r->lines && (r->format->keyed || r->numbered || names_read(r, err));
 }
 

@@ -30,6 +30,7 @@ struct sl_record_options {
     bool skip_incomplete; /* skip records whose label is missing or whose text is empty or blank,
                              instead of failing */
     struct sl_data_limits limits;
+    const char *display_name; /* the file's name in errors; NULL: its path */
 };
 
 /* Valid until the next record is read. */

@@ -148,7 +148,6 @@ Test(sluice_classify, a_column_is_classified)
         {{"classify", dirs.output, table, "--text", "txt"}, 2, "no column 'txt'", "'id', 'text'"},
         {{"classify", dirs.output, named, "--text", "text"}, 2, "does not end in", "--format"},
         {{"classify", dirs.output, table, "--format", "csv"}, 2, "--format", "--text"},
-        {{"classify", dirs.output, "-", "--text", "text"}, 2, "standard input", "path"},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));
 }
@@ -292,6 +291,38 @@ Test(sluice_classify, standard_input_is_read_and_named)
     test_write_file(lines, "PK\3\4 and so on");
     program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
     cr_expect(strstr(r.err, "'standard input': zip data is not supported: expected"), "%s", r.err);
+}
+
+/* From a pipe, where no file name says the format. */
+Test(sluice_classify, records_of_standard_input_are_recognised)
+{
+    static struct program_result r;
+    char data[PATH_MAX], records[PATH_MAX];
+
+    static const struct {
+        const char *text, *format;
+    } cases[] = {{"id,text\n1,\"61 h\"\n2,\n", NULL},
+                 {"\xEF\xBB\xBFid;text\n1;61 h\n2;\n", NULL},
+                 {"id\ttext\n1,2\t61 h\n3\t\n", NULL},
+                 {"\n{\"text\": \"61 h\"}\n{\"text\": \"\"}\n", NULL},
+                 {"{\"text\"\tid\ntext\n", "tsv"}};
+
+    make_classifier(&r, test_path(data, dirs.top, "data.tsv"));
+    test_path(records, dirs.top, "records");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *format = cases[i].format;
+        test_write_file(records, cases[i].text);
+        program_run(&r, "sluice", records,
+                    ARGS("classify", dirs.output, "-", "--text", format ? "id" : "text",
+                         format ? "--format" : NULL, format));
+        cr_expect_eq(r.exit_code, format ? 2 : 0, "%d: %s", r.exit_code, r.err);
+        if (format) {
+            EXPECT_SAID(r.err, "'standard input' line 2: 1 field: expected 2 as in line 1");
+            continue;
+        }
+        cr_expect(strncmp(r.out, "high\t", 5) == 0 && strstr(r.out, "\t61 h\n"), "%s", r.out);
+        EXPECT_SAID(r.err, "'standard input': 1 record without text was skipped, in line 3");
+    }
 }
 
 static double accuracy_on(const char *data, const char *keep)
