@@ -56,22 +56,23 @@ struct text_arguments {
     int threads;
 };
 
-#define TEXT_FILE_OPTIONS                                                                           \
-    {"text",                                                                                        \
-     "COLUMNS",                                                                                     \
-     "read this column of CSV, TSV or JSON Lines: a name, or a number from 1; joined if several, "  \
-     "as in title,body [each line is a text]",                                                      \
-     SL_OPTION_STRING,                                                                              \
-     offsetof(struct text_arguments, columns),                                                      \
-     0,                                                                                             \
-     0},                                                                                            \
-        {"format",                                                                                  \
-         "NAME",                                                                                    \
-         "with --text: tsv, csv or jsonl [from the file name; of standard input from its content]", \
-         SL_OPTION_STRING,                                                                          \
-         offsetof(struct text_arguments, format),                                                   \
-         0,                                                                                         \
-         0},                                                                                        \
+#define TEXT_FILE_OPTIONS                                                                          \
+    {"text",                                                                                       \
+     "COLUMNS",                                                                                    \
+     "read this column of CSV, TSV or JSON Lines: a name, or a number from 1; joined if several, " \
+     "as in title,body [each line is a text]",                                                     \
+     SL_OPTION_STRING,                                                                             \
+     offsetof(struct text_arguments, columns),                                                     \
+     0,                                                                                            \
+     0},                                                                                           \
+        {"format",                                                                                 \
+         "NAME",                                                                                   \
+         "with --text: tsv, csv or jsonl [from the file name; of standard input from its "         \
+         "content]",                                                                               \
+         SL_OPTION_STRING,                                                                         \
+         offsetof(struct text_arguments, format),                                                  \
+         0,                                                                                        \
+         0},                                                                                       \
         TRUNCATE_OPTION(struct text_arguments)
 
 struct command;

@@ -164,6 +164,21 @@ Test(sluice_automatic, a_header_that_became_a_text_is_suspected)
     cr_expect_str_empty(r.err);
 }
 
+Test(sluice_automatic, labels_of_the_list_that_no_text_has_are_named)
+{
+    char data[PATH_MAX], labels[PATH_MAX];
+    write_texts(data, "", TEXTS_FEW);
+    test_write_file(test_path(labels, dirs.top, "labels.txt"), "label\ngood\nbad\nfair\n");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--labels", labels, "--output", dirs.output));
+    EXPECT_SAID(r.err, "warning: no training text has the label 'label', and none has 1 other of "
+                       "the list; remove it from the file of --labels if it is a header line");
+    test_write_file(labels, "good\nbad\n");
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--label", "1", "--text", "2",
+                                   "--labels", labels, "--output", dirs.output, "--overwrite"));
+    cr_expect_str_empty(r.err);
+}
+
 Test(sluice_automatic, a_full_disk_is_an_error_that_leaves_no_file)
 {
     char data[PATH_MAX], sluice[PATH_MAX], unfinished[PATH_MAX + 16];

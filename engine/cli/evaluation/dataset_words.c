@@ -165,6 +165,27 @@ static void warn_of_rare(const struct dataset_facts *f, struct dataset_warnings 
     SAY(warning->setting, "%s", most ? "check that 'label' is not the column of the texts" : "");
 }
 
+/* Labels of a list that no text has: a header line, a blank, a typing error. */
+static void warn_of_unused(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    char name[SL_NAME_SHORT], others[48] = "";
+    int32_t first = -1;
+    int count = 0;
+    for (int32_t i = f->set->labels.count; i-- > 0;)
+        if (f->label_texts[i] == 0) {
+            first = i;
+            count++;
+        }
+    if (count == 0)
+        return;
+    struct dataset_warning *warning = add(w, "unused_labels");
+    if (count > 1)
+        SAY(others, ", and none has %d other%s of the list", count - 1, count == 2 ? "" : "s");
+    SAY(warning->text, "no training text has the label '%s'%s",
+        sl_labels_shown(&f->set->labels, first, name), others);
+    SAY(warning->advice, "remove it from the file of --labels if it is a header line or misspelt");
+}
+
 /* The other pairs: the second one's names, or the number of all. */
 static void other_pairs(const struct dataset_facts *f, char *text, size_t size)
 {
@@ -211,6 +232,7 @@ void dataset_words_warn(const struct dataset_facts *f, struct dataset_warnings *
         warn_of_joined(f, w);
     if (f->rare.count > 0)
         warn_of_rare(f, w);
+    warn_of_unused(f, w);
     if (f->similar.count > 0)
         warn_of_similar(f, w);
 }

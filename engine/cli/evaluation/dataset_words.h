@@ -19,7 +19,7 @@ struct dataset_warning {
     char setting[96]; /* the same for a job, which has settings instead of options */
 };
 
-enum { DATASET_WARNINGS_MAX = 8 };
+enum { DATASET_WARNINGS_MAX = 9 };
 
 struct dataset_warnings {
     int count;
