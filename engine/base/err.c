@@ -3,6 +3,7 @@
 #include "sluice/err.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +124,25 @@ bool sl_err_append(struct sl_err *err, const char *format, ...)
     return false;
 }
 
+static const char *const code_names[] = {
+    [SL_OK] = "ok",     [SL_BAD_INPUT] = "bad_input", [SL_NOT_FOUND] = "not_found",
+    [SL_BUSY] = "busy", [SL_NO_MEMORY] = "no_memory", [SL_NO_SPACE] = "no_space",
+    [SL_IO] = "io",     [SL_CORRUPT] = "corrupt",     [SL_NOT_FINITE] = "not_finite",
+};
+
+const char *sl_code_name(enum sl_code code)
+{
+    return code_names[code];
+}
+
+enum sl_code sl_code_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof code_names / sizeof code_names[0]; i++)
+        if (strcmp(code_names[i], name) == 0)
+            return (enum sl_code)i;
+    return SL_OK;
+}
+
 /* ---- fields --------------------------------------------------------------------------------- */
 
 bool sl_err_set_path(struct sl_err *err, const char *path)
@@ -141,6 +161,15 @@ bool sl_err_set_place(struct sl_err *err, int line, int column)
         err->column = column;
     }
     return false;
+}
+
+bool sl_wrap_file(struct sl_err *err, const char *path, int64_t line)
+{
+    (void)sl_err_set_path(err, path);
+    if (line == 0)
+        return sl_wrap(err, "'%s'", path);
+    (void)sl_err_set_place(err, line < INT_MAX ? (int)line : INT_MAX, 0);
+    return sl_wrap(err, "'%s' line %lld", path, (long long)line);
 }
 
 bool sl_err_set_field(struct sl_err *err, const char *field)

@@ -83,6 +83,12 @@ static bool files_write(struct sl_manifest_writer *writer, const char *directory
            weights_write(tmp, parts, err) && sl_manifest_commit(writer, directory, &manifest, err);
 }
 
+static bool fail_writing(const char *directory, struct sl_err *err)
+{
+    (void)sl_err_set_path(err, directory);
+    return sl_wrap(err, "write checkpoint '%s'", directory);
+}
+
 bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
                          struct sl_err *err)
 {
@@ -90,11 +96,11 @@ bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts
     assert(strcmp(parts->model_config->tokenizer, sl_tokenizer_kind(parts->tokens)) == 0);
     struct sl_manifest_writer writer;
     if (!sl_manifest_begin(&writer, directory, err))
-        return sl_wrap(err, "write checkpoint '%s'", directory);
+        return fail_writing(directory, err);
     if (files_write(&writer, directory, parts, err))
         return true;
     sl_manifest_abandon(&writer);
-    return sl_wrap(err, "write checkpoint '%s'", directory);
+    return fail_writing(directory, err);
 }
 
 static bool copy_member(const char *tmp, const struct sl_manifest_file *member, struct sl_err *err)
@@ -124,11 +130,11 @@ bool sl_checkpoint_copy(const struct sl_checkpoint *checkpoint, const char *dire
 {
     struct sl_manifest_writer writer;
     if (!sl_manifest_begin(&writer, directory, err))
-        return sl_wrap(err, "write checkpoint '%s'", directory);
+        return fail_writing(directory, err);
     if (files_copy(checkpoint, &writer, directory, model_config, err))
         return true;
     sl_manifest_abandon(&writer);
-    return sl_wrap(err, "write checkpoint '%s'", directory);
+    return fail_writing(directory, err);
 }
 
 /* -- reading --------------------------------------------------------------------------- */

@@ -173,16 +173,22 @@ static bool files_write(struct sl_manifest_writer *writer, const char *directory
            numbers_write(tmp, s, err) && sl_manifest_commit(writer, directory, &manifest, err);
 }
 
+static bool fail_state(const char *step, const char *directory, struct sl_err *err)
+{
+    (void)sl_err_set_path(err, directory);
+    return sl_wrap(err, "%s '%s'", step, directory);
+}
+
 bool sl_training_state_write(const char *directory, const struct sl_training_state *state,
                              struct sl_err *err)
 {
     struct sl_manifest_writer writer;
     if (!sl_manifest_begin(&writer, directory, err))
-        return sl_wrap(err, "write training state '%s'", directory);
+        return fail_state("write training state", directory, err);
     if (files_write(&writer, directory, state, err))
         return true;
     sl_manifest_abandon(&writer);
-    return sl_wrap(err, "write training state '%s'", directory);
+    return fail_state("write training state", directory, err);
 }
 
 bool sl_training_state_peek(const char *directory, struct sl_state_entry *counters, int count,
@@ -192,10 +198,10 @@ bool sl_training_state_peek(const char *directory, struct sl_state_entry *counte
     struct sl_manifest manifest = {.members = members, .count = MEMBERS};
     const struct sl_training_state state = {.counters = counters, .counters_count = count};
     if (!sl_manifest_open(directory, &manifest, err))
-        return sl_wrap(err, "training state '%s'", directory);
+        return fail_state("training state", directory, err);
     bool ok = counters_read(&members[COUNTERS].map, &state, false, err);
     sl_manifest_close(&manifest);
-    return ok || sl_wrap(err, "training state '%s'", directory);
+    return ok || fail_state("training state", directory, err);
 }
 
 bool sl_training_state_read(const char *directory, const struct sl_training_state *state,
@@ -204,9 +210,9 @@ bool sl_training_state_read(const char *directory, const struct sl_training_stat
     struct sl_manifest_file members[MEMBERS] = {{.name = names[0]}, {.name = names[1]}};
     struct sl_manifest manifest = {.members = members, .count = MEMBERS};
     if (!sl_manifest_open(directory, &manifest, err))
-        return sl_wrap(err, "training state '%s'", directory);
+        return fail_state("training state", directory, err);
     bool ok = counters_read(&members[COUNTERS].map, state, true, err) &&
               numbers_read(&members[NUMBERS].map, state, err);
     sl_manifest_close(&manifest);
-    return ok || sl_wrap(err, "training state '%s'", directory);
+    return ok || fail_state("training state", directory, err);
 }

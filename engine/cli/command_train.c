@@ -128,7 +128,7 @@ static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl
     if (ok) {
         struct watch w = {.a = a, .trainer = trainer, .training_log = training_log};
         ok = watch_run(&w, err) && write_report(engine, a, trainer, err);
-        training_log_close(training_log, ok ? NULL : err->text, published(a, trainer));
+        training_log_close(training_log, ok ? NULL : err, published(a, trainer));
     }
     sl_trainer_destroy(trainer);
     return ok;

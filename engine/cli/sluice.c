@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "cli/command.h"
+#include "cli/failure_event.h"
 #include "sluice/model.h"
 
 #include <stdio.h>
@@ -65,6 +66,16 @@ static int exit_code(enum sl_code code)
     return code == SL_BAD_INPUT || code == SL_NOT_FOUND || code == SL_CORRUPT ? 2 : 1;
 }
 
+/* What the options of this program can do about an error of the engine. */
+static const char *advice(const struct sl_err *err)
+{
+    bool is_label = err->code == SL_NOT_FOUND && strcmp(err->field, "labels") == 0;
+    return is_label
+               ? "; to accept or translate others, list all labels in a file and give --labels "
+                 "FILE"
+               : "";
+}
+
 static int run(const struct command *command, int count, char **words)
 {
     struct sl_err err;
@@ -73,7 +84,9 @@ static int run(const struct command *command, int count, char **words)
     bool help = wants_help(count, words);
     if (help ? help_on(command, words[0], &err) : command->run(count, words, &err))
         return 0;
-    (void)fprintf(stderr, "sluice %s: %s\n", command->name, err.text);
+    if (has_word(count, words, "--json"))
+        failure_event_print(&err);
+    (void)fprintf(stderr, "sluice %s: %s%s\n", command->name, err.text, advice(&err));
     return exit_code(err.code);
 }
 

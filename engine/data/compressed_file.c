@@ -208,7 +208,7 @@ struct sl_compressed_reader *sl_compressed_reader_open(const char *path, const c
         return NULL;
     }
     if (!source_begin(s, err)) {
-        sl_wrap(err, "'%s'", name);
+        sl_wrap_file(err, name, 0);
         sl_compressed_reader_close(s);
         return NULL;
     }
@@ -324,7 +324,7 @@ bool sl_decompressed_file_open(struct sl_decompressed_file *file, const char *pa
         return false;
     bool ok = true;
     if (source->packing) {
-        ok = unpack_all(file, source, err) || sl_wrap(err, "'%s'", path);
+        ok = unpack_all(file, source, err) || sl_wrap_file(err, path, 0);
     } else {
         *file = (struct sl_decompressed_file){
             .data = source->map.data, .size = source->map.size, .map = source->map};

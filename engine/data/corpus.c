@@ -15,7 +15,7 @@ static bool text_open(struct sl_decompressed_file *file, const char *path, struc
     if (file->size > 0)
         return true;
     sl_decompressed_file_close(file);
-    return sl_fail(err, SL_BAD_INPUT, "'%s' is empty", path);
+    return sl_fail(err, SL_BAD_INPUT, "the file is empty") || sl_wrap_file(err, path, 0);
 }
 
 struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
@@ -23,13 +23,11 @@ struct sl_tokenizer *sl_corpus_train_tokenizer(const char *path,
                                                struct sl_err *err)
 {
     struct sl_decompressed_file file = {0};
-    if (!text_open(&file, path, err)) {
-        sl_wrap(err, "corpus");
+    if (!text_open(&file, path, err))
         return NULL;
-    }
     struct sl_tokenizer *tokens = sl_tokenizer_train(how, file.data, file.size, err);
     if (!tokens)
-        sl_wrap(err, "corpus '%s'", path);
+        sl_wrap_file(err, path, 0);
     sl_decompressed_file_close(&file);
     return tokens;
 }
@@ -59,10 +57,10 @@ bool sl_corpus_open(struct sl_corpus *corpus, const char *path, const struct sl_
 {
     struct sl_decompressed_file file = {0};
     if (!text_open(&file, path, err))
-        return sl_wrap(err, "corpus");
+        return false;
     bool ok = corpus_encode(corpus, &file, tokens, err);
     sl_decompressed_file_close(&file);
-    return ok || sl_wrap(err, "corpus '%s'", path);
+    return ok || sl_wrap_file(err, path, 0);
 }
 
 void sl_corpus_close(struct sl_corpus *corpus)

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool example_wrap(const struct sl_dataset *set, int64_t line, struct sl_err *err)
-{
-    sl_err_set_path(err, set->path);
-    sl_err_set_place(err, line < INT_MAX ? (int)line : INT_MAX, 0);
-    return sl_wrap(err, "'%s' line %lld", set->path, (long long)line);
-}
-
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static bool fail_label(const struct sl_dataset *set, const struct sl_field *label,
@@ -24,11 +17,9 @@ static bool fail_label(const struct sl_dataset *set, const struct sl_field *labe
     struct sl_name_list known = {0};
     for (int i = 0; i < set->labels.count; i++)
         sl_name_list_add(&known, set->labels.list[i].key, strlen(set->labels.list[i].key));
-    return sl_fail(
-        err, SL_BAD_INPUT,
-        "unknown label '%.*s': expected one of: %s; to accept or translate others, list all labels "
-        "in a file and give --labels FILE",
-        (int)label->bytes, label->data, sl_name_list_text(&known));
+    return sl_fail(err, SL_NOT_FOUND, "unknown label '%.*s': expected one of: %s",
+                   (int)label->bytes, label->data, sl_name_list_text(&known)) ||
+           sl_err_set_field(err, "labels");
 }
 
 /* The id of a label; a new label is added unless the labels were given. */
@@ -70,12 +61,12 @@ static bool labels_take(struct sl_dataset *set, bool given, const struct sl_reco
 static bool example_add(struct sl_dataset *set, const struct sl_record *record, struct sl_err *err)
 {
     if (set->count == INT_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' has more than %d examples", set->path, INT_MAX);
+        return sl_fail(err, SL_BAD_INPUT, "more than %d examples", INT_MAX);
     if (!sl_dynarray_reserve(&set->examples, &set->examples_room, (size_t)set->count + 1,
                              sizeof *set->examples, err) ||
         !sl_dynarray_reserve(&set->text, &set->text_room, set->text_bytes + record->text_bytes + 1,
                              1, err))
-        return sl_wrap(err, "'%s'", set->path);
+        return false;
     set->examples[set->count++] = (struct sl_example){.text = (int64_t)set->text_bytes,
                                                       .bytes = (int64_t)record->text_bytes,
                                                       .line = record->line};
@@ -95,7 +86,7 @@ static bool records_take(struct sl_dataset *set, bool given, struct sl_record_re
         if (!record.text)
             return true;
         if (!labels_take(set, given, &record, err))
-            return example_wrap(set, record.line, err);
+            return sl_wrap_file(err, set->path, record.line);
         if (!example_add(set, &record, err))
             return false;
     }
@@ -106,15 +97,24 @@ static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 {
     int32_t fresh[SL_LABELS_MAX];
     if (set->labels.count == 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s': no text has a label", set->path);
+        return sl_fail(err, SL_BAD_INPUT, "no text has a label");
     if (set->labels.count < SL_LABELS_MIN)
         return sl_fail(err, SL_BAD_INPUT,
-                       "'%s' has only the label '%s'; a classifier needs at least %d labels",
-                       set->path, set->labels.list[0].key, SL_LABELS_MIN);
+                       "the only label is '%s'; a classifier needs at least %d labels",
+                       set->labels.list[0].key, SL_LABELS_MIN);
     if (!sl_labels_arrange(&set->labels, fresh, err))
         return false;
     sl_label_lists_renumber(&set->label_lists, fresh);
     return true;
+}
+
+static bool check_count(const struct sl_dataset *set, struct sl_err *err)
+{
+    if (set->count == 0 && set->skipped.records > 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no record has both a label and a text; the first is in line %lld",
+                       (long long)set->skipped.line);
+    return set->count > 0 || sl_fail(err, SL_BAD_INPUT, "the file has no texts");
 }
 
 static bool dataset_read(struct sl_dataset *set, const struct sl_record_options *options,
@@ -127,16 +127,12 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
     sl_record_reader_close(records);
     if (!ok)
         return false;
-    if (set->count == 0 && set->skipped.records > 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "'%s': no record has both a label and a text; the first is in line %lld",
-                       set->path, (long long)set->skipped.line);
-    if (set->count == 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' has no texts", set->path);
+    if (!check_count(set, err) || !(given || labels_settle(set, err)))
+        return sl_wrap_file(err, set->path, 0);
     sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
                        sizeof *set->examples);
     sl_dynarray_shrink(&set->text, &set->text_room, set->text_bytes, 1);
-    return given || labels_settle(set, err);
+    return true;
 }
 
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
@@ -161,9 +157,9 @@ bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *
 {
     if (set->multi_label && !multi_label)
         return sl_fail(err, SL_BAD_INPUT,
-                       "'%s': its texts may have several labels, and those that the model is "
-                       "trained on have one each",
-                       set->path);
+                       "its texts may have several labels, and those that the model is trained on "
+                       "have one each") ||
+               sl_wrap_file(err, set->path, 0);
     set->multi_label = multi_label;
     return true;
 }
@@ -256,7 +252,7 @@ static bool examples_encode(struct sl_dataset *set, const struct sl_tokenizer *t
     bool ok = true;
     for (int i = 0; ok && i < set->count; i++)
         ok = example_encode(set, i, tokens, encoding, &scratch, err) ||
-             example_wrap(set, set->examples[i].line, err);
+             sl_wrap_file(err, set->path, set->examples[i].line);
     free(scratch.ids);
     return ok;
 }

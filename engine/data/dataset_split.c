@@ -140,9 +140,10 @@ static bool examples_choose(const struct sl_dataset *set, double share, uint64_t
     free(draws);
     return total > 0 ||
            sl_fail(err, SL_BAD_INPUT,
-                   "'%s': holding out %g %% for validation needs a label with at least %.0f texts; "
-                   "add texts, or give --validation FILE",
-                   set->path, 100.0 * share, fmax(2, ceil(0.5 / share)));
+                   "holding out %g %% for validation needs a label with at least %.0f texts; add "
+                   "texts, or give a validation file",
+                   100.0 * share, fmax(2, ceil(0.5 / share))) ||
+           sl_wrap_file(err, set->path, 0);
 }
 
 /* ---- moving them ---------------------------------------------------------------------------- */

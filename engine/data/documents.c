@@ -57,7 +57,8 @@ static bool read_lines(struct sl_documents *d, struct sl_line_reader *lines,
     while (sl_line_reader_next(lines, &line, err)) {
         if (!line.text)
             return end_document(d, err) &&
-                   (d->documents > 0 || sl_fail(err, SL_BAD_INPUT, "the text has no tokens"));
+                   (d->documents > 0 || sl_fail(err, SL_BAD_INPUT, "the text has no tokens") ||
+                    sl_wrap_file(err, sl_line_reader_name(lines), 0));
         bool ok = line.bytes > 0 ? append_line(d, &line, tokens, err) : end_document(d, err);
         if (!ok)
             return sl_line_reader_wrap(lines, line.number, err);
@@ -76,7 +77,7 @@ bool sl_documents_open(struct sl_documents *d, const char *path, const struct sl
     if (ok)
         return true;
     sl_documents_close(d);
-    return sl_wrap(err, "corpus '%s'", path);
+    return false;
 }
 
 void sl_documents_count(const struct sl_documents *d, int vocab, int64_t *counts)

@@ -136,9 +136,10 @@ static bool fail_missing(const struct jsonl *jsonl, json_t *object, const char *
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s': in JSON Lines columns have names, not numbers: %s", name,
                        sl_name_list_text(&list));
-    return sl_fail(err, SL_BAD_INPUT, "no column '%s'; the object has: %s; choose with %s--text",
-                   name, list.count ? sl_name_list_text(&list) : "nothing",
-                   jsonl->chosen.unlabelled ? "" : "--label and ");
+    return sl_fail(err, SL_BAD_INPUT, "no column '%s'; the object has: %s; set %stext to %s", name,
+                   list.count ? sl_name_list_text(&list) : "nothing",
+                   jsonl->chosen.unlabelled ? "" : "label and ",
+                   jsonl->chosen.unlabelled ? "one of them" : "two of them");
 }
 
 /* One that is null or missing has no data. */

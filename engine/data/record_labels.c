@@ -39,7 +39,7 @@ static bool check(const struct sl_field *label, const char *column, struct sl_er
     return sl_fail(err, SL_BAD_INPUT,
                    "column '%s': the label contains the control character 0x%02x%s", column,
                    (unsigned)*control,
-                   *control == '\t' ? "; if tabs separate the fields, give --format tsv" : "");
+                   *control == '\t' ? "; if tabs separate the fields, the format is tsv" : "");
 }
 
 static bool add(struct sl_record_labels *labels, struct sl_field label, const char *column,

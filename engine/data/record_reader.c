@@ -73,7 +73,7 @@ static const struct sl_record_format *format_find(const char *path, const char *
         if (!found)
             sl_fail(err, SL_BAD_INPUT,
                     "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); "
-                    "rename the file, or give --format",
+                    "rename the file, or give its format",
                     path);
         return found;
     }
@@ -153,8 +153,8 @@ static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
     if (numbers > 0 && numbers < r->chosen.count)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "label column '%s', text column '%s': give both by name, or both by number, as in "
-            "--label 1 --text 2",
+            "label column '%s', text column '%s': give both by name, or both by number, as in 1 "
+            "and 2",
             r->label_column, r->text_columns);
     r->numbered = numbers > 0;
     for (int i = 0; r->numbered && i < r->chosen.count; i++)
@@ -220,11 +220,10 @@ static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err
     return found >= 0 ||
            sl_fail(
                err, SL_BAD_INPUT,
-               "no column '%s'; the columns are %s; choose %s by name or, if this line is data, "
-               "by number: %s",
-               name, sl_name_list_text(&list),
-               r->chosen.unlabelled ? "--text" : "--label and --text",
-               r->chosen.unlabelled ? "--text 1" : "--label 1 --text 2");
+               "no column '%s'; the columns are %s; set %s by name or, if this line is data, by "
+               "number: %s",
+               name, sl_name_list_text(&list), r->chosen.unlabelled ? "text" : "label and text",
+               r->chosen.unlabelled ? "text 1" : "label 1, text 2");
 }
 
 static bool names_read(struct sl_record_reader *r, struct sl_err *err)
@@ -232,8 +231,8 @@ static bool names_read(struct sl_record_reader *r, struct sl_err *err)
     if (!r->format->next(r->state, r->lines, &r->row, err))
         return false;
     if (r->row.count == 0)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' is empty: expected a line of column names",
-                       sl_line_reader_name(r->lines));
+        return sl_fail(err, SL_BAD_INPUT, "the file is empty: expected a line of column names") ||
+               sl_wrap_file(err, sl_line_reader_name(r->lines), 0);
     r->fields = r->row.count;
     r->fields_line = r->row.line;
     for (int i = 0; i < r->chosen.count; i++)
@@ -255,7 +254,7 @@ static bool records_begin(struct sl_record_reader *r, const char *path,
     if (!r->format)
         return false;
     if (!columns_choose(r, options, err))
-        return sl_wrap(err, "'%s'", path);
+        return sl_wrap_file(err, path, 0);
     /* One byte where there is no state, so that NULL says there is no memory. */
     r->state = calloc(1, r->format->size + 1);
     if (!r->state)

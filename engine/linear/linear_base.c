@@ -62,7 +62,7 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
     struct sl_model *base =
         sl_linear_base_create(engine, from.tokens, from.model_config.hyper.width, 0, err);
     if (base && !load(base, &from, from.tokens, err)) {
-        (void)sl_wrap(err, "begin from '%s'", directory);
+        (void)(sl_err_set_path(err, directory) || sl_wrap(err, "begin from '%s'", directory));
         sl_model_close(base);
         base = NULL;
     }

@@ -12,9 +12,9 @@ static bool check_labels(const struct sl_dataset *set, struct sl_err *err)
 {
     return !set->multi_label ||
            sl_fail(err, SL_BAD_INPUT,
-                   "'%s': texts with several labels are for the linear model, which `sluice train "
-                   "--data FILE` trains without an architecture",
-                   set->path);
+                   "texts with several labels are for the linear model, which training without an "
+                   "architecture makes") ||
+           sl_wrap_file(err, set->path, 0);
 }
 
 static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, struct sl_err *err)

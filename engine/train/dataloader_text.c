@@ -21,7 +21,7 @@ static bool text_open(struct sl_dataloader *m, const struct sl_data_sources *sou
         m->tokens = sl_corpus_train_tokenizer(sources->corpus, &how, err);
     return m->tokens && sl_corpus_open(&m->corpus, sources->corpus, m->tokens, err) &&
            (sl_corpus_split(&m->corpus, shares, config->context_length, m->parts, err) ||
-            sl_wrap(err, "'%s'", sources->corpus));
+            sl_wrap_file(err, sources->corpus, 0));
 }
 
 static int text_epoch_steps(const struct sl_dataloader *m)

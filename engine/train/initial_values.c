@@ -21,6 +21,7 @@ static bool fail_sizes(const struct sl_model *model, const struct sl_checkpoint 
                        const char *directory, struct sl_err *err)
 {
     const struct sl_param *row = model->arch->hypers;
+    (void)sl_err_set_path(err, directory);
     if (start->model_config.arch == model->arch)
         for (; row->name; row++) {
             char there[SL_PARAM_TEXT], here[SL_PARAM_TEXT];

@@ -80,7 +80,7 @@ bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct s
         return false;
     t->policy = sl_policy_trained(t->model->arch, &t->model->config);
     return (check(t->model, student, tokens, labels, err) && make_room(t, largest, err)) ||
-           sl_wrap(err, "teacher '%s'", directory);
+           sl_err_set_path(err, directory) || sl_wrap(err, "teacher '%s'", directory);
 }
 
 void sl_teacher_close(struct sl_teacher *t)

@@ -365,7 +365,7 @@ static bool train(struct sl_trainer *tr, const struct sl_train_callbacks *callba
 bool sl_trainer_run(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                     struct sl_err *err)
 {
-    return train(tr, callbacks, err) ||
+    return train(tr, callbacks, err) || sl_err_set_path(err, tr->run.path) ||
            sl_wrap(err, "the last saved state is in '%s'", tr->run.path);
 }
 

@@ -148,7 +148,7 @@ bool sl_trainer_state_read(struct sl_trainer *tr, struct sl_err *err)
     struct sl_training_state state = state_of(tr, saved, count);
     if (!same_training(tr->run.state, asked, count, err) ||
         !sl_training_state_read(tr->run.state, &state, err))
-        return sl_wrap(err, "resume '%s'", tr->run.path);
+        return sl_err_set_path(err, tr->run.path) || sl_wrap(err, "resume '%s'", tr->run.path);
     int64_t step = saved[0].whole, best_step = saved[1].whole;
     if (step < 0 || step > tr->training.hyperparameters.steps)
         return sl_fail(err, SL_CORRUPT, "resume '%s': it is at step %" PRId64 " of %d",

@@ -1,4 +1,4 @@
-/* err.h - errors: a code and fields for the caller, a sentence for a person.
+/* err.h - errors: a code and fields for programs, a sentence for people.
  *
  * A function that can fail returns bool, or a pointer that may be NULL, is marked SL_MUST_CHECK and
  * takes `struct sl_err *err` last. err is written only on failure. sl_fail sets it where the fault
@@ -6,7 +6,9 @@
  *
  *     publish 'news': load '/srv/news/1': tensor 'block.3.mlp.up': shape 96x24: expected 288x72
  *
- * The sentence is for people: no program reads it. What a program needs is in the fields.
+ * Programs read `code`, `path`, `field`, `line`, `column` and `index`. The sentence is for people:
+ * it may change, and no program searches it. A program that says where the failure is in words of
+ * its own shows the end of the sentence, which sl_err_reason finds, as it is.
  *
  * No memory is owned. One sl_err belongs to one thread at a time. */
 #pragma once
@@ -35,19 +37,24 @@ enum sl_code {
     SL_NOT_FINITE /* NaN or infinity was computed */
 };
 
+/* "bad_input", "not_found", ..., in JSON; and the code with this name, SL_OK if there is none. */
+const char *sl_code_name(enum sl_code code);
+enum sl_code sl_code_find(const char *name);
+
 enum { SL_ERR_TEXT_MAX = 1024, SL_ERR_PATH_MAX = 512, SL_ERR_FIELD_MAX = 64 };
 
 struct sl_err {
     enum sl_code code;
     char text[SL_ERR_TEXT_MAX];
 
-    /* Where the failure is, as far as that is known. */
+    /* Where the failure is, as far as that is known. Programs read these. */
     char path[SL_ERR_PATH_MAX];   /* the file or directory concerned; "" */
     char field[SL_ERR_FIELD_MAX]; /* the option, key or parameter; "" */
     int line, column;             /* in the file, from 1; 0 */
     int64_t index;                /* of the text or record at fault, from 0; -1 */
-    int reason_bytes;             /* for sl_err_reason */
-    int name_bytes, rest_bytes;   /* for sl_err_spell_field */
+
+    /* Lengths of parts of the text, for sl_err_reason and sl_err_spell_field alone. */
+    int reason_bytes, name_bytes, rest_bytes;
 };
 
 /* Sets err and returns false, so that `return sl_fail(err, ...)` is the whole error path. The
@@ -65,6 +72,10 @@ bool sl_err_spell_field(struct sl_err *err, const char *name);
 
 /* Prefixes err's text with what was attempted and returns false. */
 bool sl_wrap(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
+
+/* Prefixes it with a file, and unless it is 0 with a line: "'reviews.tsv' line 3: ...". Records
+ * both, as the functions below do. Returns false. */
+bool sl_wrap_file(struct sl_err *err, const char *path, int64_t line);
 
 /* Adds to the end of err's text, if there is room for all of it. Returns false. */
 bool sl_err_append(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);

@@ -58,8 +58,6 @@ __attribute__((noreturn)) static void become(const struct sv_command_line *line,
                                              const struct sv_child_process_options *options,
                                              const int fds[static 3], pid_t parent)
 {
-    enum { EXIT_NOT_STARTED = 127 };
-
     sigset_t none;
     const struct sched_param param = {0};
     (void)sigemptyset(&none);
@@ -67,7 +65,7 @@ __attribute__((noreturn)) static void become(const struct sv_command_line *line,
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died in between */
-        _exit(EXIT_NOT_STARTED);
+        _exit(SV_EXIT_NOT_STARTED);
     (void)setpriority(PRIO_PROCESS, 0, options->nice);
     (void)sched_setscheduler(0, SCHED_BATCH, &param);
     volunteer();
@@ -75,12 +73,12 @@ __attribute__((noreturn)) static void become(const struct sv_command_line *line,
         (void)!write(options->cgroup_fd, "0", 1);
     for (int i = 0; i < 3; i++)
         if (dup2(fds[i], i) < 0)
-            _exit(EXIT_NOT_STARTED);
+            _exit(SV_EXIT_NOT_STARTED);
     (void)close_range(3, ~0U, 0);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)execv(line->words[0], line->words);
     (void)dprintf(STDERR_FILENO, "cannot start '%s': %s\n", line->words[0], strerrordesc_np(errno));
-    _exit(EXIT_NOT_STARTED);
+    _exit(SV_EXIT_NOT_STARTED);
 }
 
 bool sv_child_process_start(struct sv_child_process *process, const struct sv_command_line *line,

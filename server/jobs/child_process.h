@@ -7,7 +7,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { SV_PROCESS_WORDS_MAX = 192, SV_PROCESS_BYTES_MAX = 32768 };
+enum {
+    SV_PROCESS_WORDS_MAX = 192,
+    SV_PROCESS_BYTES_MAX = 32768,
+    SV_EXIT_NOT_STARTED = 127 /* of a child whose program cannot be started: it says why */
+};
 
 /* A command line, built word by word. */
 struct sv_command_line {

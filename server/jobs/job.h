@@ -65,9 +65,8 @@ struct sv_job_progress {
     int64_t saved_step, saved_tokens, saved_at;
     int warnings; /* of the data, that were reported */
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
-    int64_t ends_at;                    /* estimate [seconds since 1970]; 0: unknown */
-    int64_t evaluated, saved, shown;    /* the steps of the last events of each kind */
-    char reason[SV_TRAINER_REASON_MAX]; /* why the trainer failed, or "" */
+    int64_t ends_at;                 /* estimate [seconds since 1970]; 0: unknown */
+    int64_t evaluated, saved, shown; /* the steps of the last events of each kind */
 };
 
 /* The present trainer or evaluation. */
@@ -201,6 +200,9 @@ bool sv_job_spec_settings(struct sv_job_spec *spec, struct sv_error *error) SL_M
 bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param, const char *as,
                       struct sv_job_spec *spec, char data[static PATH_MAX], struct sv_error *error)
     SL_MUST_CHECK;
+/* What the client calls a file of a job, by its id. */
+void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
+                      char name[static SV_FILE_NAME_MAX]);
 /* Links uploaded files into the job's directory, so that they may be deleted meanwhile. */
 bool sv_job_data_link(struct sv_jobs *jobs, const struct sv_job *job, struct sv_error *error)
     SL_MUST_CHECK;
@@ -210,22 +212,14 @@ bool sv_job_data_prepare(struct sv_jobs *jobs, const struct sv_job_spec *spec,
 
 /* ---- trainer_command.c ----------------------------------------------------------------------- */
 
+/* Its standard output and errors, in the job's directory. */
+#define SV_TRAINER_OUTPUT "trainer.out"
+#define SV_TRAINER_ERRORS "trainer.err"
+
 bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err) SL_MUST_CHECK;
 /* Evaluates the new version (0) or the serving one (1). */
 bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, struct sl_err *err)
     SL_MUST_CHECK;
-/* The last line that the trainer wrote to its errors; "" if none. */
-void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
-                           char text[static SV_TRAINER_REASON_MAX]);
-/* What the client calls a file of a job, by its id. */
-void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
-                      char name[static SV_FILE_NAME_MAX]);
-/* Puts an error of the trainer in words of the API: files as the client named them, and settings
- * instead of options. Returns the parameter with the file at fault, if it is a file's fault. */
-const char *sv_trainer_error_explain(const struct sv_jobs *jobs, const struct sv_job *job,
-                                     char text[static SV_TRAINER_REASON_MAX]);
-/* The code of an error that is in the file of this parameter. */
-const char *sv_trainer_error_code(const char *param);
 /* Whether another process still trains in the job's directory. */
 bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job);
 /* Whether the trainer has finished the model. */

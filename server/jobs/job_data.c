@@ -75,6 +75,16 @@ bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
     return true;
 }
 
+void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
+                      char name[static SV_FILE_NAME_MAX])
+{
+    struct sv_file_info info;
+    struct sv_error ignored;
+    bool is_uploaded = strncmp(id, local, sizeof local - 1) != 0 &&
+                       sv_file_find(jobs->server->files, id, "training_file", &info, &ignored);
+    (void)snprintf(name, SV_FILE_NAME_MAX, "%s", is_uploaded ? info.filename : id);
+}
+
 static bool link_one(struct sv_jobs *jobs, const struct sv_job *job, const char *id,
                      const char *data, const char *param, struct sv_error *error)
 {

@@ -88,7 +88,6 @@ static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_li
     p->resumed = line->step;
     p->steps = line->steps;
     p->warnings = line->warning_count;
-    p->reason[0] = '\0';
     p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
     if (line->step == 0)
         p->tokens_before = 0;
@@ -246,7 +245,7 @@ static void on_line(struct sv_jobs *jobs, struct sv_job *job,
         on_evaluated(jobs, job, line, is_news);
         return;
     case SV_TRAINER_SAVED: on_saved(jobs, job, line, is_news); return;
-    case SV_TRAINER_FAILED: (void)snprintf(p->reason, sizeof p->reason, "%s", line->reason); return;
+    case SV_TRAINER_FAILED:
     case SV_TRAINER_PUBLISHED:
     case SV_TRAINER_ENDED:
     case SV_TRAINER_EVENTS: return;

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/options.h"
 #include "jobs/job.h"
+#include "jobs/trainer_failure.h"
 #include "state/file_store.h"
 
 #include <errno.h>
@@ -14,12 +15,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MS = 1000000 };
-
-enum { EXIT_BAD_INPUT = 2, EXIT_NO_SPACE = 3 }; /* of sluice */
 
 static void enter(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase)
 {
@@ -175,7 +173,7 @@ static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
         pause_until_mended(jobs, job, SV_JOB_PREPARING, error.message);
     else
         sv_job_fail(jobs, job,
-                    error.kind == SV_INTERNAL ? "internal" : sv_trainer_error_code(error.param),
+                    error.kind == SV_INTERNAL ? "internal" : sv_trainer_failure_code(error.param),
                     error.param, error.message);
     return true;
 }
@@ -186,26 +184,6 @@ void sv_job_begin(struct sv_jobs *jobs, struct sv_job *job)
 {
     sv_job_event(jobs, job, "info", NULL, "Fine-tuning job started");
     enter(jobs, job, SV_JOB_TRAINING);
-}
-
-/* Returns the parameter with the file at fault, if it is a file's fault. */
-static const char *describe_end(const struct sv_jobs *jobs, const struct sv_job *job, int status,
-                                char text[static SV_TRAINER_REASON_MAX])
-{
-    if (WIFSIGNALED(status)) {
-        (void)snprintf(text, SV_TRAINER_REASON_MAX, "the trainer was killed by signal %d (%s)",
-                       WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
-        return NULL;
-    }
-    sv_trainer_last_error(jobs, job, text);
-    if (!text[0] && job->progress.reason[0])
-        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", job->progress.reason);
-    else if (!text[0] && WEXITSTATUS(status) == EXIT_NO_SPACE)
-        (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", strerrordesc_np(ENOSPC));
-    else if (!text[0])
-        (void)snprintf(text, SV_TRAINER_REASON_MAX,
-                       "the trainer ended without a model, with exit code %d", WEXITSTATUS(status));
-    return sv_trainer_error_explain(jobs, job, text);
 }
 
 /* Tries again from the saved state, later each time; or gives up. */
@@ -242,7 +220,7 @@ static void on_stopped(struct sv_jobs *jobs, struct sv_job *job)
 
 static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int status)
 {
-    char reason[SV_TRAINER_REASON_MAX];
+    struct sv_trainer_failure failure;
     bool was_asked = job->run.is_stopping;
     job->run.is_stopping = false;
     sv_job_read_log(jobs, job);
@@ -256,12 +234,12 @@ static void on_exit_of_trainer(struct sv_jobs *jobs, struct sv_job *job, int sta
         on_stopped(jobs, job);
         return;
     }
-    const char *param = describe_end(jobs, job, status, reason);
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (code == EXIT_BAD_INPUT)
-        sv_job_fail(jobs, job, sv_trainer_error_code(param), param, reason);
+    sv_trainer_failure_find(jobs, job, status, &failure);
+    if (failure.is_final)
+        sv_job_fail(jobs, job, sv_trainer_failure_code(failure.param), failure.param,
+                    failure.reason);
     else
-        on_failure(jobs, job, code == EXIT_NO_SPACE, reason);
+        on_failure(jobs, job, failure.code == SL_NO_SPACE, failure.reason);
 }
 
 static bool start_trainer(struct sv_jobs *jobs, struct sv_job *job)
@@ -397,7 +375,7 @@ static bool read_score(const struct sv_jobs *jobs, const struct sv_job *job, dou
     struct sl_map map;
     struct sl_err err;
     double loss, accuracy;
-    sv_job_path(jobs, job, "evaluation.json", path);
+    sv_job_path(jobs, job, SV_TRAINER_OUTPUT, path);
     if (!sl_map_open(&map, path, &err))
         return false;
     bool ok = map.size > 0 && sv_evaluation_read(map.data, map.size, &loss, &accuracy);
@@ -433,7 +411,7 @@ static void compare(struct sv_jobs *jobs, struct sv_job *job)
 static bool measure(struct sv_jobs *jobs, struct sv_job *job)
 {
     struct sv_job_run *run = &job->run;
-    char reason[SV_TRAINER_REASON_MAX];
+    struct sv_trainer_failure failure;
     struct sl_err err;
     int status;
     if (jobs->stopping && run->process.pid == 0)
@@ -450,8 +428,8 @@ static bool measure(struct sv_jobs *jobs, struct sv_job *job)
     if (!sv_child_process_poll(&run->process, &status) || jobs->stopping)
         return false;
     if (status != 0 || !read_score(jobs, job, &run->score[run->measured])) {
-        describe_end(jobs, job, status, reason);
-        stay(jobs, job, reason);
+        sv_trainer_failure_find(jobs, job, status, &failure);
+        stay(jobs, job, failure.reason);
     } else if (++run->measured == 2)
         compare(jobs, job);
     return true;

@@ -27,7 +27,7 @@ void sv_jobs_append(struct sv_jobs *jobs, struct sv_job *job)
     pthread_mutex_unlock(&jobs->list_lock);
 }
 
-static struct sv_job *find(struct sv_jobs *jobs, const char *id)
+struct sv_job *sv_jobs_find(const struct sv_jobs *jobs, const char *id)
 {
     struct sv_job *job = jobs->first;
     while (job && strcmp(job->spec.id, id) != 0)
@@ -331,7 +331,7 @@ bool sv_jobs_act(struct sv_jobs *jobs, const char *id, enum sv_job_action action
         return false;
     sl_buffer_clear(object);
     pthread_mutex_lock(&jobs->lock);
-    struct sv_job *job = find(jobs, id);
+    struct sv_job *job = sv_jobs_find(jobs, id);
     bool ok = job ? act(jobs, job, action, error)
                   : sv_fail(error, SV_CONFLICT, NULL, "The job has ended.");
     if (ok)
@@ -351,7 +351,7 @@ uint64_t sv_jobs_revision(const struct sv_jobs *jobs)
 bool sv_job_has_ended(struct sv_jobs *jobs, const char *id)
 {
     pthread_mutex_lock(&jobs->list_lock);
-    const struct sv_job *job = find(jobs, id);
+    const struct sv_job *job = sv_jobs_find(jobs, id);
     bool ended = !job || atomic_load(&job->has_ended);
     pthread_mutex_unlock(&jobs->list_lock);
     return ended;

@@ -3,6 +3,7 @@
 
 #include "jobs/job.h"
 
+struct sv_job *sv_jobs_find(const struct sv_jobs *jobs, const char *id); /* NULL: it has ended */
 void sv_jobs_append(struct sv_jobs *jobs, struct sv_job *job);
 void sv_jobs_join(struct sv_jobs *jobs); /* stops the thread and waits for it */
 

@@ -43,21 +43,16 @@ void sv_jobs_remove_directory(const struct sv_jobs *jobs, const char *id)
 /* ---- the oldest ------------------------------------------------------------------------------ */
 
 struct oldest {
+    const struct sv_jobs *jobs;
     char id[SV_JOB_ID_MAX];
 };
 
-/* The object's own member comes before those of clients, which may have the same name. */
-static bool has_ended(const char *document)
-{
-    static const char name[] = "\"finished_at\":";
-    const char *member = strstr(document, name);
-    return member && strncmp(member + sizeof name - 1, "null", strlen("null")) != 0;
-}
-
+/* The list has all jobs that have not ended. */
 static void take_ended(void *context, const char *id, const char *document)
 {
     struct oldest *oldest = context;
-    if (has_ended(document) && !oldest->id[0])
+    (void)document;
+    if (!oldest->id[0] && !sv_jobs_find(oldest->jobs, id))
         (void)snprintf(oldest->id, sizeof oldest->id, "%s", id);
 }
 
@@ -65,7 +60,7 @@ void sv_jobs_evict_oldest(struct sv_jobs *jobs)
 {
     struct sl_err err;
     while (jobs->ended > SV_JOBS_ENDED_MAX) {
-        struct oldest oldest = {{0}};
+        struct oldest oldest = {.jobs = jobs};
         /* All that have not ended fit, and one that has. */
         struct sv_page page = {
             .limit = 2000, .oldest_first = true, .each = take_ended, .context = &oldest};

@@ -98,13 +98,12 @@ static void add_path(const struct sv_jobs *jobs, const struct sv_job *job,
 }
 
 static bool start(struct sv_jobs *jobs, struct sv_job *job, const struct sv_command_line *line,
-                  const char *out, struct sl_err *err)
+                  struct sl_err *err)
 {
     char errors[PATH_MAX], output[PATH_MAX];
-    sv_job_path(jobs, job, "trainer.err", errors);
-    if (out)
-        sv_job_path(jobs, job, out, output);
-    const struct sv_child_process_options options = {.out = out ? output : NULL,
+    sv_job_path(jobs, job, SV_TRAINER_ERRORS, errors);
+    sv_job_path(jobs, job, SV_TRAINER_OUTPUT, output);
+    const struct sv_child_process_options options = {.out = output,
                                                      .err = errors,
                                                      .nice = (int)jobs->server->options->job_nice,
                                                      .cgroup_fd = jobs->cgroup_fd};
@@ -144,7 +143,7 @@ bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *e
         sv_command_add(line, "--resume");
     sv_command_add(line, "--json");
     add_settings(line, spec);
-    bool ok = start(jobs, job, line, NULL, err);
+    bool ok = start(jobs, job, line, err);
     free(line);
     return ok;
 }
@@ -181,28 +180,9 @@ bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, st
     add_engine(jobs, line);
     sv_command_add(line, "--json");
     add_reading(line, spec);
-    bool ok = start(jobs, job, line, "evaluation.json", err);
+    bool ok = start(jobs, job, line, err);
     free(line);
     return ok;
-}
-
-/* "sluice train: what went wrong" without its beginning. */
-void sv_trainer_last_error(const struct sv_jobs *jobs, const struct sv_job *job,
-                           char text[static SV_TRAINER_REASON_MAX])
-{
-    char path[PATH_MAX], line[SV_TRAINER_REASON_MAX];
-    text[0] = '\0';
-    sv_job_path(jobs, job, "trainer.err", path);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *start = strstr(line, "sluice ") == line ? strstr(line, ": ") : NULL;
-        bool is_warning = start && strncmp(start, ": warning", strlen(": warning")) == 0;
-        if (line[0] && !is_warning)
-            (void)snprintf(text, SV_TRAINER_REASON_MAX, "%s", start ? start + 2 : line);
-    }
-    if (file)
-        (void)fclose(file);
 }
 
 bool sv_trainer_is_locked(const struct sv_jobs *jobs, const struct sv_job *job)

@@ -51,7 +51,6 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     json_t *o = json_loadb(text, bytes, 0, NULL);
     *line = (struct sv_trainer_log_line){0};
     bool known = o && find_event(o, &line->event);
-    const char *reason = json_string_value(json_object_get(o, "reason"));
     const char *recipe = json_string_value(json_object_get(o, "recipe"));
     line->step = integer(o, "step");
     line->steps = integer(o, "steps");
@@ -64,7 +63,6 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->validation_accuracy = number(o, "validation_accuracy");
     line->tokens_per_second = number(o, "tokens_per_second");
     line->seconds_left = number(o, "seconds_left");
-    (void)snprintf(line->reason, sizeof line->reason, "%s", reason ? reason : "");
     (void)snprintf(line->recipe, sizeof line->recipe, "%s", recipe ? recipe : "");
     json_decref(o);
     return known && line->step >= 0 && line->steps > 0;

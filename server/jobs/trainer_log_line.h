@@ -11,8 +11,8 @@ enum sv_trainer_event {
     SV_TRAINER_EVALUATED,
     SV_TRAINER_SAVED,
     SV_TRAINER_PUBLISHED,
-    SV_TRAINER_ENDED, /* before its last step, or without a model */
-    SV_TRAINER_FAILED,
+    SV_TRAINER_ENDED,  /* before its last step, or without a model */
+    SV_TRAINER_FAILED, /* see trainer_failure.h */
     SV_TRAINER_EVENTS
 };
 
@@ -26,7 +26,6 @@ struct sv_trainer_log_line {
     int64_t trained_tokens; /* by the process that wrote the line */
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;
-    char reason[SV_TRAINER_REASON_MAX]; /* of a failure, or "" */
     char recipe[SV_TRAINER_RECIPE_MAX]; /* that a step tried, or "" */
     int warning_count;                  /* what may be wrong with the data: */
     char warnings[SV_TRAINER_WARNINGS_MAX][SV_TRAINER_REASON_MAX];

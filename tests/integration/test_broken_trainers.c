@@ -81,10 +81,38 @@ Test(broken_trainers, nonsense_as_output)
                    "the trainer ended without a model, with exit code 1");
 }
 
+/* What it writes there is for administrators. */
 Test(broken_trainers, nonsense_as_errors)
 {
-    expect_failure(
-        "printf 'a\\377\\001b\\n' >&2; head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1", "x");
+    expect_failure("printf 'a\\377\\001b\\n' >&2; head -c 100000 /dev/zero | tr '\\0' x >&2; "
+                   "exit 2",
+                   "the trainer ended without a model, with exit code 2");
+}
+
+Test(broken_trainers, a_report_that_is_none)
+{
+    expect_failure("echo '{\"event\":\"failed\",\"code\":7,\"line\":\"x\"'; exit 2",
+                   "the trainer ended without a model, with exit code 2");
+    expect_failure("echo '{\"event\":\"failed\",\"code\":7,\"line\":\"x\",\"reason\":\"odd\"}'; "
+                   "exit 1",
+                   "odd");
+}
+
+/* A fault that is in no file of the client's is not put down to one, and shows no path. */
+Test(broken_trainers, a_report_of_a_file_of_this_machine)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX];
+    start_with("printf '{\"event\":\"failed\",\"code\":\"corrupt\",\"path\":\"%s/base/1\",'"
+               "'\"message\":\"m\",\"reason\":\"odd\"}\\n' /etc; exit 2");
+    job_upload_reviews(&d, 40, file);
+    job_create(&d, file, "mood", JOB_TINY ",\"n_epochs\":2", id);
+    job_wait(&d, id, "failed");
+    json_t *job = job_get(&d, id, "");
+    cr_assert_str_eq(json_string_at(job, "error/code"), "training_failed");
+    cr_assert_str_eq(json_string_at(job, "error/message"), "odd");
+    cr_assert(json_is_null(json_at(job, "error/param")));
+    json_decref(job);
+    daemon_stop(&d);
 }
 
 Test(broken_trainers, nonsense_in_its_log)

@@ -251,10 +251,11 @@ Test(jobs, a_bad_file_fails_the_job_with_the_trainers_reason)
     json_t *job = job_get(&d, id, "");
     cr_assert_str_eq(json_string_at(job, "error/code"), "invalid_training_file");
     cr_assert_str_eq(json_string_at(job, "error/param"), "training_file");
-    EXPECT_SAID(json_string_at(job, "error/message"), "label");
+    cr_assert_str_eq(json_string_at(job, "error/message"),
+                     "'a.jsonl': the only label is 'x'; a classifier needs at least 2 labels");
     cr_assert(json_is_null(json_at(job, "fine_tuned_model")));
     json_decref(job);
-    cr_assert(job_has_event(&d, id, "The job failed"));
+    cr_assert(job_has_event(&d, id, "The job failed: 'a.jsonl': the only label"));
 }
 
 static void expect_bad_validation(const char *text, const char *said)
@@ -278,7 +279,8 @@ static void expect_bad_validation(const char *text, const char *said)
 
 Test(jobs, a_bad_validation_file_is_named)
 {
-    expect_bad_validation("{\"text\":\"a\",\"label\":\"z\"}\n", "checked.jsonl");
+    expect_bad_validation("{\"text\":\"a\",\"label\":\"z\"}\n",
+                          "'checked.jsonl' line 1: unknown label 'z': expected one of: 'x', 'y'");
     expect_bad_validation("{\"prompt\":\"a\",\"completion\":\"x\"}\n\n \n\n{\"prompt\":\"a\"}\n",
                           "Line 5 needs");
 }

@@ -146,7 +146,10 @@ Test(sluice_classify, a_column_is_classified)
               "%s", r.err);
     const struct usage_error mistakes[] = {
         {{"classify", dirs.output, table, "--text", "txt"}, 2, "no column 'txt'", "'id', 'text'"},
-        {{"classify", dirs.output, named, "--text", "text"}, 2, "does not end in", "--format"},
+        {{"classify", dirs.output, named, "--text", "text"},
+         2,
+         "does not end in",
+         "give its format"},
         {{"classify", dirs.output, table, "--format", "csv"}, 2, "--format", "--text"},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));

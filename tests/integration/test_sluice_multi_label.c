@@ -203,8 +203,8 @@ Test(sluice_multi_label, wrong_labels_and_options_are_errors)
                         "--output", dirs.output),
                    "invalid label separator '123456789': expected 1 to 8 bytes");
     expect_refused(ARGS("train", "tsa", "--data", data, SEVERAL, "--run-dir", dirs.run),
-                   "texts with several labels are for the linear model, which `sluice train --data "
-                   "FILE` trains without an architecture");
+                   "texts with several labels are for the linear model, which training without an "
+                   "architecture makes");
 }
 
 /* A model with one label per text cannot be measured on several. */

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "checkpoint/json_io.h"
 #include "cli/evaluation/dataset_words.h"
+#include "cli/failure_event.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -27,14 +28,16 @@ bool automatic_log_open(struct automatic_log *log, const char *directory, struct
                                 strerrordesc_np(errno));
 }
 
-static json_t *event(const struct automatic_log *log, const char *name)
+static json_t *event(const char *name)
 {
-    return json_pack("{s:s, s:I, s:i, s:i}", "event", name, "time", (json_int_t)time(NULL), "step",
-                     log->step, "steps", log->steps);
+    return json_pack("{s:s}", "event", name);
 }
 
 static void write_line(const struct automatic_log *log, json_t *object)
 {
+    (void)json_object_set_new(object, "time", json_integer((json_int_t)time(NULL)));
+    (void)json_object_set_new(object, "step", json_integer(log->step));
+    (void)json_object_set_new(object, "steps", json_integer(log->steps));
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
     if (text) {
         (void)fprintf(log->file, "%s\n", text);
@@ -46,7 +49,7 @@ static void write_line(const struct automatic_log *log, json_t *object)
 
 static void write_started(struct automatic_log *log, const struct dataset_facts *facts)
 {
-    json_t *o = event(log, "started");
+    json_t *o = event("started");
     struct dataset_warnings warnings;
     (void)json_object_set_new(o, "architecture", json_string("linear"));
     dataset_facts_add(facts, o);
@@ -82,7 +85,7 @@ void automatic_log_search(struct automatic_log *log, const struct sl_linear_sear
         return;
     }
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
-    json_t *o = event(log, "step");
+    json_t *o = event("step");
     add_measures(log, o, trial->accuracy, trial->loss);
     (void)json_object_set_new(o, "recipe",
                               json_string(automatic_results_recipe(&trial->recipe, text)));
@@ -95,24 +98,21 @@ void automatic_log_published(struct automatic_log *log, const struct automatic_r
     if (!log->file)
         return;
     log->step = log->steps;
-    json_t *o = event(log, "evaluated");
+    json_t *o = event("evaluated");
     add_measures(log, o, automatic_results_accuracy(report), automatic_results_loss(report));
     write_line(log, o);
-    o = event(log, "saved");
+    o = event("saved");
     (void)json_object_set_new(o, "trained_tokens", json_integer(log->tokens * log->step));
     write_line(log, o);
-    o = event(log, "published");
+    o = event("published");
     (void)json_object_set_new(o, "directory", sl_json_string(directory));
     write_line(log, o);
 }
 
-void automatic_log_close(struct automatic_log *log, const char *failure)
+void automatic_log_close(struct automatic_log *log, const struct sl_err *failure)
 {
-    if (log->file && failure) {
-        json_t *o = event(log, "failed");
-        (void)json_object_set_new(o, "reason", sl_json_string(failure));
-        write_line(log, o);
-    }
+    if (log->file && failure)
+        write_line(log, failure_event(failure));
     if (log->file)
         (void)fclose(log->file);
     sl_run_dir_close(&log->run_dir);

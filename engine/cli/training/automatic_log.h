@@ -25,4 +25,4 @@ void automatic_log_search(struct automatic_log *log, const struct sl_linear_sear
 void automatic_log_published(struct automatic_log *log, const struct automatic_results *report,
                              const char *directory);
 /* failure: why there is no model, or NULL. A zeroed log is fine. */
-void automatic_log_close(struct automatic_log *log, const char *failure);
+void automatic_log_close(struct automatic_log *log, const struct sl_err *failure);

@@ -176,7 +176,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     struct run run = {.a = a};
     bool ok =
         run_all(&run, &options, learns ? "the vocabulary is made from the texts" : no_base, err);
-    automatic_log_close(&run.log, run.is_published ? NULL : err->text);
+    automatic_log_close(&run.log, run.is_published ? NULL : err);
     dataset_facts_close(&run.facts);
     sl_dataset_close(&run.validation);
     sl_linear_training_close(&run.l);

@@ -6,6 +6,7 @@
 #include "base/int_math.h"
 #include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
+#include "cli/failure_event.h"
 #include "cli/training/dataset_summary.h"
 
 #include <errno.h>
@@ -56,15 +57,20 @@ static json_int_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
 }
 
+static void put_steps(const struct training_log *r, json_t *o)
+{
+    put(o, "time", json_integer((json_int_t)time(NULL)));
+    put(o, "step", json_integer(r->last.step));
+    put(o, "steps", json_integer(r->last.steps));
+}
+
 static json_t *event_object(const struct training_log *r)
 {
     const struct sl_train_progress *s = &r->last;
     static const char *const names[] = {"step", "evaluated", "saved"};
     json_t *o = json_object();
     put(o, "event", json_string(names[s->event]));
-    put(o, "time", json_integer((json_int_t)time(NULL)));
-    put(o, "step", json_integer(s->step));
-    put(o, "steps", json_integer(s->steps));
+    put_steps(r, o);
     put(o, "train_loss", number(s->loss));
     put(o, "gate_mean", number(s->gate_mean));
     put(o, "learning_rate", number(s->learning_rate));
@@ -87,21 +93,21 @@ static json_t *event_object(const struct training_log *r)
     return o;
 }
 
-/* One line in the log, and on standard output when that is not a terminal. */
-static void write_line(struct training_log *r, json_t *object)
+static void write_to(FILE *file, const char *text)
+{
+    (void)fprintf(file, "%s\n", text);
+    (void)fflush(file);
+}
+
+/* One line in the log, and perhaps on standard output. */
+static void write_line(const struct training_log *r, json_t *object, bool prints)
 {
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
     json_decref(object);
-    if (!text)
-        return;
-    if (r->log) {
-        (void)fprintf(r->log, "%s\n", text);
-        (void)fflush(r->log);
-    }
-    if (!r->terminal) {
-        (void)printf("%s\n", text);
-        (void)fflush(stdout);
-    }
+    if (text)
+        write_to(r->log, text);
+    if (text && prints)
+        write_to(stdout, text);
     free(text);
 }
 
@@ -159,7 +165,7 @@ void training_log_event(void *training_log, const struct sl_train_progress *s)
     if (r->terminal)
         on_terminal(r, s);
     if (s->event != SL_TRAIN_STEPPED || s->step % between == 0)
-        write_line(r, event_object(r));
+        write_line(r, event_object(r), !r->terminal);
 }
 
 static void write_begin(struct training_log *r, const struct sl_trainer *trainer,
@@ -168,15 +174,13 @@ static void write_begin(struct training_log *r, const struct sl_trainer *trainer
     const struct sl_model *m = sl_trainer_model(trainer);
     json_t *o = json_object();
     put(o, "event", json_string("started"));
-    put(o, "time", json_integer((json_int_t)time(NULL)));
-    put(o, "step", json_integer(r->last.step));
-    put(o, "steps", json_integer(r->last.steps));
+    put_steps(r, o);
     put(o, "architecture", json_string(m->arch->name));
     put(o, "parameters", json_integer((json_int_t)sl_model_parameter_count(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
     dataset_summary_add(trainer, facts, o);
-    write_line(r, o);
+    write_line(r, o, !r->terminal);
 }
 
 static void print_begin(const struct sl_trainer *trainer, const struct dataset_facts *facts)
@@ -235,35 +239,26 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
 
 /* -- the end ---------------------------------------------------------------------------------- */
 
-enum ending { FAILED, STOPPED, UNPUBLISHED, PUBLISHED }; /* STOPPED: before the last step */
+enum ending { STOPPED, UNPUBLISHED, PUBLISHED }; /* STOPPED: before the last step */
 
-static enum ending ending_of(const struct training_log *r, const char *failure,
-                             const char *published)
+static enum ending ending_of(const struct training_log *r, const char *published)
 {
-    if (failure)
-        return FAILED;
     if (r->last.step < r->last.steps)
         return STOPPED;
     return published ? PUBLISHED : UNPUBLISHED;
 }
 
-static json_t *end_object(const struct training_log *r, enum ending ending, const char *failure,
-                          const char *published)
+static json_t *end_object(const struct training_log *r, enum ending ending, const char *published)
 {
-    static const char *const events[] = {"failed", "ended", "ended", "published"};
+    static const char *const events[] = {"ended", "ended", "published"};
     static const char *const next[] = {
-        NULL, "repeat the command with --resume to continue",
+        "repeat the command with --resume to continue",
         "no model was published; repeat the command with --resume --output DIR to publish it",
         NULL};
     json_t *o = json_object();
     put(o, "event", json_string(events[ending]));
-    put(o, "time", json_integer((json_int_t)time(NULL)));
-    put(o, "step", json_integer(r->last.step));
-    put(o, "steps", json_integer(r->last.steps));
-    if (failure)
-        put(o, "reason", sl_json_string(failure));
-    else
-        put(o, "directory", published ? sl_json_string(published) : json_null());
+    put_steps(r, o);
+    put(o, "directory", published ? sl_json_string(published) : json_null());
     if (next[ending])
         put(o, "next", json_string(next[ending]));
     return o;
@@ -272,8 +267,6 @@ static json_t *end_object(const struct training_log *r, enum ending ending, cons
 static void print_end(const struct training_log *r, enum ending ending, const char *published)
 {
     const char *done = ending == PUBLISHED ? "published" : "saved";
-    if (ending == FAILED)
-        return;
     (void)printf("%s at step %d of %d: ", done, r->last.step, r->last.steps);
     if (ending == PUBLISHED)
         (void)printf("%s\nA running daemon serves it after `sluicectl load MODEL`.\n", published);
@@ -287,12 +280,23 @@ static void print_end(const struct training_log *r, enum ending ending, const ch
         (void)printf("no model was published; to continue, repeat the command with --resume\n");
 }
 
-void training_log_close(struct training_log *r, const char *failure, const char *published)
+/* The log alone: the program prints the failure. */
+static void write_failure(const struct training_log *r, const struct sl_err *failure)
 {
-    enum ending ending = ending_of(r, failure, published);
+    json_t *o = failure_event(failure);
+    put_steps(r, o);
+    write_line(r, o, false);
+}
+
+void training_log_close(struct training_log *r, const struct sl_err *failure, const char *published)
+{
+    enum ending ending = ending_of(r, published);
     end_live_line(r);
-    write_line(r, end_object(r, ending, failure, published));
-    if (r->terminal)
+    if (failure)
+        write_failure(r, failure);
+    else
+        write_line(r, end_object(r, ending, published), !r->terminal);
+    if (r->terminal && !failure)
         print_end(r, ending, published);
     if (fclose(r->log) != 0)
         (void)fprintf(stderr, "sluice train: log.jsonl: %s\n", strerrordesc_np(errno));

@@ -10,7 +10,7 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
                                        struct sl_err *err) SL_MUST_CHECK;
 void training_log_event(void *training_log, const struct sl_train_progress *state);
 /* failure: why the run failed, or NULL; published: the directory of its model, or NULL. */
-void training_log_close(struct training_log *training_log, const char *failure,
+void training_log_close(struct training_log *training_log, const struct sl_err *failure,
                         const char *published);
 
 /* The JSON object about training that a checkpoint stores; free() it. */

@@ -184,6 +184,25 @@ Test(writing, an_error_keeps_its_innermost_location_in_fields)
     cr_assert(!err.path[0] && !err.field[0] && err.line == 0 && err.index == -1);
 }
 
+Test(writing, an_error_in_a_file_says_where)
+{
+    struct sl_err err;
+    cr_assert_not(sl_fail(&err, SL_BAD_INPUT, "no label"));
+    cr_assert_not(sl_wrap_file(&err, "a.tsv", 3));
+    cr_assert_not(sl_wrap_file(&err, "b.tsv", 0));
+    cr_assert_str_eq(err.text, "'b.tsv': 'a.tsv' line 3: no label");
+    cr_assert_str_eq(err.path, "a.tsv");
+    cr_assert_eq(err.line, 3);
+    cr_assert_str_eq(sl_err_reason(&err), "no label");
+}
+
+Test(writing, codes_have_names)
+{
+    for (int code = SL_BAD_INPUT; code <= SL_NOT_FINITE; code++)
+        cr_assert_eq(sl_code_find(sl_code_name((enum sl_code)code)), code);
+    cr_assert_eq(sl_code_find("terrible"), SL_OK);
+}
+
 Test(writing, a_field_is_called_as_the_caller_spells_it)
 {
     struct sl_err err;

@@ -347,7 +347,7 @@ Test(compressed, a_corpus_may_be_packed, .init = setup, .fini = teardown)
         b.count /= 2;
         file_write(&b);
         if (kind >= FIRST_PACKED)
-            EXPECT_FAIL(sl_corpus_open(&corpus, path, tokens, &err), err, SL_CORRUPT, "corpus: '");
+            EXPECT_FAIL(sl_corpus_open(&corpus, path, tokens, &err), err, SL_CORRUPT, "input': ");
         sl_tokenizer_destroy(tokens);
     }
 }

@@ -55,7 +55,7 @@ static const struct {
     const char *want;
 } bad_files[] = {
     {"missing", NULL, SL_NOT_FOUND, "input.txt'"},
-    {"empty", "", SL_BAD_INPUT, "input.txt' is empty"},
+    {"empty", "", SL_BAD_INPUT, "input.txt': the file is empty"},
     {"Latin-1", "caf\xE9", SL_BAD_INPUT, "input.txt': byte 4 is 0xE9: not UTF-8"},
     {"unknown", "abz", SL_BAD_INPUT, "input.txt': 1 character is not in the vocabulary: 'z'"},
 };

@@ -223,8 +223,10 @@ Test(dataset, labels_may_be_given, .init = setup, .fini = teardown)
     cr_assert_eq(second.labels.count, 3);
     sl_dataset_close(&second);
     test_write_file(path, "x\tthree\ny\tfour\n");
-    EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
+    EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_NOT_FOUND,
                 "train.tsv' line 2: unknown label 'y': expected one of: 'x', 'b', 'a'");
+    cr_assert_str_eq(err.field, "labels");
+    cr_assert_eq(err.line, 2);
     cr_assert_null(second.text, "touched on failure");
     sl_dataset_close(&set);
 }
@@ -233,8 +235,8 @@ static const struct {
     const char *file, *want;
 } bad_files[] = {
     {"", "'"},
-    {"", "train.tsv' has no texts"},
-    {"a\tone\na\ttwo\n", "train.tsv' has only the label 'a'; a classifier needs at least 2 labels"},
+    {"", "train.tsv': the file has no texts"},
+    {"a\tone\na\ttwo\n", "train.tsv': the only label is 'a'; a classifier needs at least 2 labels"},
     {"a\tone\nb\t\n", "train.tsv' line 2: column '2': the text is empty"},
 };
 
@@ -315,7 +317,7 @@ Test(dataset, an_error_names_some_labels, .init = setup, .fini = teardown)
     many_write(20);
     EXPECT_OK(sl_dataset_open(&set, path, &by_number, NULL, &err), err);
     test_write_file(path, "20\tx\n");
-    EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_BAD_INPUT,
+    EXPECT_FAIL(sl_dataset_open(&second, path, &by_number, &set.labels, &err), err, SL_NOT_FOUND,
                 "expected one of: '0', '1', '2', '3', '4', '5', '6', '7' and 12 more");
     sl_dataset_close(&set);
 }
@@ -584,7 +586,7 @@ static const struct {
     {-0.1, "invalid validation fraction -0.1: expected"},
     {(double)NAN, "nan: expected more than 0"},
     {0.01, "train.tsv': holding out 1 % for validation needs a label with at least 50 texts; "
-           "add texts, or give --validation FILE"},
+           "add texts, or give a validation file"},
 };
 
 /* A file that translates labels for a model may have them in any order. */

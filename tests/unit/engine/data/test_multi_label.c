@@ -122,7 +122,7 @@ static const struct {
      "column 'text' is an array: expected a string"},
     {"tsv", "|", "label\ttext\n\tx\n\ty\n", "no text has a label"},
     {"tsv", "|", "label\ttext\na\tx\n\ty\n",
-     "has only the label 'a'; a classifier needs at least 2"},
+     "the only label is 'a'; a classifier needs at least 2"},
     {"tsv", "", "label\ttext\na|b\tx\n", "invalid label separator '': expected 1 to 8 bytes"},
     {"tsv", "123456789", "label\ttext\na|b\tx\n", "invalid label separator '123456789'"},
     {"tsv", "\xA9", "label\ttext\na|b\tx\n", "invalid label separator"},

@@ -252,15 +252,15 @@ static const struct {
 } bad[] = {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
-     "input' line 1: no column 'text'; the columns are 'label', 'body', 'x'; choose --label and "
-     "--text by name or, if this line is data, by number: --label 1 --text 2"},
+     "input' line 1: no column 'text'; the columns are 'label', 'body', 'x'; set label and "
+     "text by name or, if this line is data, by number: label 1, text 2"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
-     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; choose --label"},
+     "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; set label and text"},
     {"csv", NULL, NULL, "text,text,label\na,b,c\n", "line 1: fields 1 and 2 are both named 'text'"},
     {"csv", NULL, NULL, "sep=x\nlabel,text\n",
-     "line 1: no column 'label'; the columns are 'sep=x'; choose --label and --text by name"},
-    {"tsv", NULL, NULL, "", "input' is empty: expected a line of column names"},
+     "line 1: no column 'label'; the columns are 'sep=x'; set label and text by name"},
+    {"tsv", NULL, NULL, "", "input': the file is empty: expected a line of column names"},
     {"tsv", "1", "3", "a\tone\n", "input' line 1: no column 3: there are only 2"},
     {"tsv", "1", "2", "a one\n",
      "line 1: no column 2: there is only one; fields must be separated by tabs"},
@@ -274,7 +274,7 @@ static const struct {
      "'label\ttext'; fields must be separated by commas"},
     {"tsv", NULL, NULL, "label,text\na,one\n", "'label,text'; fields must be separated by tabs"},
     {"tsv", NULL, NULL, "name\na\n",
-     "no column 'label'; the columns are 'name'; choose --label and --text by name"},
+     "no column 'label'; the columns are 'name'; set label and text by name"},
     {"tsv", "1", "2", "a\tone\nb\ttwo\tthree\n", "line 2: 3 fields: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one\nb\n", "line 3: 1 field: expected 2 as in line 1"},
     {"csv", NULL, NULL, "label,text\na,one, two\n",
@@ -283,7 +283,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
      "input' line 2: column 'text': the text is empty"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
-     "line 1: no column 'topic'; the object has: 'label', 'text'"},
+     "no column 'topic'; the object has: 'label', 'text'; set label and text to two of them"},
     {"jsonl", "1", "2", "{\"label\":\"a\",\"text\":\"x\"}",
      "no column '1': in JSON Lines columns have names, not numbers: 'label', 'text'"},
     {"jsonl", NULL, NULL, "{}", "line 1: no column 'label'; the object has: nothing"},
@@ -301,7 +301,7 @@ static const struct {
     {"yaml", "1", "2", "", "invalid format 'yaml': expected tsv, csv or jsonl"},
     {NULL, "1", "2", "",
      "input' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); rename the file, or "
-     "give --format"},
+     "give its format"},
     /* Labels and texts. */
     {"tsv", "1", "2", "a\tone\n\ttwo\n", "input' line 2: column '1': the label is empty"},
     {"tsv", NULL, NULL, "label\ttext\na\t\n", "line 2: column 'text': the text is empty"},
@@ -309,7 +309,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":\"\",\"text\":\"x\"}", "column 'label': the label is empty"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\\u0000\",\"text\":\"x\"}",
      "column 'label': the label contains the control character 0x00"},
-    {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, give --format tsv"},
+    {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, the format is tsv"},
     {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
      "line 1: column 'label' is true or false: expected a string, a number or a list of them"},
     {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label': the label is empty"},
