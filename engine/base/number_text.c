@@ -35,6 +35,24 @@ bool sl_whole_parse(const char *text, double min, double max, int64_t *value)
     return true;
 }
 
+bool sl_time_limit_read(const char *field, const char *text, double *seconds, struct sl_err *err)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
+
+    const double longest = 86400.0;
+    char *end;
+    const double number = strtod(text, &end);
+    *seconds = 0;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (end > text && strcmp(end, units[i].name) == 0)
+            *seconds = number * units[i].seconds;
+    return (*seconds >= 1.0 && *seconds <= longest) ||
+           sl_fail_value(err, field, text, "expected 1s to 24h, as in 90s, 10m or 2h");
+}
+
 static bool fail(struct sl_err *err, const char *field, const char *text, const char *kind,
                  const double bounds[2])
 {

@@ -15,6 +15,10 @@ bool sl_number_parse(const char *text, double min, double max, double *value) SL
 /* Only whole numbers, exactly; also 1e6. */
 bool sl_whole_parse(const char *text, double min, double max, int64_t *value) SL_MUST_CHECK;
 
+/* Reads the time that training may take: 1s to 24h, as in 90, 90s, 1.5m or 2h. */
+bool sl_time_limit_read(const char *field, const char *text, double *seconds, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* Fails with the field, the value and what is expected. */
 bool sl_fail_number(struct sl_err *err, const char *field, const char *text, double min,
                     double max);

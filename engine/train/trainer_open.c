@@ -125,6 +125,8 @@ static bool check_data_setting(const struct sl_option *row, const struct sl_sett
 {
     if (strcmp(row->name, "tokenizer") == 0)
         return sl_tokenizer_kind_find(setting->value, err);
+    if (strcmp(row->name, "label-separator") == 0)
+        return sl_label_separator_check(setting->value, err);
     if (row->kind == SL_OPTION_STRING)
         return true;
     bool is_flag = row->kind == SL_OPTION_FLAG;

@@ -33,8 +33,8 @@ struct sl_setting {
 };
 
 /* Checks a setting of an architecture before a training is opened. Besides hyper-parameters it
- * accepts the options of `sluice train` that say how texts are read: label, text, format,
- * tokenizer, vocab_size and cased (true or false). The error names the setting, and
+ * accepts the options of `sluice train` that say how texts are read: label, label_separator, text,
+ * format, tokenizer, vocab_size and cased (true or false). The error names the setting, and
  * sl_err_spell_field can name it otherwise. */
 SL_PUBLIC bool sl_setting_check(const char *architecture, const struct sl_setting *setting,
                                 struct sl_err *err) SL_MUST_CHECK;

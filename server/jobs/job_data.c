@@ -1,8 +1,9 @@
 /* job_data.c - the files that a job trains on: uploaded ones, and those of data_directory. */
+#include "jobs/job_data.h"
 #include "base/file.h"
 #include "core/log.h"
 #include "core/options.h"
-#include "jobs/job.h"
+#include "jobs/job_paths.h"
 #include "jobs/openai_training_file.h"
 #include "state/file_store.h"
 

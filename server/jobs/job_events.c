@@ -2,11 +2,12 @@
  *
  * A line of events.jsonl has the event, and up to where log.jsonl had been read when it was
  * written. So after a crash no line of the log becomes an event twice, and none is left out. */
+#include "jobs/job_events.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "core/log.h"
-#include "jobs/job.h"
+#include "jobs/job_paths.h"
 #include "state/append_line.h"
 #include "json/json_peek.h"
 

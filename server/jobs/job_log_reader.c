@@ -3,12 +3,14 @@
  *
  * After an interruption a trainer repeats the steps since its last saved state, with the same
  * bits. Their lines are not reported again. */
+#include "jobs/job_log_reader.h"
 #include "base/clock.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
-#include "core/log.h"
-#include "core/metrics.h"
-#include "jobs/job.h"
+#include "jobs/job_events.h"
+#include "jobs/job_metrics.h"
+#include "jobs/job_paths.h"
+#include "jobs/job_record.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -156,25 +158,6 @@ static void report_metrics(struct sv_jobs *jobs, struct sv_job *job,
     sl_buffer_release(&data);
 }
 
-static void set_series(const struct sv_jobs *jobs, const struct sv_job *job)
-{
-    struct sv_metrics *metrics = jobs->server->metrics;
-    const char *const values[] = {job->spec.id};
-    const struct sv_job_progress *p = &job->progress;
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_STEP, values), (double)p->step);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_LOSS, values), p->train_loss);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_TOKENS_PER_SECOND, values),
-                  p->tokens_per_second);
-}
-
-void sv_job_drop_metrics(struct sv_jobs *jobs, const struct sv_job *job)
-{
-    const char *const values[] = {job->spec.id};
-    sv_metrics_drop(jobs->server->metrics, SV_METRIC_TRAIN_STEP, values);
-    sv_metrics_drop(jobs->server->metrics, SV_METRIC_TRAIN_LOSS, values);
-    sv_metrics_drop(jobs->server->metrics, SV_METRIC_TRAIN_TOKENS_PER_SECOND, values);
-}
-
 /* A kind of event at a step: true if it is due, and the first at this step. */
 static bool is_due(int64_t *last, const struct sv_trainer_log_line *line)
 {
@@ -270,7 +253,7 @@ void sv_job_read_log(struct sv_jobs *jobs, struct sv_job *job)
     reader_close(&reader);
     if (!any || sv_job_phase_has_ended(job->phase))
         return;
-    set_series(jobs, job);
+    sv_job_set_metrics(jobs, job);
     int64_t now = sl_now_ns();
     if (now - job->indexed_ns < 1000000000)
         return;

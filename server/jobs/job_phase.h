@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/request_error.h"
-#include "jobs/jobs.h"
+
+#include <stdint.h>
 
 /* A job passes through them in this order, and may end in any of them. */
 enum sv_job_phase {
@@ -18,6 +19,8 @@ enum sv_job_phase {
     SV_JOB_CANCELLED,
     SV_JOB_PHASES
 };
+
+enum sv_job_action { SV_JOB_PAUSE, SV_JOB_RESUME, SV_JOB_CANCEL };
 
 enum sv_job_desired_state { SV_DESIRED_RUNNING, SV_DESIRED_PAUSED };
 

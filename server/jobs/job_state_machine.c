@@ -1,11 +1,21 @@
 /* job_state_machine.c - what happens in each phase of a job. Every step can be repeated: after a
  * crash it is, and finds what the first time left. */
+#include "jobs/job_state_machine.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/model_names.h"
 #include "core/log.h"
 #include "core/options.h"
-#include "jobs/job.h"
+#include "jobs/job_data.h"
+#include "jobs/job_events.h"
+#include "jobs/job_log_reader.h"
+#include "jobs/job_metrics.h"
+#include "jobs/job_object.h"
+#include "jobs/job_paths.h"
+#include "jobs/job_record.h"
+#include "jobs/promote_model.h"
+#include "jobs/publish_model.h"
+#include "jobs/trainer_command.h"
 #include "jobs/trainer_failure.h"
 #include "state/file_store.h"
 
@@ -26,33 +36,6 @@ static void enter(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase ph
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static void remove_file(const struct sv_jobs *jobs, const struct sv_job *job, const char *name)
-{
-    char path[PATH_MAX];
-    sv_job_path(jobs, job, name, path);
-    if (unlink(path) != 0 && errno != ENOENT)
-        SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path),
-               sv_str("reason", strerrordesc_np(errno)));
-}
-
-void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job)
-{
-    static const char *const directories[] = {
-        "run/state", "run/state.sluice-tmp", "model/1", "model/1.sluice-tmp", "model", "report"};
-    char path[PATH_MAX];
-    struct sl_err err;
-    const struct sv_job_spec *spec = &job->spec;
-    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
-        sv_job_path(jobs, job, directories[i], path);
-        if (!sl_directory_remove(path, &err))
-            SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path), sv_str("reason", err.text));
-    }
-    if (spec->data[0] && spec->data[0] != '/')
-        remove_file(jobs, job, spec->data);
-    if (spec->validation[0] && spec->validation[0] != '/')
-        remove_file(jobs, job, spec->validation);
-}
 
 /* Its phase is that of its end already, so that the last events find room. */
 static void end(struct sv_jobs *jobs, struct sv_job *job)

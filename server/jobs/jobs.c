@@ -3,10 +3,20 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/sha256.h"
-#include "core/metrics.h"
+#include "core/log.h"
 #include "core/options.h"
-#include "jobs/job.h"
-#include "jobs/jobs_internal.h"
+#include "jobs/cgroup.h"
+#include "jobs/job_data.h"
+#include "jobs/job_events.h"
+#include "jobs/job_list.h"
+#include "jobs/job_metrics.h"
+#include "jobs/job_object.h"
+#include "jobs/job_paths.h"
+#include "jobs/job_record.h"
+#include "jobs/job_request.h"
+#include "jobs/job_retention.h"
+#include "jobs/job_state_machine.h"
+#include "jobs/jobs_recovery.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,58 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- the list -------------------------------------------------------------------------------- */
-
-void sv_jobs_append(struct sv_jobs *jobs, struct sv_job *job)
-{
-    struct sv_job **place = &jobs->first;
-    while (*place)
-        place = &(*place)->next;
-    pthread_mutex_lock(&jobs->list_lock);
-    *place = job;
-    pthread_mutex_unlock(&jobs->list_lock);
-}
-
-struct sv_job *sv_jobs_find(const struct sv_jobs *jobs, const char *id)
-{
-    struct sv_job *job = jobs->first;
-    while (job && strcmp(job->spec.id, id) != 0)
-        job = job->next;
-    return job;
-}
-
-static int count_jobs(const struct sv_jobs *jobs, bool running)
-{
-    int count = 0;
-    for (const struct sv_job *job = jobs->first; job; job = job->next)
-        if (!sv_job_phase_has_ended(job->phase))
-            count += sv_job_phase_is_running(job->phase) == running;
-    return count;
-}
-
-static void count_states(struct sv_jobs *jobs)
-{
-    static const char *const states[] = {"validating_files", "queued", "running"};
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        int count = 0;
-        for (const struct sv_job *job = jobs->first; job; job = job->next)
-            count += strcmp(sv_job_status(job->phase, job->desired), states[i]) == 0;
-        sv_metric_set(sv_metrics_series(jobs->server->metrics, SV_METRIC_TRAIN_JOBS, &states[i]),
-                      count);
-    }
-}
-
-static struct sv_series *ended_series(struct sv_jobs *jobs, enum sv_job_phase phase)
-{
-    const char *status = sv_job_status(phase, SV_DESIRED_RUNNING);
-    return sv_metrics_series(jobs->server->metrics, SV_METRIC_TRAIN_JOBS_ENDED, &status);
-}
-
-void sv_job_count_end(struct sv_jobs *jobs, enum sv_job_phase phase)
-{
-    sv_metric_add(ended_series(jobs, phase), 1);
-}
+#include <unistd.h>
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
@@ -79,14 +38,11 @@ static bool is_done(const struct sv_job *job)
 static void remove_done(struct sv_jobs *jobs)
 {
     for (struct sv_job **place = &jobs->first; *place;) {
-        struct sv_job *job = *place;
-        if (!is_done(job)) {
-            place = &job->next;
+        if (!is_done(*place)) {
+            place = &(*place)->next;
             continue;
         }
-        pthread_mutex_lock(&jobs->list_lock);
-        *place = job->next;
-        pthread_mutex_unlock(&jobs->list_lock);
+        struct sv_job *job = sv_jobs_take_out(jobs, place);
         sv_job_clean_up(jobs, job);
         sv_job_free(job);
         jobs->ended++;
@@ -97,7 +53,7 @@ static void remove_done(struct sv_jobs *jobs)
 /* In the order of creation, while there are places. */
 static void begin_next(struct sv_jobs *jobs)
 {
-    int places = (int)jobs->server->options->jobs_running - count_jobs(jobs, true);
+    int places = (int)jobs->server->options->jobs_running - sv_jobs_count(jobs, true);
     for (struct sv_job *job = jobs->first; job && places > 0 && !jobs->stopping; job = job->next)
         if (job->phase == SV_JOB_WAITING && job->desired == SV_DESIRED_RUNNING) {
             sv_job_begin(jobs, job);
@@ -164,7 +120,7 @@ static void *run(void *context)
         remove_done(jobs);
         begin_next(jobs);
         step_all(jobs);
-        count_states(jobs);
+        sv_jobs_count_states(jobs);
         if (jobs->stopping && deadline_ns == 0)
             deadline_ns = sl_now_ns() + (int64_t)SV_JOB_STOP_SECONDS * 1000000000;
         if (jobs->stopping && sl_now_ns() > deadline_ns)
@@ -179,9 +135,7 @@ static void *run(void *context)
 
 bool sv_jobs_start(struct sv_jobs *jobs, struct sl_err *err)
 {
-    /* They are 0, so that the first increase can be seen. */
-    for (int phase = SV_JOB_SUCCEEDED; phase < SV_JOB_PHASES; phase++)
-        (void)ended_series(jobs, (enum sv_job_phase)phase);
+    sv_jobs_reset_counts(jobs);
     jobs->started = pthread_create(&jobs->thread, NULL, run, jobs) == 0;
     return jobs->started || sl_fail(err, SL_NO_MEMORY, "cannot start the thread of the jobs");
 }
@@ -196,12 +150,70 @@ void sv_jobs_stop(struct sv_jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-void sv_jobs_join(struct sv_jobs *jobs)
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void join(struct sv_jobs *jobs)
 {
     sv_jobs_stop(jobs);
     if (jobs->started)
         (void)pthread_join(jobs->thread, NULL);
     jobs->started = false;
+}
+
+static void find_program(struct sv_jobs *jobs)
+{
+    const char *given = jobs->server->options->trainer;
+    char self[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[bytes > 0 ? bytes : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (given[0] || !slash)
+        (void)snprintf(jobs->program, sizeof jobs->program, "%s", given[0] ? given : "sluice");
+    else
+        (void)snprintf(jobs->program, sizeof jobs->program, "%.*s/sluice", (int)(slash - self),
+                       self);
+    if (access(jobs->program, X_OK) != 0)
+        SV_LOG(SV_LOG_WARN, "no program to train with; jobs will fail",
+               sv_str("program", jobs->program), sv_str("option", "trainer"));
+}
+
+struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err)
+{
+    struct sv_jobs *jobs = calloc(1, sizeof *jobs);
+    if (!jobs) {
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the jobs");
+        return NULL;
+    }
+    jobs->server = server;
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_mutex_init(&jobs->list_lock, NULL);
+    sl_monotonic_cond_init(&jobs->changed);
+    jobs->cgroup_fd = -1;
+    find_program(jobs);
+    if (sv_jobs_recover(jobs, err)) {
+        jobs->cgroup_fd = sv_cgroup_open((int)server->options->job_cpu_weight);
+        return jobs;
+    }
+    sv_jobs_close(jobs);
+    return NULL;
+}
+
+void sv_jobs_close(struct sv_jobs *jobs)
+{
+    if (!jobs)
+        return;
+    join(jobs);
+    while (jobs->first) {
+        struct sv_job *next = jobs->first->next;
+        sv_job_free(jobs->first);
+        jobs->first = next;
+    }
+    if (jobs->cgroup_fd >= 0)
+        (void)close(jobs->cgroup_fd);
+    pthread_cond_destroy(&jobs->changed);
+    pthread_mutex_destroy(&jobs->list_lock);
+    pthread_mutex_destroy(&jobs->lock);
+    free(jobs);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -225,7 +237,7 @@ static bool store(struct sv_jobs *jobs, struct sv_job *job, struct sv_error *err
     return false;
 }
 
-static void set_origin(struct sv_job_spec *spec, const struct sv_job_origin *origin)
+static void read_key(const struct sv_job_origin *origin, struct sv_idempotency_key *key)
 {
     struct sl_buffer both = {0};
     if (!origin->idempotency_key)
@@ -233,9 +245,26 @@ static void set_origin(struct sv_job_spec *spec, const struct sv_job_origin *ori
     sl_buffer_append(&both, origin->caller, strlen(origin->caller) + 1);
     sl_buffer_append_string(&both, origin->idempotency_key);
     if (!both.failed)
-        sl_sha256_hex(both.data, both.bytes, spec->key);
+        sl_sha256_hex(both.data, both.bytes, key->key);
     sl_buffer_release(&both);
-    (void)snprintf(spec->body, sizeof spec->body, "%s", origin->body);
+    (void)snprintf(key->body, sizeof key->body, "%s", origin->body);
+}
+
+/* Finds the job of an earlier request with the same key; *is_new: there is none. Fails if its body
+ * was another one. */
+static bool find_same(struct sv_jobs *jobs, const struct sv_idempotency_key *key,
+                      struct sl_buffer *object, bool *is_new, struct sv_error *error)
+{
+    const struct sv_idempotency_key *known =
+        sv_idempotency_find(&jobs->keys, key->key, sl_wall_ns() / 1000000000);
+    *is_new = !known;
+    if (!known)
+        return true;
+    if (strcmp(known->body, key->body) == 0)
+        return sv_jobs_describe(jobs, known->id, object, error);
+    (void)sv_fail(error, SV_CONFLICT, NULL, "The Idempotency-Key was used for another request.");
+    error->permanent = true;
+    return false;
 }
 
 static bool has_room(const struct sv_jobs *jobs, struct sv_error *error)
@@ -243,7 +272,7 @@ static bool has_room(const struct sv_jobs *jobs, struct sv_error *error)
     enum { RETRY_MS = 30000 };
 
     int64_t max = jobs->server->options->jobs_queued;
-    if (count_jobs(jobs, false) + count_jobs(jobs, true) <
+    if (sv_jobs_count(jobs, false) + sv_jobs_count(jobs, true) <
         max + jobs->server->options->jobs_running)
         return true;
     (void)sv_fail(error, SV_OVERLOADED, NULL,
@@ -260,7 +289,7 @@ static bool add(struct sv_jobs *jobs, struct sv_job *job, struct sl_buffer *obje
         return sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
     if (!has_room(jobs, error) || !store(jobs, job, error))
         return false;
-    sv_jobs_append(jobs, job);
+    sv_jobs_insert(jobs, job);
     sv_job_event(jobs, job, "info", NULL, "Created fine-tuning job: %s", job->spec.id);
     sv_job_event(jobs, job, "info", NULL, "Validating training file: %s", job->spec.training_file);
     sv_job_write(job, object);
@@ -272,26 +301,24 @@ bool sv_jobs_create(struct sv_jobs *jobs, const struct sv_job_params *params,
                     const struct sv_job_origin *origin, struct sl_buffer *object, bool *is_new,
                     struct sv_error *error)
 {
-    struct sv_job_spec asked = {0};
+    struct sv_idempotency_key key = {.key = ""};
     struct sv_job *job = sv_job_new();
     if (!job)
         return sv_fail_no_memory(error);
-    set_origin(&asked, origin);
+    read_key(origin, &key);
     pthread_mutex_lock(&jobs->lock);
-    bool ok = sv_jobs_find_same(jobs, &asked, object, is_new, error);
-    if (ok && *is_new)
-        ok = sv_job_spec_make(jobs, params, &job->spec, error);
-    if (ok && *is_new) {
-        memcpy(job->spec.key, asked.key, sizeof asked.key);
-        memcpy(job->spec.body, asked.body, sizeof asked.body);
-        ok = sv_jobs_own_settings(&job->spec, error) && add(jobs, job, object, error);
+    bool ok = find_same(jobs, &key, object, is_new, error);
+    bool made = ok && *is_new && sv_job_spec_make(jobs, params, &job->spec, error);
+    if (made) {
+        sv_job_set_key(&job->spec, key.key, key.body);
+        made = sv_job_own_settings(&job->spec, error) && add(jobs, job, object, error);
     }
-    if (ok && *is_new)
-        sv_jobs_remember(jobs, &job->spec);
+    if (made)
+        sv_idempotency_add(&jobs->keys, &job->spec.key);
     else
         sv_job_free(job);
     pthread_mutex_unlock(&jobs->lock);
-    return ok;
+    return made || (ok && !*is_new);
 }
 
 static const char *const past[] =

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "core/request_error.h"
+#include "jobs/job_phase.h"
 #include "params/job_params.h"
 #include "sluice/err.h"
 
@@ -20,8 +21,6 @@
 
 struct sv_server;
 struct sv_jobs;
-
-enum sv_job_action { SV_JOB_PAUSE, SV_JOB_RESUME, SV_JOB_CANCEL };
 
 /* Reads the directories and brings the index up to date. The server's state, audit log, files,
  * metrics and registry must be there and outlive the jobs. */

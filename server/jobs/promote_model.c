@@ -1,8 +1,8 @@
 /* promote_model.c - what a job asks of the registry: to load its version, and to move a label to
  * it. */
+#include "jobs/promote_model.h"
 #include "base/json_writer.h"
 #include "core/options.h"
-#include "jobs/job.h"
 #include "registry/registry.h"
 #include "state/audit_log.h"
 

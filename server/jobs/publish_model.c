@@ -1,9 +1,10 @@
 /* publish_model.c - a finished model becomes a version in the store: copied under another name,
  * synced, renamed. */
+#include "jobs/publish_model.h"
 #include "base/file.h"
 #include "base/model_names.h"
 #include "core/options.h"
-#include "jobs/job.h"
+#include "jobs/job_paths.h"
 
 #include <dirent.h>
 #include <errno.h>

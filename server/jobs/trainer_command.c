@@ -1,9 +1,10 @@
 /* trainer_command.c - the command lines of `sluice train` and `sluice eval` for a job. */
+#include "jobs/trainer_command.h"
 #include "core/options.h"
-#include "jobs/job.h"
+#include "jobs/job_paths.h"
+#include "jobs/job_settings.h"
 
 #include "sluice/engine.h"
-#include "sluice/trainer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,65 +29,6 @@ static void add_engine(const struct sv_jobs *jobs, struct sv_command_line *line)
         sv_command_add(line, "--isa=%s", o->isa);
     if (sv_options_chosen(o->precision) && strcmp(o->precision, "int8") != 0) /* serves only */
         sv_command_add(line, "--precision=%s", o->precision);
-}
-
-/* --learning-rate=0.1, as `sluice train` spells a setting. */
-static void add_setting(struct sv_command_line *line, const char *name, const char *value)
-{
-    char option[SV_NAME_BYTES_MAX];
-    (void)snprintf(option, sizeof option, "%s", name);
-    for (char *c = option; *c; c++)
-        *c = *c == '_' ? '-' : *c;
-    sv_command_add(line, "--%s=%s", option, value);
-}
-
-/* On a command line these have no value. */
-static bool is_flag(const char *name)
-{
-    static const char *const flags[] = {"cased", "save_best", "bf16"};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (strcmp(flags[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void add_flag(struct sv_command_line *line, const struct sv_setting *setting)
-{
-    if (strcmp(setting->value, "true") == 0)
-        sv_command_add(line, "--%s",
-                       strcmp(setting->name, "save_best") == 0 ? "save-best" : setting->name);
-}
-
-/* Scales both ends of the schedule, unless its lower end is given. */
-static void add_multiplier(struct sv_command_line *line, const struct sv_job_spec *spec,
-                           const char *value)
-{
-    static const char *const rates[] = {"learning_rate", "min_learning_rate"};
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
-        char text[32];
-        double usual = sl_setting_default(spec->architecture, rates[i]);
-        (void)snprintf(text, sizeof text, "%.9g", usual * strtod(value, NULL));
-        if (!sv_setting_find(&spec->hyperparameters, rates[i]))
-            add_setting(line, rates[i], text);
-    }
-}
-
-static void add_settings(struct sv_command_line *line, const struct sv_job_spec *spec)
-{
-    for (int i = 0; i < spec->hyperparameters.count; i++) {
-        const struct sv_setting *setting = &spec->hyperparameters.items[i];
-        bool is_rule = strncmp(setting->name, "promotion", strlen("promotion")) == 0;
-        if (is_rule || sv_setting_is_auto(setting))
-            continue;
-        if (is_flag(setting->name))
-            add_flag(line, setting);
-        else if (strcmp(setting->name, "n_epochs") == 0)
-            add_setting(line, "epochs", setting->value);
-        else if (strcmp(setting->name, "learning_rate_multiplier") == 0)
-            add_multiplier(line, spec, setting->value);
-        else
-            add_setting(line, setting->name, setting->value);
-    }
 }
 
 static void add_path(const struct sv_jobs *jobs, const struct sv_job *job,
@@ -142,23 +84,10 @@ bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *e
     if (access(state, F_OK) == 0)
         sv_command_add(line, "--resume");
     sv_command_add(line, "--json");
-    add_settings(line, spec);
+    sv_job_settings_add(spec, line);
     bool ok = start(jobs, job, line, err);
     free(line);
     return ok;
-}
-
-/* How the texts are read, as in training. */
-static void add_reading(struct sv_command_line *line, const struct sv_job_spec *spec)
-{
-    static const char *const labelled[] = {"label", "label_separator", "text", "format", NULL};
-    static const char *const plain[] = {"train_fraction", "validation_fraction", NULL};
-    const char *const *names = spec->classifies ? labelled : plain;
-    for (; *names; names++) {
-        const char *value = sv_setting_find(&spec->hyperparameters, *names);
-        if (value)
-            add_setting(line, *names, value);
-    }
 }
 
 bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, struct sl_err *err)
@@ -179,7 +108,7 @@ bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, st
              spec->classifies ? spec->validation : spec->data);
     add_engine(jobs, line);
     sv_command_add(line, "--json");
-    add_reading(line, spec);
+    sv_job_settings_add_reading(spec, line);
     bool ok = start(jobs, job, line, err);
     free(line);
     return ok;

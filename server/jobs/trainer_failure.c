@@ -3,6 +3,9 @@
 #include "base/file.h"
 #include "core/log.h"
 #include "core/options.h"
+#include "jobs/job_data.h"
+#include "jobs/job_paths.h"
+#include "jobs/trainer_command.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -136,7 +136,7 @@ Test(automatic_jobs, a_model_is_replaced_only_by_a_better_one)
     job_upload_reviews(&d, 120, more);
     (void)snprintf(settings, sizeof settings,
                    ",\"validation_file\":\"%s\",\"hyperparameters\":{\"promotion\":\"if_better\","
-                   "\"time\":\"20s\"}",
+                   "\"time\":\"0.3m\"}",
                    file);
     create(more, "mood", settings, id);
     job_wait(&d, id, "succeeded");
@@ -194,7 +194,7 @@ Test(automatic_jobs, what_is_refused_is_named)
                    "{\"training_file\":\"%s\",\"suffix\":\"mine\",\"hyperparameters\":"
                    "{\"time\":\"soon\"}}",
                    file);
-    refuse(body, "hyperparameters.time", "1s to 24h");
+    refuse(body, "hyperparameters.time", "invalid time 'soon': expected 1s to 24h");
     (void)snprintf(body, sizeof body,
                    "{\"training_file\":\"%s\",\"model\":\"encoder\",\"hyperparameters\":"
                    "{\"time\":\"1m\"}}",

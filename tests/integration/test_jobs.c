@@ -203,8 +203,8 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_setting(file, "\"width\":\"wide\"", "width", "number");
     expect_refused_setting(file, "\"n_epochs\":-1", "n_epochs", "invalid n_epochs '-1': expected");
     expect_refused_setting(file, "\"promotion_margin\":-1", "promotion_margin",
-                           "invalid promotion_margin '-1': expected a number from 0 to 100.");
-    expect_refused_setting(file, "\"bf16\":7", "bf16", "invalid bf16 '7': expected true or false.");
+                           "invalid promotion_margin '-1': expected a number from 0 to 100");
+    expect_refused_setting(file, "\"bf16\":7", "bf16", "invalid bf16 '7': expected true or false");
     expect_refused_setting(file, "\"colour\":1", "colour", "unknown");
     expect_refused_setting(file, "\"resume\":true", "resume", "unknown");
     expect_refused_setting(file, "\"output\":\"/tmp/x\"", "output", "unknown");
@@ -225,6 +225,10 @@ Test(jobs, what_is_refused_is_named)
     expect_refused_setting(file, "\"learning-rate\":0.1", "learning-rate", "'_'");
     expect_refused_setting(file, "\"promotion\":\"always\"", "promotion", "never");
     expect_refused_setting(file, "\"promotion\":\"if_better\"", "promotion", "validation file");
+    expect_refused_setting(file, "\"train_fraction\":0.5", "train_fraction",
+                           "no effect on labelled texts; set 'validation_fraction'");
+    expect_refused_setting(file, "\"time\":\"1m\"", "time", "only without a model");
+    expect_refused_setting(file, "\"cased\":\"yes\"", "cased", "expected true or false");
     expect_refused_setting(file, "\"promotion_margin\":0.1", "promotion_margin", "if_better");
     expect_refused_setting(file, "\"promotion_weight\":5", "promotion_weight", "canary");
     char both[256];
@@ -233,6 +237,14 @@ Test(jobs, what_is_refused_is_named)
                    "\"promotion\":\"if_better\",\"promotion_margin\":2}",
                    file);
     expect_refused_with(file, both, 400, "hyperparameters.promotion_margin", "from 0 to 1");
+    (void)snprintf(both, sizeof both,
+                   "\"model\":\"encoder\",\"validation_file\":\"%s\",\"hyperparameters\":{"
+                   "\"validation_fraction\":0.2}",
+                   file);
+    expect_refused_with(file, both, 400, "hyperparameters.validation_fraction",
+                        "no effect with a validation file");
+    expect_refused_with(text, "\"model\":\"tsa\",\"hyperparameters\":{\"label\":\"1\"}", 400,
+                        "hyperparameters.label", "an effect only on labelled texts");
     json_t *page = job_get(&d, "", "");
     cr_assert_eq(json_array_size(json_at(page, "data")), 0);
     json_decref(page);
@@ -516,6 +528,8 @@ Test(jobs, a_served_model_is_fine_tuned_and_promoted_if_it_is_better)
                    "{\"model\":\"mood\",\"training_file\":\"%s\",\"hyperparameters\":{"
                    "\"batch_size\":8,\"learning_rate\":0.01,\"n_epochs\":6}}",
                    file);
+    expect_refused_with(file, "\"model\":\"mood\",\"hyperparameters\":{\"vocab_size\":99}", 400,
+                        "hyperparameters.vocab_size", "keeps its vocabulary");
     struct http_response response = job_post(&d, body, NULL);
     json_t *job = json_from_response(&response);
     cr_assert_str_eq(json_string_at(job, "model"), "mood@1");

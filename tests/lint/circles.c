@@ -40,7 +40,6 @@ static const struct known {
     {{"server/api/classify_request.c", "server/api/explain_request.c"},
      "explanations are items of a request, which makes them"},
     {{"server/core/options*"}, "the file and the checks set options, which call them"},
-    {{"server/jobs/*"}, "one header for the room; JSON, requests and states know each other"},
 };
 
 struct text {

@@ -2,11 +2,11 @@
 #include "cli/training/train_automatic_options.h"
 
 #include "base/comma_list.h"
+#include "base/number_text.h"
 #include "cli/command.h"
 #include "data/data_options.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
@@ -74,25 +74,6 @@ void train_automatic_options_list(char *out, size_t size)
         (void)sl_list_add(out, size, row->name);
 }
 
-/* A number of seconds, minutes or hours. */
-static bool read_duration(const char *text, double *seconds, struct sl_err *err)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"", 1.0}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
-
-    const double longest = 86400.0;
-    char *end;
-    double number = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (end > text && strcmp(end, units[i].name) == 0)
-            *seconds = number * units[i].seconds;
-    return (*seconds >= 1.0 && *seconds <= longest) ||
-           sl_fail(err, SL_BAD_INPUT,
-                   "invalid --time '%s': expected 1s to 24h, as in 90s, 10m or 2h", text);
-}
-
 bool train_automatic_options_read(struct train_automatic_options *options, int count, char **words,
                                   char unknown[static SL_NAME_BYTES], struct sl_err *err)
 {
@@ -102,5 +83,6 @@ bool train_automatic_options_read(struct train_automatic_options *options, int c
     *options = (struct train_automatic_options){.sources.columns.skip_incomplete = true};
     bool good = sl_options_parse(&parser, count, words, err);
     (void)snprintf(unknown, SL_NAME_BYTES, "%s", parser.unknown);
-    return good && (!options->time || read_duration(options->time, &options->seconds, err));
+    return good &&
+           (!options->time || sl_time_limit_read("--time", options->time, &options->seconds, err));
 }

@@ -1,63 +1,19 @@
-/* job_json.c - job.json, and the object that clients see. */
+/* job_record.c - job.json: the request of a job and its progress, on the disk and in the index. */
+#include "jobs/job_record.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "core/log.h"
-#include "jobs/job.h"
+#include "jobs/job_events.h"
+#include "jobs/job_object.h"
+#include "jobs/job_paths.h"
+#include "jobs/job_settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- paths ----------------------------------------------------------------------------------- */
-
-void sv_job_path(const struct sv_jobs *jobs, const struct sv_job *job, const char *name,
-                 char path[static PATH_MAX])
-{
-    (void)snprintf(path, PATH_MAX, "%s/jobs/%s%s%s", sv_state_directory(jobs->server->state),
-                   job->spec.id, name[0] ? "/" : "", name);
-}
-
-void sv_job_data_path(const struct sv_jobs *jobs, const struct sv_job *job, const char *data,
-                      char path[static PATH_MAX])
-{
-    if (data[0] == '/')
-        (void)snprintf(path, PATH_MAX, "%s", data);
-    else
-        sv_job_path(jobs, job, data, path);
-}
-
-/* ---- the object of clients ------------------------------------------------------------------- */
-
-static void add_time(struct sl_json_writer *json, int64_t seconds)
-{
-    if (seconds > 0)
-        sl_json_add_int(json, seconds);
-    else
-        sl_json_add_null(json);
-}
-
-static void add_text(struct sl_json_writer *json, const char *text)
-{
-    sl_json_add_string(json, text[0] ? text : NULL);
-}
-
-/* Those of OpenAI are always there. */
-static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
-{
-    const struct sv_string *raw = &spec->hyperparameters.raw;
-    sl_json_begin_object(json);
-    for (const char *const *name = sv_openai_settings; *name; name++)
-        if (!sv_setting_find(&spec->hyperparameters, *name))
-            sl_json_add_string(sl_json_key(json, *name), "auto");
-    if (raw->bytes > 2) {
-        if (json->needs_comma)
-            sl_buffer_append(json->out, ",", 1);
-        sl_buffer_append(json->out, raw->data + 1, raw->bytes - 2); /* without the braces */
-    }
-    sl_json_end_object(json);
-}
+/* ---- writing it ------------------------------------------------------------------------------ */
 
 static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
 {
@@ -66,88 +22,6 @@ static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
     else
         sl_json_add_raw(json, "{}", 2);
 }
-
-static void add_error(struct sl_json_writer *json, const struct sv_job_error *error)
-{
-    if (!error->code[0]) {
-        sl_json_add_null(json);
-        return;
-    }
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "code"), error->code);
-    sl_json_add_string(sl_json_key(json, "message"), error->message);
-    add_text(sl_json_key(json, "param"), error->param);
-    sl_json_end_object(json);
-}
-
-static void add_method(struct sl_json_writer *json, const struct sv_job_spec *spec)
-{
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "type"), "supervised");
-    sl_json_begin_object(sl_json_key(json, "supervised"));
-    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
-}
-
-static void add_published(struct sl_json_writer *json, const struct sv_job *job)
-{
-    char id[SV_MODEL_ID_MAX + 24];
-    (void)snprintf(id, sizeof id, "%s@%lld", job->spec.name, (long long)job->spec.version);
-    sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
-}
-
-/* Both have the number of the job, but for one bit: no other file has it. */
-void sv_job_result_id(const struct sv_job *job, bool is_report,
-                      char id[static SV_JOB_RESULT_ID_MAX])
-{
-    unsigned long long number = strtoull(job->spec.id + strlen("ftjob-"), NULL, 16);
-    (void)snprintf(id, SV_JOB_RESULT_ID_MAX, "file-%016llx", is_report ? number ^ 1 : number);
-}
-
-static void add_results(struct sl_json_writer *json, const struct sv_job *job)
-{
-    char id[SV_JOB_RESULT_ID_MAX];
-    sl_json_begin_array(json);
-    for (int report = 0; report < 2; report++) {
-        sv_job_result_id(job, report, id);
-        if (report ? job->has_report : job->has_results)
-            sl_json_add_string(json, id);
-    }
-    sl_json_end_array(json);
-}
-
-void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
-{
-    struct sl_json_writer writer = {.out = out}, *json = &writer;
-    const struct sv_job_spec *spec = &job->spec;
-    bool runs = sv_job_phase_is_running(job->phase) && job->desired == SV_DESIRED_RUNNING;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), spec->id);
-    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job");
-    sl_json_add_int(sl_json_key(json, "created_at"), spec->created_ns / 1000000000);
-    add_time(sl_json_key(json, "finished_at"), job->finished_at);
-    add_time(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
-    sl_json_add_string(sl_json_key(json, "model"), spec->model);
-    add_published(sl_json_key(json, "fine_tuned_model"), job);
-    sl_json_add_string(sl_json_key(json, "organization_id"), "local");
-    sl_json_add_string(sl_json_key(json, "status"), sv_job_status(job->phase, job->desired));
-    sl_json_add_bool(sl_json_key(json, "paused"),
-                     job->desired == SV_DESIRED_PAUSED && job->phase <= SV_JOB_TRAINING);
-    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
-    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
-    add_text(sl_json_key(json, "validation_file"), spec->validation_file);
-    add_results(sl_json_key(json, "result_files"), job);
-    add_time(sl_json_key(json, "trained_tokens"), job->progress.tokens);
-    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
-    add_error(sl_json_key(json, "error"), &job->error);
-    sl_json_add_raw(sl_json_key(json, "integrations"), "[]", 2);
-    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
-    add_method(sl_json_key(json, "method"), spec);
-    sl_json_end_object(json);
-}
-
-/* ---- job.json -------------------------------------------------------------------------------- */
 
 static void write_record(const struct sv_job *job, struct sl_buffer *out)
 {
@@ -173,8 +47,8 @@ static void write_record(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add_string(sl_json_key(json, "validation"), spec->validation);
     add_raw(sl_json_key(json, "hyperparameters"), &spec->hyperparameters.raw);
     add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
-    sl_json_add_string(sl_json_key(json, "key"), spec->key);
-    sl_json_add_string(sl_json_key(json, "body"), spec->body);
+    sl_json_add_string(sl_json_key(json, "key"), spec->key.key);
+    sl_json_add_string(sl_json_key(json, "body"), spec->key.body);
     sl_json_add_bool(sl_json_key(json, "has_results"), job->has_results);
     sl_json_add_bool(sl_json_key(json, "has_report"), job->has_report);
     sl_json_add_string(sl_json_key(json, "error_code"), job->error.code);
@@ -291,8 +165,8 @@ static const struct sv_field record_fields[] = {
                     SV_JOB_SETTINGS_MAX, .help = "settings"),
     SV_CUSTOM_FIELD("metadata", sv_type_metadata, AT(metadata), 0, SV_METADATA_MAX,
                     .help = "texts"),
-    TEXT(key, SV_JOB_HASH_MAX),
-    TEXT(body, SV_JOB_HASH_MAX),
+    TEXT(key, SV_HASH_MAX),
+    TEXT(body, SV_HASH_MAX),
     FLAG(has_results),
     /* Earlier versions did not write it. */
     SV_FIELD("has_report", BOOL, AT(has_report), 0, 1, .help = "flag"),
@@ -315,9 +189,8 @@ static void copy_spec(struct sv_job_spec *spec, const struct record *r)
     COPY(spec->validation_file, r->validation_file);
     COPY(spec->data, r->data);
     COPY(spec->validation, r->validation);
-    COPY(spec->key, r->key);
-    COPY(spec->body, r->body);
     spec->created_ns = r->created_ns;
+    sv_job_set_key(spec, r->key.data, r->body.data);
     spec->classifies = r->classifies;
     spec->version = r->version;
     spec->seed = r->seed;
@@ -338,22 +211,6 @@ static bool copy_job(struct sv_job *job, const struct record *r, struct sv_error
     job->progress.tokens = r->trained_tokens;
     return sv_job_phase_find(r->phase.data, &job->phase) ||
            sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", r->phase.data);
-}
-
-struct sv_job *sv_job_new(void)
-{
-    struct sv_job *job = calloc(1, sizeof *job);
-    if (job)
-        job->run.failures.step = -1;
-    return job;
-}
-
-void sv_job_free(struct sv_job *job)
-{
-    if (!job)
-        return;
-    sv_json_document_release(job->spec.document);
-    free(job);
 }
 
 static bool read_text(const char *path, struct sl_buffer *text, struct sl_err *err)
@@ -383,7 +240,7 @@ struct sv_job *sv_job_load(struct sv_jobs *jobs, const char *id, struct sl_err *
     if (ok) {
         job->spec.document = sv_json_read(&text, record_fields, NULL, &record, &error);
         ok = (job->spec.document && copy_job(job, &record, &error) &&
-              strcmp(job->spec.id, id) == 0 && sv_job_spec_settings(&job->spec, &error)) ||
+              strcmp(job->spec.id, id) == 0 && sv_job_settings_load(&job->spec, &error)) ||
              sl_fail(err, SL_BAD_INPUT, "'%s' is damaged: %.400s", path, error.message);
     }
     sl_buffer_release(&text);

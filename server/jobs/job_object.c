@@ -1,0 +1,127 @@
+/* job_object.c - the object of a job that clients see. */
+#include "jobs/job_object.h"
+#include "base/buffer.h"
+#include "base/json_writer.h"
+#include "jobs/job_settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_time(struct sl_json_writer *json, int64_t seconds)
+{
+    if (seconds > 0)
+        sl_json_add_int(json, seconds);
+    else
+        sl_json_add_null(json);
+}
+
+static void add_text(struct sl_json_writer *json, const char *text)
+{
+    sl_json_add_string(json, text[0] ? text : NULL);
+}
+
+/* Those of OpenAI are always there. */
+static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
+{
+    const struct sv_string *raw = &spec->hyperparameters.raw;
+    sl_json_begin_object(json);
+    const char *name;
+    for (int i = 0; (name = sv_job_settings_openai(i)); i++)
+        if (!sv_setting_find(&spec->hyperparameters, name))
+            sl_json_add_string(sl_json_key(json, name), "auto");
+    if (raw->bytes > 2) {
+        if (json->needs_comma)
+            sl_buffer_append(json->out, ",", 1);
+        sl_buffer_append(json->out, raw->data + 1, raw->bytes - 2); /* without the braces */
+    }
+    sl_json_end_object(json);
+}
+
+static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
+{
+    if (raw->data)
+        sl_json_add_raw(json, raw->data, raw->bytes);
+    else
+        sl_json_add_raw(json, "{}", 2);
+}
+
+static void add_error(struct sl_json_writer *json, const struct sv_job_error *error)
+{
+    if (!error->code[0]) {
+        sl_json_add_null(json);
+        return;
+    }
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "code"), error->code);
+    sl_json_add_string(sl_json_key(json, "message"), error->message);
+    add_text(sl_json_key(json, "param"), error->param);
+    sl_json_end_object(json);
+}
+
+static void add_method(struct sl_json_writer *json, const struct sv_job_spec *spec)
+{
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "type"), "supervised");
+    sl_json_begin_object(sl_json_key(json, "supervised"));
+    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
+    sl_json_end_object(json);
+    sl_json_end_object(json);
+}
+
+static void add_published(struct sl_json_writer *json, const struct sv_job *job)
+{
+    char id[SV_MODEL_ID_MAX + 24];
+    (void)snprintf(id, sizeof id, "%s@%lld", job->spec.name, (long long)job->spec.version);
+    sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
+}
+
+/* Both have the number of the job, but for one bit: no other file has it. */
+void sv_job_result_id(const struct sv_job *job, bool is_report,
+                      char id[static SV_JOB_RESULT_ID_MAX])
+{
+    unsigned long long number = strtoull(job->spec.id + strlen("ftjob-"), NULL, 16);
+    (void)snprintf(id, SV_JOB_RESULT_ID_MAX, "file-%016llx", is_report ? number ^ 1 : number);
+}
+
+static void add_results(struct sl_json_writer *json, const struct sv_job *job)
+{
+    char id[SV_JOB_RESULT_ID_MAX];
+    sl_json_begin_array(json);
+    for (int report = 0; report < 2; report++) {
+        sv_job_result_id(job, report, id);
+        if (report ? job->has_report : job->has_results)
+            sl_json_add_string(json, id);
+    }
+    sl_json_end_array(json);
+}
+
+void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
+{
+    struct sl_json_writer writer = {.out = out}, *json = &writer;
+    const struct sv_job_spec *spec = &job->spec;
+    bool runs = sv_job_phase_is_running(job->phase) && job->desired == SV_DESIRED_RUNNING;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "id"), spec->id);
+    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job");
+    sl_json_add_int(sl_json_key(json, "created_at"), spec->created_ns / 1000000000);
+    add_time(sl_json_key(json, "finished_at"), job->finished_at);
+    add_time(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
+    sl_json_add_string(sl_json_key(json, "model"), spec->model);
+    add_published(sl_json_key(json, "fine_tuned_model"), job);
+    sl_json_add_string(sl_json_key(json, "organization_id"), "local");
+    sl_json_add_string(sl_json_key(json, "status"), sv_job_status(job->phase, job->desired));
+    sl_json_add_bool(sl_json_key(json, "paused"),
+                     job->desired == SV_DESIRED_PAUSED && job->phase <= SV_JOB_TRAINING);
+    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
+    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
+    add_text(sl_json_key(json, "validation_file"), spec->validation_file);
+    add_results(sl_json_key(json, "result_files"), job);
+    add_time(sl_json_key(json, "trained_tokens"), job->progress.tokens);
+    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
+    add_error(sl_json_key(json, "error"), &job->error);
+    sl_json_add_raw(sl_json_key(json, "integrations"), "[]", 2);
+    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
+    add_method(sl_json_key(json, "method"), spec);
+    sl_json_end_object(json);
+}

@@ -1,0 +1,10 @@
+/* publish_model.h - a finished model becomes a version in the store. */
+#pragma once
+
+#include "jobs/job.h"
+
+/* Copies the model into the store as the spec's version, whole or not at all; again is fine. Slow;
+ * without the lock. SL_BUSY: another model has this version. */
+bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct sl_err *err)
+    SL_MUST_CHECK;
+/* The highest version of a model in the store; 0: there is none. */
