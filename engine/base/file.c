@@ -283,6 +283,41 @@ bool sl_directory_make(const char *path, struct sl_err *err)
     return make_one(partial, err);
 }
 
+/* The length of a path of that many bytes without its last component. */
+static size_t bytes_above(const char *path, size_t bytes)
+{
+    while (bytes > 0 && path[bytes - 1] != '/')
+        bytes--;
+    while (bytes > 0 && path[bytes - 1] == '/')
+        bytes--;
+    return bytes;
+}
+
+size_t sl_path_there(const char *path)
+{
+    char part[SL_PATH_MAX];
+    size_t bytes = strlen(path);
+    if (bytes >= sizeof part)
+        return 0;
+    memcpy(part, path, bytes + 1);
+    while (bytes > 0 && access(part, F_OK) != 0) {
+        bytes = bytes_above(part, bytes);
+        part[bytes] = '\0';
+    }
+    return bytes;
+}
+
+void sl_directory_remove_empty(const char *path, size_t there)
+{
+    char part[SL_PATH_MAX];
+    (void)snprintf(part, sizeof part, "%s", path);
+    size_t bytes = strlen(part);
+    while (bytes > there && (rmdir(part) == 0 || errno == ENOENT)) {
+        bytes = bytes_above(part, bytes);
+        part[bytes] = '\0';
+    }
+}
+
 /* Calls f with the directory's descriptor and the name of each entry but "." and "..". */
 static bool for_each_entry(DIR *directory, const char *path,
                            bool (*f)(int fd, const char *path, const char *name,

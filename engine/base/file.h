@@ -43,6 +43,11 @@ bool sl_file_replace(const char *path, const struct sl_slice *slices, int count,
 
 /* mkdir -p. */
 bool sl_directory_make(const char *path, struct sl_err *err) SL_MUST_CHECK;
+/* The length of the part of the path that exists. */
+size_t sl_path_there(const char *path);
+/* Undoes it: removes directories from the end of the path on while they are empty, as far as that
+ * length. */
+void sl_directory_remove_empty(const char *path, size_t there);
 /* fsyncs the files of a finished directory, renames it from tmp to path, fsyncs the parent. An
  * existing directory at path is replaced atomically and then removed. */
 bool sl_directory_publish(const char *tmp, const char *path, struct sl_err *err) SL_MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "checkpoint/manifest.h"
 #include "cli/model_path.h"
 #include "cli/report/report_sections.h"
+#include "cli/training/output_claim.h"
 #include "cli/training/train_arguments.h"
 #include "cli/training/train_automatic.h"
 #include "cli/training/train_automatic_options.h"
@@ -37,25 +38,27 @@ static void ignore_write_signals(void)
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
-static bool publish(const struct train_arguments *a, const struct sl_trainer *trainer,
-                    struct sl_err *err)
-{
-    char *provenance = training_log_provenance(trainer, err);
-    if (!provenance)
-        return false;
-    bool ok = sl_trainer_publish(trainer, a->out, a->bf16, provenance, err);
-    free(provenance);
-    return ok;
-}
-
 /* The context of the trainer's callbacks. */
 struct watch {
     const struct train_arguments *a;
+    struct output_claim *claim; /* of a->out, if that is set */
     struct sl_trainer *trainer;
     struct training_log *training_log;
     struct sl_err err; /* why publishing failed, if it did */
     bool failed;
 };
+
+static bool publish(struct watch *w, struct sl_err *err)
+{
+    char *provenance = training_log_provenance(w->trainer, err);
+    if (!provenance)
+        return false;
+    output_claim_pause(w->claim);
+    bool ok = sl_trainer_publish(w->trainer, w->a->out, w->a->bf16, provenance, err) &&
+              (sl_trainer_finished(w->trainer) || output_claim_go_on(w->claim, err));
+    free(provenance);
+    return ok;
+}
 
 static void on_event(void *context, const struct sl_train_progress *s)
 {
@@ -63,7 +66,7 @@ static void on_event(void *context, const struct sl_train_progress *s)
     training_log_event(w->training_log, s);
     bool best = s->event == SL_TRAIN_EVALUATED && s->best_step == s->step;
     if (best && w->a->best && w->a->out && !w->failed)
-        w->failed = !publish(w->a, w->trainer, &w->err);
+        w->failed = !publish(w, &w->err);
 }
 
 static bool should_stop(void *context)
@@ -80,7 +83,7 @@ static bool watch_run(struct watch *w, struct sl_err *err)
     if (w->failed)
         *err = w->err;
     bool last = w->a->out && !w->a->best && sl_trainer_finished(w->trainer);
-    return !w->failed && (!last || publish(w->a, w->trainer, err));
+    return !w->failed && (!last || publish(w, err));
 }
 
 /* The directory with the run's model, perhaps published by an earlier process; NULL: none. */
@@ -115,10 +118,9 @@ static bool write_report(struct sl_engine *engine, const struct train_arguments 
            train_report_write(engine, trainer, &report, err);
 }
 
-static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl_err *err)
+static bool run_trainer(struct sl_engine *engine, struct train_arguments *a,
+                        struct output_claim *claim, struct sl_err *err)
 {
-    if (a->out && !check_output(a, err))
-        return false;
     struct sl_trainer *trainer = sl_trainer_create(engine, &a->training, err);
     if (!trainer)
         return false;
@@ -126,11 +128,22 @@ static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl
         training_log_open(trainer, a->training.run_dir, a->json, err);
     bool ok = training_log != NULL;
     if (ok) {
-        struct watch w = {.a = a, .trainer = trainer, .training_log = training_log};
+        struct watch w = {.a = a, .claim = claim, .trainer = trainer, .training_log = training_log};
         ok = watch_run(&w, err) && write_report(engine, a, trainer, err);
         training_log_close(training_log, ok ? NULL : err, published(a, trainer));
     }
     sl_trainer_destroy(trainer);
+    return ok;
+}
+
+/* Another process may have published between the first check and the claim. */
+static bool train(struct sl_engine *engine, struct train_arguments *a, struct sl_err *err)
+{
+    struct output_claim claim = {0};
+    bool ok = (!a->out || (check_output(a, err) && output_claim_take(&claim, a->out, err) &&
+                           check_output(a, err))) &&
+              run_trainer(engine, a, &claim, err);
+    output_claim_release(&claim);
     return ok;
 }
 

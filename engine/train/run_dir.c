@@ -63,29 +63,6 @@ static bool check(const struct sl_run_dir *run, bool resume, struct sl_err *err)
                    run->path, foreign);
 }
 
-/* The length of a path of that many bytes without its last component. */
-static size_t bytes_above(const char *path, size_t bytes)
-{
-    while (bytes > 0 && path[bytes - 1] != '/')
-        bytes--;
-    while (bytes > 0 && path[bytes - 1] == '/')
-        bytes--;
-    return bytes;
-}
-
-/* The length of the part of the path that exists. */
-static size_t count_there(const char *path)
-{
-    char part[SL_PATH_MAX];
-    size_t bytes = strlen(path);
-    memcpy(part, path, bytes + 1);
-    while (bytes > 0 && access(part, F_OK) != 0) {
-        bytes = bytes_above(part, bytes);
-        part[bytes] = '\0';
-    }
-    return bytes;
-}
-
 /* File systems without locks are accepted. */
 static bool take(struct sl_run_dir *run, struct sl_err *err)
 {
@@ -127,7 +104,7 @@ bool sl_run_dir_open(struct sl_run_dir *run, const char *path, bool resume, stru
     if (access(path, F_OK) != 0) {
         if (!check(run, resume, err))
             return false;
-        run->there = count_there(path);
+        run->there = sl_path_there(path);
         if (!check_above(run, err) || !sl_directory_make(path, err))
             return false;
     }
@@ -136,11 +113,7 @@ bool sl_run_dir_open(struct sl_run_dir *run, const char *path, bool resume, stru
 
 void sl_run_dir_close(struct sl_run_dir *run)
 {
-    size_t bytes = strlen(run->path);
-    while (bytes > run->there && (rmdir(run->path) == 0 || errno == ENOENT)) {
-        bytes = bytes_above(run->path, bytes);
-        run->path[bytes] = '\0';
-    }
+    sl_directory_remove_empty(run->path, run->there);
     if (run->lock > 0)
         (void)close(run->lock);
     *run = (struct sl_run_dir){0};

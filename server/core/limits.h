@@ -104,6 +104,7 @@ enum {
     SV_JOBS_RUNNING_MAX = 16,       /* largest value of the option jobs_running */
     SV_JOB_EVENTS_MAX = 10000,      /* of one job; half of them with metrics */
     SV_JOB_EVENTS_OF_A_KIND = 1000, /* approximately, however many steps a job has */
+    SV_JOB_STOPPED_SECONDS = 20,    /* for a trainer that a signal stopped to go on */
     SV_JOB_STOP_SECONDS = 30,       /* for a trainer to save its state when the daemon ends */
     SV_IDEMPOTENCY_SECONDS = 24 * 3600,
     SV_IDEMPOTENCY_KEY_MAX = 255, /* bytes */

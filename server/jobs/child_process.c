@@ -1,6 +1,7 @@
 /* child_process.c - a child process in the background. */
 #include "jobs/child_process.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ bool sv_child_process_start(struct sv_child_process *process, const struct sv_co
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0)
             (void)close(fds[i]);
-    process->pid = ok ? pid : 0;
+    *process = (struct sv_child_process){.pid = ok ? pid : 0};
     if (ok)
         (void)setpgid(pid, pid); /* both processes do this; the first one counts */
     return ok;
@@ -113,10 +114,14 @@ bool sv_child_process_poll(struct sv_child_process *process, int *status)
 {
     if (process->pid <= 0)
         return false;
-    pid_t ended = waitpid(process->pid, status, WNOHANG);
-    if (ended == 0 || (ended < 0 && errno == EINTR))
+    pid_t changed = waitpid(process->pid, status, WNOHANG | WUNTRACED | WCONTINUED);
+    if (changed == 0 || (changed < 0 && errno == EINTR))
         return false;
-    if (ended < 0)
+    if (changed > 0 && (WIFSTOPPED(*status) || WIFCONTINUED(*status))) {
+        process->stopped_ns = WIFSTOPPED(*status) ? sl_now_ns() : 0;
+        return false;
+    }
+    if (changed < 0)
         *status = SIGKILL; /* somebody else took the status */
     process->pid = 0;
     return true;

@@ -5,6 +5,7 @@
 #include "sluice/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum {
@@ -31,14 +32,15 @@ struct sv_child_process_options {
 };
 
 struct sv_child_process {
-    pid_t pid; /* 0: none runs */
+    pid_t pid;          /* 0: none runs */
+    int64_t stopped_ns; /* since when a signal such as SIGSTOP has stopped it; 0: none has */
 };
 
 /* Starts a program. The same thread polls it, and lives as long. */
 bool sv_child_process_start(struct sv_child_process *process, const struct sv_command_line *line,
                             const struct sv_child_process_options *options, struct sl_err *err)
     SL_MUST_CHECK;
-/* True once it has ended: *status is as waitpid gives it. */
+/* True once it has ended: *status is as waitpid gives it. Also notices that it was stopped. */
 bool sv_child_process_poll(struct sv_child_process *process, int *status);
 /* Sends a signal to its process group. */
 void sv_child_process_signal(const struct sv_child_process *process, int signal);

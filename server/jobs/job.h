@@ -50,6 +50,9 @@ struct sv_job_spec {
 
 bool sv_job_is_automatic(const struct sv_job_spec *spec);
 
+/* The code of the error of a job whose model the registry refused. */
+#define SV_JOB_LOAD_FAILED "model_load_failed"
+
 struct sv_job_error {
     char code[SV_JOB_CODE_MAX], param[SV_JOB_CODE_MAX]; /* code "": there is no error */
     char message[SV_TRAINER_REASON_MAX + 256];
@@ -72,6 +75,7 @@ struct sv_job_progress {
 struct sv_job_run {
     struct sv_child_process process;
     bool is_stopping;     /* it was asked to save and end */
+    bool stop_reported;   /* that a signal has stopped it */
     int64_t log_offset;   /* of log.jsonl, up to which lines were read */
     int64_t event_offset; /* up to which they became events */
     int64_t try_after_ns; /* not started before */
@@ -83,6 +87,7 @@ struct sv_job_run {
     bool asked;           /* a change of the registry is under way, */
     atomic_bool answered; /* and this is its result */
     struct sv_error answer;
+    bool was_pinned; /* `stable` was, before the job */
 };
 
 struct sv_job {
@@ -94,6 +99,7 @@ struct sv_job {
     int64_t finished_at;
     struct sv_job_error error;
     bool has_results, has_report; /* step_metrics.csv, report.html: they are among the files */
+    bool pins_stable;             /* so that the model is not served before it may be */
     int saves_failed;             /* in a row; it is saved again at, and not forgotten before */
     int64_t save_again_ns;
     char pause_reason[SV_TRAINER_REASON_MAX]; /* of a pause that is an event once it is saved */

@@ -147,7 +147,7 @@ static bool convert(const char *path, const struct sl_map *map, const char *para
                     struct sv_error *error)
 {
     char fresh[PATH_MAX + 8];
-    (void)snprintf(fresh, sizeof fresh, "%s.tmp", path);
+    (void)snprintf(fresh, sizeof fresh, "%s" SV_JOB_UNFINISHED, path);
     struct output output = {.file = fopen(fresh, "we")};
     if (!output.file)
         return fail_conversion(errno, param, error);

@@ -35,22 +35,40 @@ static void remove_file(const struct sv_jobs *jobs, const struct sv_job *job, co
                sv_str("reason", strerrordesc_np(errno)));
 }
 
+static void remove_directory(const char *path)
+{
+    struct sl_err err;
+    if (!sl_directory_remove(path, &err))
+        SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path), sv_str("reason", err.text));
+}
+
+/* A file that the job links to, and what a conversion that was cut off left. */
+static void remove_data(const struct sv_jobs *jobs, const struct sv_job *job, const char *data)
+{
+    char fresh[PATH_MAX + 8];
+    if (!data[0] || data[0] == '/')
+        return;
+    (void)snprintf(fresh, sizeof fresh, "%s" SV_JOB_UNFINISHED, data);
+    remove_file(jobs, job, data);
+    remove_file(jobs, job, fresh);
+}
+
 void sv_job_clean_up(const struct sv_jobs *jobs, const struct sv_job *job)
 {
     static const char *const directories[] = {
-        "run/state", "run/state.sluice-tmp", "model/1", "model/1.sluice-tmp", "model", "report"};
+        "run/state", "run/state.sluice-tmp", "report", "model/1.sluice-tmp", "model/1", "model"};
+
+    enum { ALL = sizeof directories / sizeof directories[0], BUT_MODEL = ALL - 2 };
+
     char path[PATH_MAX];
-    struct sl_err err;
-    const struct sv_job_spec *spec = &job->spec;
-    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+    const bool was_refused = strcmp(job->error.code, SV_JOB_LOAD_FAILED) == 0;
+    for (int i = 0; i < (was_refused ? BUT_MODEL : ALL); i++) {
         sv_job_path(jobs, job, directories[i], path);
-        if (!sl_directory_remove(path, &err))
-            SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path), sv_str("reason", err.text));
+        remove_directory(path);
     }
-    if (spec->data[0] && spec->data[0] != '/')
-        remove_file(jobs, job, spec->data);
-    if (spec->validation[0] && spec->validation[0] != '/')
-        remove_file(jobs, job, spec->validation);
+    remove_data(jobs, job, job->spec.data);
+    remove_data(jobs, job, job->spec.validation);
+    remove_file(jobs, job, SV_TRAINER_OUTPUT);
 }
 
 void sv_jobs_remove_directory(const struct sv_jobs *jobs, const char *id)

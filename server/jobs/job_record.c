@@ -51,6 +51,7 @@ static void write_record(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add_string(sl_json_key(json, "body"), spec->key.body);
     sl_json_add_bool(sl_json_key(json, "has_results"), job->has_results);
     sl_json_add_bool(sl_json_key(json, "has_report"), job->has_report);
+    sl_json_add_bool(sl_json_key(json, "pins_stable"), job->pins_stable);
     sl_json_add_string(sl_json_key(json, "error_code"), job->error.code);
     sl_json_add_string(sl_json_key(json, "error_param"), job->error.param);
     sl_json_add_string(sl_json_key(json, "error_message"), job->error.message);
@@ -131,7 +132,7 @@ void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job)
 struct record {
     struct sv_string id, phase, model, architecture, base, name, training_file, validation_file;
     struct sv_string data, validation, key, body, error_code, error_param, error_message;
-    bool paused, classifies, has_results, has_report;
+    bool paused, classifies, has_results, has_report, pins_stable;
     int64_t created_ns, finished_at, trained_tokens, version, seed;
     struct sv_settings hyperparameters, metadata;
 };
@@ -168,8 +169,9 @@ static const struct sv_field record_fields[] = {
     TEXT(key, SV_HASH_MAX),
     TEXT(body, SV_HASH_MAX),
     FLAG(has_results),
-    /* Earlier versions did not write it. */
+    /* Earlier versions did not write these. */
     SV_FIELD("has_report", BOOL, AT(has_report), 0, 1, .help = "flag"),
+    SV_FIELD("pins_stable", BOOL, AT(pins_stable), 0, 1, .help = "flag"),
     TEXT(error_code, SV_JOB_CODE_MAX),
     TEXT(error_param, SV_JOB_CODE_MAX),
     TEXT(error_message, sizeof(((struct sv_job_error *)0)->message)),
@@ -208,6 +210,7 @@ static bool copy_job(struct sv_job *job, const struct record *r, struct sv_error
     job->finished_at = r->finished_at;
     job->has_results = r->has_results;
     job->has_report = r->has_report;
+    job->pins_stable = r->pins_stable;
     job->progress.tokens = r->trained_tokens;
     return sv_job_phase_find(r->phase.data, &job->phase) ||
            sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", r->phase.data);

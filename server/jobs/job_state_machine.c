@@ -56,6 +56,7 @@ void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, con
     (void)snprintf(job->error.param, sizeof job->error.param, "%s", param ? param : "");
     (void)snprintf(job->error.message, sizeof job->error.message, "%s", message);
     job->phase = SV_JOB_FAILED;
+    sv_job_undo_pin(jobs, job);
     sv_job_event(jobs, job, "error", NULL, "The job failed: %s", message);
     end(jobs, job);
 }
@@ -248,6 +249,25 @@ static bool start_trainer(struct sv_jobs *jobs, struct sv_job *job)
     return false;
 }
 
+/* A process that a signal such as SIGSTOP has stopped does nothing, and the job would wait for it
+ * for ever. (To pause a job is something else.) */
+static void end_stopped(struct sv_jobs *jobs, struct sv_job *job)
+{
+    struct sv_job_run *run = &job->run;
+    const int64_t since = run->process.stopped_ns;
+    if (since > 0 && !run->stop_reported) {
+        sv_job_event(jobs, job, "warn", NULL,
+                     "The trainer was stopped by a signal; unless it is continued within %d "
+                     "seconds, it is killed",
+                     SV_JOB_STOPPED_SECONDS);
+        SV_LOG(SV_LOG_WARN, "a trainer was stopped by a signal", sv_str("job", job->spec.id),
+               sv_int("pid", run->process.pid), sv_int("killed_after_s", SV_JOB_STOPPED_SECONDS));
+    }
+    run->stop_reported = since > 0;
+    if (since > 0 && sl_now_ns() - since > (int64_t)SV_JOB_STOPPED_SECONDS * 1000 * MS)
+        sv_child_process_signal(&run->process, SIGKILL);
+}
+
 static bool train(struct sv_jobs *jobs, struct sv_job *job)
 {
     int status;
@@ -258,8 +278,10 @@ static bool train(struct sv_jobs *jobs, struct sv_job *job)
         on_exit_of_trainer(jobs, job, status);
         return !jobs->stopping;
     }
+    end_stopped(jobs, job);
     if ((job->desired == SV_DESIRED_PAUSED || jobs->stopping) && !job->run.is_stopping) {
         sv_child_process_signal(&job->run.process, SIGTERM);
+        sv_child_process_signal(&job->run.process, SIGCONT); /* so that it can save */
         job->run.is_stopping = true;
     }
     return false;
@@ -287,8 +309,8 @@ static bool choose_version(struct sv_jobs *jobs, struct sv_job *job)
     int64_t version = sl_version_next(model);
     if (version == 0) {
         sv_job_fail(jobs, job, "publishing_failed", NULL,
-                    "the model has the highest possible version already; publish it under another "
-                    "name (suffix)");
+                    "the model has the highest possible version already; publish it under "
+                    "another name (suffix)");
         return false;
     }
     /* Saved before anything is written, so that a crash does not publish it twice. */
@@ -302,10 +324,15 @@ static bool pin(struct sv_jobs *jobs, struct sv_job *job)
 {
     if (!has_answer(jobs, job, sv_job_ask_pin))
         return false;
-    if (job->run.answer.kind == SV_INTERNAL)
+    if (job->run.answer.kind == SV_INTERNAL) {
         pause_until_mended(jobs, job, SV_JOB_WAITING, job->run.answer.message);
-    else
-        job->run.pinned = true;
+        return true;
+    }
+    job->run.pinned = true;
+    if (job->run.answer.kind == SV_OK && !job->run.was_pinned) {
+        job->pins_stable = true;
+        sv_job_keep(jobs, job);
+    }
     return true;
 }
 
@@ -338,10 +365,13 @@ static bool load(struct sv_jobs *jobs, struct sv_job *job)
 {
     if (!has_answer(jobs, job, sv_job_ask_load))
         return false;
-    if (job->run.answer.kind != SV_OK)
-        sv_job_fail(jobs, job, "model_load_failed", NULL, job->run.answer.message);
-    else if (job->spec.promotion == SV_PROMOTE_NEVER ||
-             !sv_job_find_serving(jobs, job, job->run.serving))
+    if (job->run.answer.kind != SV_OK) {
+        pthread_mutex_unlock(&jobs->lock);
+        sv_job_withdraw(jobs, &job->spec);
+        pthread_mutex_lock(&jobs->lock);
+        sv_job_fail(jobs, job, SV_JOB_LOAD_FAILED, NULL, job->run.answer.message);
+    } else if (job->spec.promotion == SV_PROMOTE_NEVER ||
+               !sv_job_find_serving(jobs, job, job->run.serving))
         succeed(jobs, job);
     else
         enter(jobs, job,
@@ -408,8 +438,10 @@ static bool measure(struct sv_jobs *jobs, struct sv_job *job)
     }
     if (jobs->stopping)
         sv_child_process_signal(&run->process, SIGKILL);
-    if (!sv_child_process_poll(&run->process, &status) || jobs->stopping)
+    if (!sv_child_process_poll(&run->process, &status) || jobs->stopping) {
+        end_stopped(jobs, job);
         return false;
+    }
     if (status != 0 || !read_score(jobs, job, &run->score[run->measured])) {
         sv_trainer_failure_find(jobs, job, status, &failure);
         stay(jobs, job, failure.reason);

@@ -17,6 +17,7 @@
 #include "jobs/job_retention.h"
 #include "jobs/job_state_machine.h"
 #include "jobs/jobs_recovery.h"
+#include "jobs/promote_model.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -332,6 +333,7 @@ static bool act(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_action act
     if (action == SV_JOB_CANCEL) {
         job->finished_at = sl_wall_ns() / 1000000000;
         sv_child_process_signal(&job->run.process, SIGKILL);
+        sv_job_undo_pin(jobs, job);
         sv_job_drop_metrics(jobs, job);
         sv_job_count_end(jobs, job->phase);
     }

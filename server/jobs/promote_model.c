@@ -2,6 +2,7 @@
  * it. */
 #include "jobs/promote_model.h"
 #include "base/json_writer.h"
+#include "core/log.h"
 #include "core/options.h"
 #include "registry/registry.h"
 #include "state/audit_log.h"
@@ -15,6 +16,7 @@ static void on_answer(void *context, const struct sv_change_result *result)
 {
     struct sv_job *job = context;
     job->run.answer = result->error;
+    job->run.was_pinned = result->was_pinned;
     atomic_store(&job->run.answered, true);
 }
 
@@ -38,6 +40,24 @@ static bool ask_label(struct sv_jobs *jobs, struct sv_job *job, const char *labe
 bool sv_job_ask_pin(struct sv_jobs *jobs, struct sv_job *job)
 {
     return ask_label(jobs, job, "stable", 0, SV_WEIGHT_KEPT);
+}
+
+/* Whatever comes of it, the job has ended. */
+static void ignore_answer(void *context, const struct sv_change_result *result)
+{
+    (void)context;
+    (void)result;
+}
+
+void sv_job_undo_pin(struct sv_jobs *jobs, const struct sv_job *job)
+{
+    struct sv_error error = {0};
+    struct sv_change change = {.kind = SV_CHANGE_UNPIN};
+    (void)snprintf(change.model, sizeof change.model, "%s", job->spec.name);
+    if (job->pins_stable &&
+        !sv_registry_request(jobs->server->registry, &change, ignore_answer, NULL, &error))
+        SV_LOG(SV_LOG_WARN, "the label 'stable' stays pinned", sv_str("model", job->spec.name),
+               sv_str("reason", error.message));
 }
 
 bool sv_job_ask_load(struct sv_jobs *jobs, struct sv_job *job)

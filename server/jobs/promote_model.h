@@ -10,6 +10,8 @@
 bool sv_job_ask_pin(struct sv_jobs *jobs, struct sv_job *job);
 bool sv_job_ask_load(struct sv_jobs *jobs, struct sv_job *job);
 bool sv_job_ask_promotion(struct sv_jobs *jobs, struct sv_job *job);
+/* `stable` follows the highest version again, if the job has pinned it. Does not wait. */
+void sv_job_undo_pin(struct sv_jobs *jobs, const struct sv_job *job);
 /* The version that serves requests for the job's model, "mood@3". False: none, or the new one. */
 bool sv_job_find_serving(struct sv_jobs *jobs, const struct sv_job *job,
                          char serving[static SV_MODEL_ID_MAX]);

@@ -3,6 +3,7 @@
 #include "jobs/publish_model.h"
 #include "base/file.h"
 #include "base/model_names.h"
+#include "core/log.h"
 #include "core/options.h"
 #include "jobs/job_paths.h"
 
@@ -81,4 +82,14 @@ bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct
         return true;
     (void)!sl_directory_remove(tmp, &ignored);
     return false;
+}
+
+void sv_job_withdraw(struct sv_jobs *jobs, const struct sv_job_spec *spec)
+{
+    char path[PATH_MAX + 32];
+    struct sl_err err;
+    (void)snprintf(path, sizeof path, "%s/%s/%lld", jobs->server->options->store, spec->name,
+                   (long long)spec->version);
+    if (!sl_directory_remove(path, &err))
+        SV_LOG(SV_LOG_WARN, "remove", sv_str("path", path), sv_str("reason", err.text));
 }

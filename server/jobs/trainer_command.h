@@ -3,10 +3,6 @@
 
 #include "jobs/job.h"
 
-/* Its standard output and errors, in the job's directory. */
-#define SV_TRAINER_OUTPUT "trainer.out"
-#define SV_TRAINER_ERRORS "trainer.err"
-
 bool sv_trainer_start(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err) SL_MUST_CHECK;
 /* Evaluates the new version (0) or the serving one (1). */
 bool sv_evaluation_start(struct sv_jobs *jobs, struct sv_job *job, int which, struct sl_err *err)

@@ -173,11 +173,12 @@ enum sv_change_kind {
     SV_CHANGE_LOAD,
     SV_CHANGE_UNLOAD, /* version 0: all versions; else one without labels. Labels stay */
     /* Moves a label to a version, which is loaded first if it is not. Version 0: the label stays
-     * where it is; that pins `stable`, or changes the weight of `canary`. When `stable` moves to
-     * the canary's version, the label `canary` goes. */
+     * where it is; that pins `stable`, if it is not yet, or changes the weight of `canary`. When
+     * `stable` moves to the canary's version, the label `canary` goes. */
     SV_CHANGE_LABEL,
     SV_CHANGE_UNLABEL,   /* removes a label; not `stable` */
     SV_CHANGE_ROLL_BACK, /* moves `stable` to the version that it left last */
+    SV_CHANGE_UNPIN,     /* `stable` stays where it is, and follows the highest version again */
     SV_CHANGE_KINDS
 };
 
@@ -200,6 +201,7 @@ struct sv_change_result {
     long version;          /* that was loaded, unloaded or labelled; 0: several, or none */
     long before;           /* the version that the label, or `stable`, was on; 0: none */
     int weight;            /* of the canary now */
+    bool was_pinned;       /* `stable` was, before its label was set */
     bool removed_canary;   /* `stable` moved to the canary's version, so that label went */
 };
 

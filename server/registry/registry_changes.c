@@ -213,11 +213,15 @@ static bool label(struct sv_registry *registry, const struct sv_change *change,
         return sv_fail(&result->error, SV_MODEL_NOT_FOUND, "label",
                        "The model '%s' has no label '%s' yet; give a version to put it on.",
                        model->name, change->label);
+    const bool is_stable = strcmp(change->label, sv_stable) == 0;
+    result->was_pinned = model->labels.pinned;
+    /* It may serve in place of the version that it is pinned to, which could not be loaded. */
+    if (is_stable && change->version == 0 && model->labels.pinned)
+        return true;
     struct sv_version *version = require_version(model, result->version, &result->error);
     if (!version || (!version->ref && !sv_load_version(registry, model, version, &result->error)))
         return false;
     struct sv_labels labels = model->labels;
-    bool is_stable = strcmp(change->label, sv_stable) == 0;
     if (!sv_labels_set(&labels, change->label, result->version))
         return sv_fail(&result->error, SV_CONFLICT, "label",
                        "The model '%s' has %d labels already; remove one.", model->name,
@@ -262,6 +266,18 @@ static bool roll_back(struct sv_registry *registry, const struct sv_change *chan
     (void)snprintf(back.model, sizeof back.model, "%s", change->model);
     (void)snprintf(back.label, sizeof back.label, "%s", sv_stable);
     return label(registry, &back, result);
+}
+
+static bool unpin(struct sv_registry *registry, const struct sv_change *change,
+                  struct sv_change_result *result)
+{
+    struct sv_model *model = find_in_store(registry, change->model, &result->error);
+    if (!model)
+        return false;
+    struct sv_labels labels = model->labels;
+    labels.pinned = false;
+    result->version = labels.stable;
+    return set_labels(registry, model, &labels, &result->error);
 }
 
 static bool unload(struct sv_registry *registry, const struct sv_change *change,
@@ -327,7 +343,7 @@ void sv_make_change(struct sv_registry *registry, const struct sv_change *change
     static bool (*const changes[SV_CHANGE_KINDS])(struct sv_registry *, const struct sv_change *,
                                                   struct sv_change_result *) = {
         [SV_CHANGE_LOAD] = load,       [SV_CHANGE_UNLOAD] = unload,       [SV_CHANGE_LABEL] = label,
-        [SV_CHANGE_UNLABEL] = unlabel, [SV_CHANGE_ROLL_BACK] = roll_back,
+        [SV_CHANGE_UNLABEL] = unlabel, [SV_CHANGE_ROLL_BACK] = roll_back, [SV_CHANGE_UNPIN] = unpin,
     };
     bool had_canary = has_canary(registry, change->model);
     bool ok = check(change, &result->error) && changes[change->kind](registry, change, result);

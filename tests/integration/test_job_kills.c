@@ -212,3 +212,26 @@ Test(job_kills, kills_at_random_moments_do_no_harm)
     cr_assert_leq(test_count_entries(versions), made + 1,
                   "something is left over"); /* labels.json */
 }
+
+/* It would hang for ever. */
+Test(job_kills, a_trainer_that_a_signal_stops_is_started_again)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX];
+    job_upload_reviews(&d, 60, file);
+    job_create(&d, file, "mood", JOB_LONG, id);
+    job_wait_event(&d, id, "New checkpoint saved");
+    const pid_t stopped = job_wait_trainer(&d);
+    cr_assert_eq(kill(stopped, SIGSTOP), 0);
+    job_wait_event(&d, id, "The trainer was stopped by a signal");
+    job_wait_event(&d, id, "killed by signal 9 (Killed); it continues from the last checkpoint");
+    job_wait_event(&d, id, "Training continues from step");
+    cr_assert_neq(job_wait_trainer(&d), stopped);
+    cr_assert_eq(kill(job_wait_trainer(&d), SIGSTOP), 0);
+    cr_assert_eq(job_act(&d, id, "pause"), 200);
+    job_wait_event(&d, id, "Job paused at step");
+    cr_assert_eq(job_act(&d, id, "resume"), 200);
+    cr_assert_eq(kill(job_wait_trainer(&d), SIGSTOP), 0);
+    cr_assert_eq(job_act(&d, id, "cancel"), 200);
+    for (int i = 0; job_trainer(&d) > 0; i++, sleep_ms(5))
+        cr_assert_lt(i, DAEMON_WAIT_MS / 5, "the trainer of a cancelled job is left");
+}

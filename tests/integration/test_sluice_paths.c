@@ -291,6 +291,32 @@ Test(sluice_paths, a_run_is_of_one_process_at_a_time)
     cr_expect(is_there("store/bottles/1/manifest.json"));
 }
 
+/* Each has a run of its own. */
+Test(sluice_paths, an_output_is_of_one_training_at_a_time)
+{
+    static struct program_result r;
+    char other[PATH_MAX], data[PATH_MAX];
+    (void)test_path(other, dirs.top, "other-run");
+    test_write_file(test_path(data, dirs.top, "data.tsv"),
+                    "label\ttext\na\tone\na\ttwo\nb\tthree\nb\tfour\n");
+    FILE *out;
+    pid_t pid = sluice_start(
+        small_and(dirs.run, dirs.output, ARGS("--corpus", dirs.corpus, "--steps", "2000")), &out);
+    wait_for_line(out);
+    cr_assert_eq(kill(pid, SIGSTOP), 0); /* so that it does not end before the others come */
+    expect_refused(small_and(other, dirs.output, ARGS("--corpus", dirs.corpus)),
+                   "another process is writing", dirs.output);
+    expect_refused(ARGS("train", "--data", data, "--output", dirs.output),
+                   "another process is writing", dirs.output);
+    cr_expect_not(is_there("other-run"));
+    cr_assert_eq(kill(pid, SIGKILL), 0);
+    cr_expect_eq(program_wait(pid), -1);
+    cr_assert_eq(fclose(out), 0);
+    sluice_expect_success(&r, ARGS("train", "--data", data, "--output", dirs.output));
+    expect_refused(small_and(other, dirs.output, ARGS("--corpus", dirs.corpus)),
+                   "already has a model", "--overwrite");
+}
+
 /* -- names ------------------------------------------------------------------------------------ */
 
 /* JSON is UTF-8, names of files are any bytes: what is said of them is there all the same. */

@@ -8,6 +8,7 @@
 #include "cli/report/report_sections.h"
 #include "cli/training/automatic_log.h"
 #include "cli/training/dataset_summary.h"
+#include "cli/training/output_claim.h"
 #include "cli/training/train_arguments.h"
 #include "cli/training/train_automatic_options.h"
 
@@ -70,11 +71,11 @@ struct run {
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
+    struct output_claim claim;
     bool is_published;
 };
 
-/* The model comes first: it is not lost because its page cannot be written. Another process may
- * have published there meanwhile. */
+/* The model comes first: it is not lost because its page cannot be written. */
 static bool publish(struct run *run, struct sl_err *err)
 {
     const struct train_automatic_options *a = run->a;
@@ -84,8 +85,8 @@ static bool publish(struct run *run, struct sl_err *err)
                                 err))
         return false;
     char *provenance = automatic_results_provenance(&report, a->sources.data, err);
-    run->is_published = provenance && is_free(a, err) &&
-                        sl_linear_training_publish(&run->l, a->out, provenance, err);
+    output_claim_pause(&run->claim);
+    run->is_published = provenance && sl_linear_training_publish(&run->l, a->out, provenance, err);
     bool ok = run->is_published &&
               (!a->report || report_automatic_write(&report, report_title(a->report_title, a->out),
                                                     a->sources.data, a->report, err));
@@ -144,9 +145,20 @@ static void on_trial(void *context, const struct sl_linear_search *search)
     automatic_log_search(&run->log, search, &run->facts);
 }
 
+/* Another process may have published between the first check and the claim. */
+static bool claim_output(struct run *run, struct sl_err *err)
+{
+    if (!output_claim_take(&run->claim, run->a->out, err))
+        return false;
+    output_claim_remove_on_signals(&run->claim);
+    return is_free(run->a, err);
+}
+
 static bool run_all(struct run *run, const struct sl_linear_training_options *options,
                     const char *why_no_base, struct sl_err *err)
 {
+    if (!claim_output(run, err))
+        return false;
     if (!automatic_log_open(&run->log, run->a->run, err))
         return false;
     if (!sl_linear_training_open(&run->l, options, err))
@@ -180,6 +192,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     dataset_facts_close(&run.facts);
     sl_dataset_close(&run.validation);
     sl_linear_training_close(&run.l);
+    output_claim_release(&run.claim);
     return ok;
 }
 

@@ -184,6 +184,35 @@ Test(labels, a_pinned_version_that_went_bad_is_replaced_by_a_lower_one, .fini = 
     cr_assert_eq(registry_state_of(&fixture, MOOD "@5"), SV_VERSION_FAILED);
 }
 
+/* Another version serves in its place, and is not pinned instead. */
+Test(labels, a_pinned_version_that_went_bad_keeps_its_pin, .fini = close_fixture)
+{
+    char path[PATH_MAX], config[8192];
+    open_with_4();
+    expect_label("stable", 5, SV_WEIGHT_KEPT, SV_OK);
+    test_read_file(config, sizeof config, test_path(path, fixture.store, "mood/5/config.json"));
+    test_write_file(path, "{}");
+    registry_fixture_restart(&fixture);
+    const struct sv_change_result pinned =
+        registry_label(&fixture, MOOD, "stable", 0, SV_WEIGHT_KEPT);
+    cr_assert_eq(pinned.error.kind, SV_OK);
+    cr_assert(pinned.was_pinned);
+    test_write_file(path, config);
+    registry_fixture_restart(&fixture);
+    registry_expect_served(&fixture, MOOD, MOOD "@5");
+}
+
+Test(labels, stable_is_unpinned_where_it_is, .fini = close_fixture)
+{
+    registry_fixture_open(&fixture, NULL);
+    expect_label("stable", 0, SV_WEIGHT_KEPT, SV_OK);
+    add_versions();
+    cr_assert_eq(registry_change(&fixture, SV_CHANGE_UNPIN, MOOD, 0).version, 4);
+    registry_expect_served(&fixture, MOOD, MOOD "@4");
+    registry_fixture_restart(&fixture);
+    registry_expect_served(&fixture, MOOD, MOOD "@6");
+}
+
 Test(labels, a_damaged_file_of_labels_does_not_stop_the_model, .fini = close_fixture)
 {
     char path[PATH_MAX];
