@@ -13,6 +13,36 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The members of job.json, and where they are in struct sv_job. Besides them it has the phase,
+ * whether the job is paused, and the settings. Texts and numbers must be there; a flag may be
+ * missing, because earlier versions did not write all. */
+#define TEXTS(X)                                                                                   \
+    X(id, spec.id)                                                                                 \
+    X(model, spec.model)                                                                           \
+    X(architecture, spec.architecture)                                                             \
+    X(base, spec.base)                                                                             \
+    X(name, spec.name)                                                                             \
+    X(training_file, spec.training_file)                                                           \
+    X(validation_file, spec.validation_file)                                                       \
+    X(data, spec.data)                                                                             \
+    X(validation, spec.validation)                                                                 \
+    X(key, spec.key.key)                                                                           \
+    X(body, spec.key.body)                                                                         \
+    X(error_code, error.code)                                                                      \
+    X(error_param, error.param)                                                                    \
+    X(error_message, error.message)
+#define NUMBERS(X)                                                                                 \
+    X(created_ns, spec.created_ns)                                                                 \
+    X(finished_at, finished_at)                                                                    \
+    X(trained_tokens, progress.tokens)                                                             \
+    X(version, spec.version)                                                                       \
+    X(seed, spec.seed)
+#define FLAGS(X)                                                                                   \
+    X(classifies, spec.classifies)                                                                 \
+    X(has_results, has_results)                                                                    \
+    X(has_report, has_report)                                                                      \
+    X(pins_stable, pins_stable)
+
 /* ---- writing it ------------------------------------------------------------------------------ */
 
 static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
@@ -23,38 +53,21 @@ static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
         sl_json_add_raw(json, "{}", 2);
 }
 
+#define ADD_TEXT(name, member)   sl_json_add_string(sl_json_key(json, #name), job->member);
+#define ADD_NUMBER(name, member) sl_json_add_int(sl_json_key(json, #name), job->member);
+#define ADD_FLAG(name, member)   sl_json_add_bool(sl_json_key(json, #name), job->member);
+
 static void write_record(const struct sv_job *job, struct sl_buffer *out)
 {
     struct sl_json_writer writer = {.out = out}, *json = &writer;
-    const struct sv_job_spec *spec = &job->spec;
     sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), spec->id);
+    TEXTS(ADD_TEXT)
+    NUMBERS(ADD_NUMBER)
+    FLAGS(ADD_FLAG)
     sl_json_add_string(sl_json_key(json, "phase"), sv_job_phase_name(job->phase));
     sl_json_add_bool(sl_json_key(json, "paused"), job->desired == SV_DESIRED_PAUSED);
-    sl_json_add_int(sl_json_key(json, "created_ns"), spec->created_ns);
-    sl_json_add_int(sl_json_key(json, "finished_at"), job->finished_at);
-    sl_json_add_int(sl_json_key(json, "trained_tokens"), job->progress.tokens);
-    sl_json_add_string(sl_json_key(json, "model"), spec->model);
-    sl_json_add_string(sl_json_key(json, "architecture"), spec->architecture);
-    sl_json_add_string(sl_json_key(json, "base"), spec->base);
-    sl_json_add_bool(sl_json_key(json, "classifies"), spec->classifies);
-    sl_json_add_string(sl_json_key(json, "name"), spec->name);
-    sl_json_add_int(sl_json_key(json, "version"), spec->version);
-    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
-    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
-    sl_json_add_string(sl_json_key(json, "validation_file"), spec->validation_file);
-    sl_json_add_string(sl_json_key(json, "data"), spec->data);
-    sl_json_add_string(sl_json_key(json, "validation"), spec->validation);
-    add_raw(sl_json_key(json, "hyperparameters"), &spec->hyperparameters.raw);
-    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
-    sl_json_add_string(sl_json_key(json, "key"), spec->key.key);
-    sl_json_add_string(sl_json_key(json, "body"), spec->key.body);
-    sl_json_add_bool(sl_json_key(json, "has_results"), job->has_results);
-    sl_json_add_bool(sl_json_key(json, "has_report"), job->has_report);
-    sl_json_add_bool(sl_json_key(json, "pins_stable"), job->pins_stable);
-    sl_json_add_string(sl_json_key(json, "error_code"), job->error.code);
-    sl_json_add_string(sl_json_key(json, "error_param"), job->error.param);
-    sl_json_add_string(sl_json_key(json, "error_message"), job->error.message);
+    add_raw(sl_json_key(json, "hyperparameters"), &job->spec.hyperparameters.raw);
+    add_raw(sl_json_key(json, "metadata"), &job->spec.metadata.raw);
     sl_json_end_object(json);
 }
 
@@ -128,92 +141,53 @@ void sv_job_index(struct sv_jobs *jobs, const struct sv_job *job)
 
 /* ---- reading it ------------------------------------------------------------------------------ */
 
-/* The strings of job.json. The settings go to the spec at once. */
+#define TEXT_MEMBER(name, member)   struct sv_string name;
+#define NUMBER_MEMBER(name, member) int64_t name;
+#define FLAG_MEMBER(name, member)   bool name;
+
 struct record {
-    struct sv_string id, phase, model, architecture, base, name, training_file, validation_file;
-    struct sv_string data, validation, key, body, error_code, error_param, error_message;
-    bool paused, classifies, has_results, has_report, pins_stable;
-    int64_t created_ns, finished_at, trained_tokens, version, seed;
+    TEXTS(TEXT_MEMBER)
+    NUMBERS(NUMBER_MEMBER)
+    FLAGS(FLAG_MEMBER)
+    struct sv_string phase;
+    bool paused;
     struct sv_settings hyperparameters, metadata;
 };
 
-#define AT(member) offsetof(struct record, member)
-#define TEXT(member, bytes)                                                                        \
-    SV_FIELD(#member, STRING, AT(member), 0, (bytes)-1, .required = true, .help = "text")
-#define NUMBER(member)                                                                             \
-    SV_FIELD(#member, INT, AT(member), 0, 9e18, .required = true, .help = "number")
-#define FLAG(member) SV_FIELD(#member, BOOL, AT(member), 0, 1, .required = true, .help = "flag")
+#define AT(member)   offsetof(struct record, member)
+#define ROOM(member) sizeof(((struct sv_job *)0)->member)
+#define TEXT_FIELD(name, member)                                                                   \
+    SV_FIELD(#name, STRING, AT(name), 0, ROOM(member) - 1, .required = true, .help = "text"),
+#define NUMBER_FIELD(name, member)                                                                 \
+    SV_FIELD(#name, INT, AT(name), 0, 9e18, .required = true, .help = "number"),
+#define FLAG_FIELD(name, member) SV_FIELD(#name, BOOL, AT(name), 0, 1, .help = "flag"),
 
 static const struct sv_field record_fields[] = {
-    TEXT(id, SV_JOB_ID_MAX),
-    TEXT(phase, 32),
-    FLAG(paused),
-    NUMBER(created_ns),
-    NUMBER(finished_at),
-    NUMBER(trained_tokens),
-    TEXT(model, SV_MODEL_ID_MAX),
-    TEXT(architecture, SV_NAME_BYTES_MAX),
-    TEXT(base, SV_MODEL_ID_MAX),
-    FLAG(classifies),
-    TEXT(name, SV_MODEL_ID_MAX),
-    NUMBER(version),
-    NUMBER(seed),
-    TEXT(training_file, SV_JOB_FILE_ID_MAX),
-    TEXT(validation_file, SV_JOB_FILE_ID_MAX),
-    TEXT(data, PATH_MAX),
-    TEXT(validation, PATH_MAX),
+    TEXTS(TEXT_FIELD) NUMBERS(NUMBER_FIELD) FLAGS(FLAG_FIELD)
+        SV_FIELD("phase", STRING, AT(phase), 0, 31, .required = true, .help = "phase"),
+    SV_FIELD("paused", BOOL, AT(paused), 0, 1, .required = true, .help = "flag"),
     SV_CUSTOM_FIELD("hyperparameters", sv_type_settings, AT(hyperparameters), 0,
                     SV_JOB_SETTINGS_MAX, .help = "settings"),
     SV_CUSTOM_FIELD("metadata", sv_type_metadata, AT(metadata), 0, SV_METADATA_MAX,
                     .help = "texts"),
-    TEXT(key, SV_HASH_MAX),
-    TEXT(body, SV_HASH_MAX),
-    FLAG(has_results),
-    /* Earlier versions did not write these. */
-    SV_FIELD("has_report", BOOL, AT(has_report), 0, 1, .help = "flag"),
-    SV_FIELD("pins_stable", BOOL, AT(pins_stable), 0, 1, .help = "flag"),
-    TEXT(error_code, SV_JOB_CODE_MAX),
-    TEXT(error_param, SV_JOB_CODE_MAX),
-    TEXT(error_message, sizeof(((struct sv_job_error *)0)->message)),
     {.kind = SV_FIELD_END},
 };
 
-#define COPY(to, from) (void)snprintf(to, sizeof(to), "%s", (from).data)
+#define COPY_TEXT(name, member)                                                                    \
+    (void)snprintf(job->member, sizeof job->member, "%s", record->name.data);
+#define COPY_VALUE(name, member) job->member = record->name;
 
-static void copy_spec(struct sv_job_spec *spec, const struct record *r)
+static bool copy_job(struct sv_job *job, const struct record *record, struct sv_error *error)
 {
-    COPY(spec->id, r->id);
-    COPY(spec->model, r->model);
-    COPY(spec->architecture, r->architecture);
-    COPY(spec->base, r->base);
-    COPY(spec->name, r->name);
-    COPY(spec->training_file, r->training_file);
-    COPY(spec->validation_file, r->validation_file);
-    COPY(spec->data, r->data);
-    COPY(spec->validation, r->validation);
-    spec->created_ns = r->created_ns;
-    sv_job_set_key(spec, r->key.data, r->body.data);
-    spec->classifies = r->classifies;
-    spec->version = r->version;
-    spec->seed = r->seed;
-    spec->hyperparameters = r->hyperparameters;
-    spec->metadata = r->metadata;
-}
-
-static bool copy_job(struct sv_job *job, const struct record *r, struct sv_error *error)
-{
-    copy_spec(&job->spec, r);
-    COPY(job->error.code, r->error_code);
-    COPY(job->error.param, r->error_param);
-    COPY(job->error.message, r->error_message);
-    job->desired = r->paused ? SV_DESIRED_PAUSED : SV_DESIRED_RUNNING;
-    job->finished_at = r->finished_at;
-    job->has_results = r->has_results;
-    job->has_report = r->has_report;
-    job->pins_stable = r->pins_stable;
-    job->progress.tokens = r->trained_tokens;
-    return sv_job_phase_find(r->phase.data, &job->phase) ||
-           sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", r->phase.data);
+    TEXTS(COPY_TEXT)
+    NUMBERS(COPY_VALUE)
+    FLAGS(COPY_VALUE)
+    sv_job_set_key(&job->spec, record->key.data, record->body.data);
+    job->spec.hyperparameters = record->hyperparameters;
+    job->spec.metadata = record->metadata;
+    job->desired = record->paused ? SV_DESIRED_PAUSED : SV_DESIRED_RUNNING;
+    return sv_job_phase_find(record->phase.data, &job->phase) ||
+           sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", record->phase.data);
 }
 
 static bool read_text(const char *path, struct sl_buffer *text, struct sl_err *err)

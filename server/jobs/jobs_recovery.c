@@ -22,21 +22,16 @@ static bool is_id(const char *id)
            !id[start + strspn(id + start, "0123456789abcdef")];
 }
 
-static bool load_one(struct sv_jobs *jobs, const char *id, struct sl_err *err)
+static void load_one(struct sv_jobs *jobs, const char *id)
 {
-    struct sl_err damage;
-    struct sv_job *job = sv_job_load(jobs, id, &damage);
-    if (!job && damage.code == SL_NOT_FOUND) {
+    struct sl_err err;
+    struct sv_job *job = sv_job_load(jobs, id, &err);
+    if (job)
+        sv_jobs_insert(jobs, job);
+    else if (err.code == SL_NOT_FOUND)
         sv_jobs_remove_directory(jobs, id);
-        return true;
-    }
-    if (!job) { /* kept, so that an administrator can look at it */
-        SV_LOG(SV_LOG_ERROR, "a job is left out", sv_str("job", id), sv_str("reason", damage.text));
-        return true;
-    }
-    (void)err;
-    sv_jobs_insert(jobs, job);
-    return true;
+    else /* kept, so that an administrator can look at it */
+        SV_LOG(SV_LOG_ERROR, "a job is left out", sv_str("job", id), sv_str("reason", err.text));
 }
 
 static bool load_all(struct sv_jobs *jobs, struct sl_err *err)
@@ -45,15 +40,15 @@ static bool load_all(struct sv_jobs *jobs, struct sl_err *err)
     struct dirent **names;
     (void)snprintf(path, sizeof path, "%s/jobs", sv_state_directory(jobs->server->state));
     int count = scandir(path, &names, NULL, alphasort);
-    bool ok = count >= 0 || sl_fail(err, SL_IO, "list '%s': %s", path, strerrordesc_np(errno));
+    if (count < 0)
+        return sl_fail(err, SL_IO, "list '%s': %s", path, strerrordesc_np(errno));
     for (int i = 0; i < count; i++) {
-        if (ok && is_id(names[i]->d_name))
-            ok = load_one(jobs, names[i]->d_name, err);
+        if (is_id(names[i]->d_name))
+            load_one(jobs, names[i]->d_name);
         free(names[i]);
     }
-    if (count >= 0)
-        free(names);
-    return ok;
+    free(names);
+    return true;
 }
 
 /* The index gets what it lacks. A job that has not ended reads its events and its log, to go on. */
