@@ -21,7 +21,6 @@ struct job_call {
     struct sv_deferred response;
     bool (*run)(struct job_call *job);
     struct sv_job_params params;
-    struct sv_json_document *document;    /* owns the params */
     char key[SV_IDEMPOTENCY_KEY_MAX + 1]; /* "": none */
     char body[SHA256_HEX_MAX];            /* the digest of the request's body */
     bool changes;                         /* whether it is worth an entry of the audit log */
@@ -29,7 +28,7 @@ struct job_call {
 
 static void release_job_call(struct sv_deferred *response)
 {
-    sv_json_document_release(((struct job_call *)response)->document);
+    sv_json_document_release(((struct job_call *)response)->params.document);
 }
 
 /* The id of a job object, which begins with it. */
@@ -98,9 +97,9 @@ enum sv_progress sv_handle_job_create(struct sv_request *request)
     if (!job || !read_key(job, &error))
         return sv_request_fail(request, &error);
     sl_sha256_hex(request->body.data, request->body.bytes, job->body);
-    job->document = sv_job_params_read(&request->body, &job->params, &error);
-    return job->document ? sv_deferred_to_disk(&job->response, run_job_call)
-                         : sv_request_fail(request, &error);
+    return sv_job_params_read(&request->body, &job->params, &error)
+               ? sv_deferred_to_disk(&job->response, run_job_call)
+               : sv_request_fail(request, &error);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */

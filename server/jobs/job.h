@@ -133,5 +133,3 @@ struct sv_job *sv_job_new(void); /* NULL: no memory */
 void sv_job_free(struct sv_job *job);
 /* Sets the key of the request; the spec has its id and its time. */
 void sv_job_set_key(struct sv_job_spec *spec, const char *key, const char *body);
-/* Copies the settings, which belong to the request, so that they belong to the job. */
-bool sv_job_own_settings(struct sv_job_spec *spec, struct sv_error *error) SL_MUST_CHECK;

@@ -298,7 +298,7 @@ static bool add(struct sv_jobs *jobs, struct sv_job *job, struct sl_buffer *obje
     return true;
 }
 
-bool sv_jobs_create(struct sv_jobs *jobs, const struct sv_job_params *params,
+bool sv_jobs_create(struct sv_jobs *jobs, struct sv_job_params *params,
                     const struct sv_job_origin *origin, struct sl_buffer *object, bool *is_new,
                     struct sv_error *error)
 {
@@ -312,11 +312,13 @@ bool sv_jobs_create(struct sv_jobs *jobs, const struct sv_job_params *params,
     bool made = ok && *is_new && sv_job_spec_make(jobs, params, &job->spec, error);
     if (made) {
         sv_job_set_key(&job->spec, key.key, key.body);
-        made = sv_job_own_settings(&job->spec, error) && add(jobs, job, object, error);
+        made = add(jobs, job, object, error);
     }
-    if (made)
+    if (made) {
         sv_idempotency_add(&jobs->keys, &job->spec.key);
-    else
+        job->spec.document = params->document;
+        params->document = NULL;
+    } else
         sv_job_free(job);
     pthread_mutex_unlock(&jobs->lock);
     return made || (ok && !*is_new);

@@ -41,8 +41,9 @@ struct sv_job_origin {
 };
 
 /* Checks the request, creates the job and appends its object. Waits for the disk. *is_new: false
- * if it is that of an earlier request with the same key. */
-bool sv_jobs_create(struct sv_jobs *jobs, const struct sv_job_params *params,
+ * if it is that of an earlier request with the same key. A new job takes the document of the
+ * params. */
+bool sv_jobs_create(struct sv_jobs *jobs, struct sv_job_params *params,
                     const struct sv_job_origin *origin, struct sl_buffer *object, bool *is_new,
                     struct sv_error *error) SL_MUST_CHECK;
 /* Appends the object of the job after the action. */

@@ -193,9 +193,10 @@ static bool check(void *to, struct sv_error *error)
                    "'suffix' cannot be \"%.64s\": " SL_MODEL_NAME_RULE ".", suffix);
 }
 
-struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
-                                            struct sv_job_params *params, struct sv_error *error)
+bool sv_job_params_read(const struct sl_buffer *body, struct sv_job_params *params,
+                        struct sv_error *error)
 {
     *params = (struct sv_job_params){0};
-    return sv_json_read(body, sv_job_fields, check, params, error);
+    params->document = sv_json_read(body, sv_job_fields, check, params, error);
+    return params->document;
 }

@@ -29,6 +29,7 @@ struct sv_settings {
 };
 
 struct sv_job_params {
+    struct sv_json_document *document; /* owns the strings and the settings */
     struct sv_string model, training_file, validation_file, suffix;
     int64_t seed;
     bool seed_given;
@@ -40,10 +41,9 @@ extern const struct sv_field_type sv_type_settings, sv_type_metadata;
 
 extern const struct sv_field sv_job_fields[];
 
-/* NULL: see error. Strings belong to the document. */
-struct sv_json_document *sv_job_params_read(const struct sl_buffer *body,
-                                            struct sv_job_params *params, struct sv_error *error)
-    SL_MUST_CHECK;
+/* The document is to be released, unless a job has taken it. */
+bool sv_job_params_read(const struct sl_buffer *body, struct sv_job_params *params,
+                        struct sv_error *error) SL_MUST_CHECK;
 
 /* The value of a setting, or NULL. */
 const char *sv_setting_find(const struct sv_settings *settings, const char *name);
