@@ -3,15 +3,13 @@
 #pragma once
 
 #include "cli/training/automatic_results.h"
+#include "cli/training/event_log.h"
 #include "train/run_dir.h"
 
-#include <stdio.h>
-
 struct automatic_log {
-    FILE *file; /* NULL: no log is wanted; all of the below does nothing */
+    struct event_log events; /* not open: no log is wanted; all of the below does nothing */
     struct sl_run_dir run_dir;
     double begun;
-    int step, steps;
     int64_t tokens; /* of all texts */
 };
 

@@ -2,14 +2,13 @@
 #include "cli/training/training_log.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/int_math.h"
 #include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
 #include "cli/failure_event.h"
 #include "cli/training/dataset_summary.h"
+#include "cli/training/event_log.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@
 enum { STEPS_BETWEEN_LINES = 50, LINES_OF_SHORT_RUN = 100 };
 
 struct training_log {
-    FILE *log;
+    struct event_log events;
     bool terminal, line_open;
     double drawn;   /* when the live line was last drawn */
     int64_t tokens; /* trained on by this process */
@@ -57,20 +56,12 @@ static json_int_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static void put_steps(const struct training_log *r, json_t *o)
-{
-    put(o, "time", json_integer((json_int_t)time(NULL)));
-    put(o, "step", json_integer(r->last.step));
-    put(o, "steps", json_integer(r->last.steps));
-}
-
 static json_t *event_object(const struct training_log *r)
 {
     const struct sl_train_progress *s = &r->last;
     static const char *const names[] = {"step", "evaluated", "saved"};
     json_t *o = json_object();
     put(o, "event", json_string(names[s->event]));
-    put_steps(r, o);
     put(o, "train_loss", number(s->loss));
     put(o, "gate_mean", number(s->gate_mean));
     put(o, "learning_rate", number(s->learning_rate));
@@ -93,22 +84,12 @@ static json_t *event_object(const struct training_log *r)
     return o;
 }
 
-static void write_to(FILE *file, const char *text)
+/* Also on standard output, unless that is a terminal. */
+static void write_line(struct training_log *r, json_t *event)
 {
-    (void)fprintf(file, "%s\n", text);
-    (void)fflush(file);
-}
-
-/* One line in the log, and perhaps on standard output. */
-static void write_line(const struct training_log *r, json_t *object, bool prints)
-{
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
-    json_decref(object);
-    if (text)
-        write_to(r->log, text);
-    if (text && prints)
-        write_to(stdout, text);
-    free(text);
+    r->events.step = r->last.step;
+    r->events.steps = r->last.steps;
+    event_log_write(&r->events, event, r->terminal ? NULL : stdout);
 }
 
 static void end_live_line(struct training_log *r)
@@ -165,7 +146,7 @@ void training_log_event(void *training_log, const struct sl_train_progress *s)
     if (r->terminal)
         on_terminal(r, s);
     if (s->event != SL_TRAIN_STEPPED || s->step % between == 0)
-        write_line(r, event_object(r), !r->terminal);
+        write_line(r, event_object(r));
 }
 
 static void write_begin(struct training_log *r, const struct sl_trainer *trainer,
@@ -174,13 +155,12 @@ static void write_begin(struct training_log *r, const struct sl_trainer *trainer
     const struct sl_model *m = sl_trainer_model(trainer);
     json_t *o = json_object();
     put(o, "event", json_string("started"));
-    put_steps(r, o);
     put(o, "architecture", json_string(m->arch->name));
     put(o, "parameters", json_integer((json_int_t)sl_model_parameter_count(m)));
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
     dataset_summary_add(trainer, facts, o);
-    write_line(r, o, !r->terminal);
+    write_line(r, o);
 }
 
 static void print_begin(const struct sl_trainer *trainer, const struct dataset_facts *facts)
@@ -193,26 +173,6 @@ static void print_begin(const struct sl_trainer *trainer, const struct dataset_f
     dataset_summary_print_run(trainer, facts);
 }
 
-/* Ends a line that a killed process began. */
-static void end_cut_line(FILE *log)
-{
-    if (fseek(log, -1, SEEK_END) == 0 && fgetc(log) != '\n')
-        (void)fputc('\n', log);
-}
-
-static bool open_log(struct training_log *r, const char *run, struct sl_err *err)
-{
-    char path[SL_PATH_MAX];
-    if (!sl_path_join(path, run, "log.jsonl", err))
-        return false;
-    r->log = fopen(path, "a+e");
-    if (!r->log)
-        return sl_fail(err, sl_file_error_code(errno), "cannot append to '%s': %s", path,
-                       strerrordesc_np(errno));
-    end_cut_line(r->log);
-    return true;
-}
-
 struct training_log *training_log_open(const struct sl_trainer *trainer, const char *run, bool json,
                                        struct sl_err *err)
 {
@@ -222,7 +182,7 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
         sl_fail(err, SL_NO_MEMORY, "no memory for a report");
         return NULL;
     }
-    if (!dataset_summary_open(&facts, trainer, err) || !open_log(r, run, err)) {
+    if (!dataset_summary_open(&facts, trainer, err) || !event_log_open(&r->events, run, err)) {
         dataset_facts_close(&facts);
         free(r);
         return NULL;
@@ -248,7 +208,7 @@ static enum ending ending_of(const struct training_log *r, const char *published
     return published ? PUBLISHED : UNPUBLISHED;
 }
 
-static json_t *end_object(const struct training_log *r, enum ending ending, const char *published)
+static json_t *end_object(enum ending ending, const char *published)
 {
     static const char *const events[] = {"ended", "ended", "published"};
     static const char *const next[] = {
@@ -257,7 +217,6 @@ static json_t *end_object(const struct training_log *r, enum ending ending, cons
         NULL};
     json_t *o = json_object();
     put(o, "event", json_string(events[ending]));
-    put_steps(r, o);
     put(o, "directory", published ? sl_json_string(published) : json_null());
     if (next[ending])
         put(o, "next", json_string(next[ending]));
@@ -280,26 +239,17 @@ static void print_end(const struct training_log *r, enum ending ending, const ch
         (void)printf("no model was published; to continue, repeat the command with --resume\n");
 }
 
-/* The log alone: the program prints the failure. */
-static void write_failure(const struct training_log *r, const struct sl_err *failure)
-{
-    json_t *o = failure_event(failure);
-    put_steps(r, o);
-    write_line(r, o, false);
-}
-
 void training_log_close(struct training_log *r, const struct sl_err *failure, const char *published)
 {
     enum ending ending = ending_of(r, published);
     end_live_line(r);
-    if (failure)
-        write_failure(r, failure);
+    if (failure) /* into the log alone: the program prints it */
+        event_log_write(&r->events, failure_event(failure), NULL);
     else
-        write_line(r, end_object(r, ending, published), !r->terminal);
+        write_line(r, end_object(ending, published));
     if (r->terminal && !failure)
         print_end(r, ending, published);
-    if (fclose(r->log) != 0)
-        (void)fprintf(stderr, "sluice train: log.jsonl: %s\n", strerrordesc_np(errno));
+    event_log_close(&r->events);
     free(r);
 }
 
