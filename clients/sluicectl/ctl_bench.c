@@ -1,12 +1,12 @@
 /* ctl_bench.c - `sluicectl bench`: load-tests a running daemon with completions or
  * classifications. */
+#include "base/json_writer.h"
 #include "bench/bench_classify_requests.h"
 #include "sluicectl/ctl_bench_run.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +84,26 @@ static char *write_body(void *context, int64_t number)
     if (number < 0 && tokens > WARM_UP_TOKENS)
         tokens = WARM_UP_TOKENS;
     int64_t seed = value_or(&a->seed, 1) + (number < 0 ? 0 : number);
-    json_t *body = json_pack("{s:s, s:s, s:I, s:f, s:I, s:b}", "model", q->model, "prompt",
-                             a->prompt ? a->prompt : "The ", "max_tokens", (json_int_t)tokens,
-                             "temperature", a->temperature.given ? a->temperature.value : 1.0,
-                             "seed", (json_int_t)seed, "stream", !a->no_stream);
-    if (body && !a->no_stream)
-        (void)json_object_set_new(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
-    return text;
+    struct sl_buffer body = {0};
+    struct sl_json_writer json = {.out = &body};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "model"), q->model);
+    sl_json_add_string(sl_json_key(&json, "prompt"), a->prompt ? a->prompt : "The ");
+    sl_json_add_int(sl_json_key(&json, "max_tokens"), tokens);
+    sl_json_add_real(sl_json_key(&json, "temperature"),
+                     a->temperature.given ? a->temperature.value : 1.0);
+    sl_json_add_int(sl_json_key(&json, "seed"), seed);
+    sl_json_add_bool(sl_json_key(&json, "stream"), !a->no_stream);
+    if (!a->no_stream) {
+        sl_json_begin_object(sl_json_key(&json, "stream_options"));
+        sl_json_add_bool(sl_json_key(&json, "include_usage"), true);
+        sl_json_end_object(&json);
+    }
+    sl_json_end_object(&json);
+    if (!body.failed)
+        return body.data;
+    sl_buffer_release(&body);
+    return NULL;
 }
 
 /* One rate after another, or a closed loop. */

@@ -1,10 +1,11 @@
 /* ctl_complete.c - `sluicectl complete`: continues a text. */
+#include "base/json_writer.h"
+#include "base/utf8.h"
 #include "common/sse_parser.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/print.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,48 +69,77 @@ static bool read_input(const struct ctl_options *ctl, struct sl_buffer *text,
     return !text->failed || client_error_no_memory(failure);
 }
 
-static void add_number(json_t *object, const char *name, const struct sl_given_real *number)
+static void add_number(struct sl_json_writer *json, const char *name,
+                       const struct sl_given_real *number)
 {
     if (number->given)
-        (void)json_object_set_new(object, name, json_real(number->value));
+        sl_json_add_real(sl_json_key(json, name), number->value);
 }
 
-static void add_stops(json_t *object, const struct sl_strings *stop)
+/* The writer would replace what is not UTF-8. */
+static bool is_valid(const struct arguments *a, const struct sl_buffer *prompt)
 {
-    json_t *list = json_array();
+    for (int i = 0; i < a->stop.count; i++)
+        if (!sl_utf8_is_valid(a->stop.items[i], strlen(a->stop.items[i])))
+            return false;
+    return prompt->bytes == 0 || sl_utf8_is_valid(prompt->data, prompt->bytes);
+}
+
+static void add_stops(struct sl_json_writer *json, const struct sl_strings *stop)
+{
+    if (stop->count == 0)
+        return;
+    sl_json_begin_array(sl_json_key(json, "stop"));
     for (int i = 0; i < stop->count; i++)
-        (void)json_array_append_new(list, json_string(stop->items[i]));
-    if (stop->count > 0)
-        (void)json_object_set(object, "stop", list);
-    json_decref(list);
+        sl_json_add_string(json, stop->items[i]);
+    sl_json_end_array(json);
+}
+
+/* How the text is to be read and computed. */
+static void add_handling(struct sl_json_writer *json, const struct arguments *a)
+{
+    if (a->budget.given) {
+        sl_json_begin_object(sl_json_key(json, "sluice"));
+        add_number(json, "budget", &a->budget);
+        sl_json_end_object(json);
+    }
+    if (a->seed.given)
+        sl_json_add_int(sl_json_key(json, "seed"), a->seed.value);
+    if (a->truncate)
+        sl_json_add_bool(sl_json_key(json, "truncate"), true);
+    if (a->replace)
+        sl_json_add_string(sl_json_key(json, "unknown_characters"), "replace");
 }
 
 /* The body of the request, to be freed. NULL: a text is not UTF-8. */
 static char *write_body(const struct arguments *a, const char *model,
                         const struct sl_buffer *prompt, bool stream)
 {
-    json_t *body =
-        json_pack("{s:s, s:s%, s:I, s:b}", "model", model, "prompt",
-                  prompt->data ? prompt->data : "", prompt->bytes, "max_tokens",
-                  (json_int_t)(a->max_tokens.given ? a->max_tokens.value : 64), "stream", stream);
-    if (!body)
+    struct sl_buffer body = {0};
+    struct sl_json_writer json = {.out = &body};
+    if (!is_valid(a, prompt))
         return NULL;
-    add_number(body, "temperature", &a->temperature);
-    add_number(body, "top_p", &a->top_p);
-    add_stops(body, &a->stop);
-    if (a->budget.given)
-        (void)json_object_set_new(body, "sluice", json_pack("{s:f}", "budget", a->budget.value));
-    if (a->seed.given)
-        (void)json_object_set_new(body, "seed", json_integer(a->seed.value));
-    if (a->truncate)
-        (void)json_object_set_new(body, "truncate", json_true());
-    if (a->replace)
-        (void)json_object_set_new(body, "unknown_characters", json_string("replace"));
-    if (stream)
-        (void)json_object_set_new(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_decref(body);
-    return text;
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "model"), model);
+    sl_json_add_bytes(sl_json_key(&json, "prompt"), prompt->data ? prompt->data : "",
+                      prompt->bytes);
+    sl_json_add_int(sl_json_key(&json, "max_tokens"),
+                    a->max_tokens.given ? a->max_tokens.value : 64);
+    sl_json_add_bool(sl_json_key(&json, "stream"), stream);
+    add_number(&json, "temperature", &a->temperature);
+    add_number(&json, "top_p", &a->top_p);
+    add_stops(&json, &a->stop);
+    add_handling(&json, a);
+    if (stream) {
+        sl_json_begin_object(sl_json_key(&json, "stream_options"));
+        sl_json_add_bool(sl_json_key(&json, "include_usage"), true);
+        sl_json_end_object(&json);
+    }
+    sl_json_end_object(&json);
+    if (!body.failed)
+        return body.data;
+    sl_buffer_release(&body);
+    return NULL;
 }
 
 /* ---- the response ---------------------------------------------------------------------------- */

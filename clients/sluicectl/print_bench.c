@@ -1,7 +1,8 @@
 /* print_bench.c - the results of a load test, as text and as JSON. */
+#include "base/json_writer.h"
 #include "sluicectl/print.h"
 
-#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 static const double ns_per_ms = 1e6;
@@ -13,15 +14,20 @@ static const struct {
 
 enum { QUANTILES = sizeof quantiles / sizeof quantiles[0] };
 
-static json_t *percentiles(const struct histogram *h, double unit)
+static void add_percentiles(struct sl_json_writer *json, const char *key, const struct histogram *h,
+                            double unit)
 {
-    json_t *object = json_object();
+    sl_json_begin_object(sl_json_key(json, key));
     for (int i = 0; i < QUANTILES; i++)
-        (void)json_object_set_new(
-            object, quantiles[i].name,
-            h->count ? json_real(histogram_quantile(h, quantiles[i].quantile) / unit)
-                     : json_null());
-    return object;
+        sl_json_add_float(sl_json_key(json, quantiles[i].name),
+                          h->count ? (float)(histogram_quantile(h, quantiles[i].quantile) / unit)
+                                   : NAN);
+    sl_json_end_object(json);
+}
+
+static void add_number(struct sl_json_writer *json, const char *key, double number)
+{
+    sl_json_add_float(sl_json_key(json, key), (float)number);
 }
 
 static double per_second(int64_t count, const struct bench_result *result)
@@ -39,47 +45,77 @@ static double client_load(const struct bench_result *result)
     return result->seconds > 0 ? result->client_seconds / result->seconds : 0;
 }
 
-/* Prints the object, with the members of an open loop if it was one, and frees both. */
-static void print_members(const struct bench_plan *plan, const struct bench_result *r,
-                          json_t *object, json_t *rest)
+/* What both kinds of requests have. */
+static void add_requests(struct sl_json_writer *json, const struct bench_plan *plan,
+                         const struct bench_result *r)
+{
+    sl_json_add_int(sl_json_key(json, "connections"), plan->connections);
+    sl_json_add_int(sl_json_key(json, "requests"), r->done);
+    sl_json_add_int(sl_json_key(json, "failed"), r->failed);
+    sl_json_add_int(sl_json_key(json, "rejected"), r->rejected);
+    add_number(json, "seconds", r->seconds);
+    add_number(json, "requests_per_second", per_second(r->done, r));
+    add_number(json, "layer_ops_skipped", r->layer_ops_skipped);
+    add_number(json, "client_cpus", client_load(r));
+    add_percentiles(json, "latency_ms", &r->latency, ns_per_ms);
+}
+
+static void add_open_loop(struct sl_json_writer *json, const struct bench_plan *plan,
+                          const struct bench_result *r)
 {
     const struct bench_open_loop *open = &r->open;
-    (void)json_object_update(object, rest);
-    if (plan->rate > 0) {
-        struct load_point point = load_point_of(plan, r);
-        json_t *more = json_pack(
-            "{s:f, s:s, s:I, s:I, s:f, s:b, s:o}", "rate", plan->rate, "arrivals",
-            plan->poisson ? "poisson" : "even", "due", (json_int_t)open->due, "dropped",
-            (json_int_t)open->dropped, "ended_per_second", open->ended_per_second, "keeps_up",
-            point.keeps_up, "start_delay_ms", percentiles(&open->start_delay, ns_per_ms));
-        (void)json_object_update(object, more);
-        json_decref(more);
-    }
-    (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    (void)putchar('\n');
-    (void)fflush(stdout);
-    json_decref(rest);
-    json_decref(object);
+    if (!(plan->rate > 0))
+        return;
+    add_number(json, "rate", plan->rate);
+    sl_json_add_string(sl_json_key(json, "arrivals"), plan->poisson ? "poisson" : "even");
+    sl_json_add_int(sl_json_key(json, "due"), open->due);
+    sl_json_add_int(sl_json_key(json, "dropped"), open->dropped);
+    add_number(json, "ended_per_second", open->ended_per_second);
+    sl_json_add_bool(sl_json_key(json, "keeps_up"), load_point_of(plan, r).keeps_up);
+    add_percentiles(json, "start_delay_ms", &open->start_delay, ns_per_ms);
+}
+
+static void add_completions(struct sl_json_writer *json, const struct bench_plan *plan,
+                            const struct bench_result *r)
+{
+    sl_json_add_bool(sl_json_key(json, "stream"), plan->stream);
+    sl_json_add_int(sl_json_key(json, "tokens"), r->tokens);
+    sl_json_add_int(sl_json_key(json, "prompt_tokens"), r->prompt_tokens);
+    add_number(json, "tokens_per_second", per_second(r->tokens, r));
+    add_number(json, "tokens_per_chunk", per_chunk(r));
+    add_percentiles(json, "stream_tokens_per_second", &r->rate, 1000);
+    add_percentiles(json, "first_token_ms", &r->first_chunk, ns_per_ms);
+    add_percentiles(json, "inter_token_ms", &r->inter_token, ns_per_ms);
+    add_percentiles(json, "inter_chunk_ms", &r->inter_chunk, ns_per_ms);
+}
+
+static void add_classifications(struct sl_json_writer *json, const struct bench_plan *plan,
+                                const struct bench_result *r)
+{
+    const int64_t texts = r->done * plan->texts;
+    sl_json_add_int(sl_json_key(json, "texts_per_request"), plan->texts);
+    sl_json_add_int(sl_json_key(json, "texts"), texts);
+    sl_json_add_int(sl_json_key(json, "tokens"), r->prompt_tokens);
+    add_number(json, "texts_per_second", per_second(texts, r));
+    add_number(json, "tokens_per_second", per_second(r->prompt_tokens, r));
 }
 
 static void print_object(const struct bench_plan *plan, const struct bench_result *r,
                          const char *model)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "completions",
-                  "model", model, "stream", plan->stream, "connections", plan->connections,
-                  "requests", (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected",
-                  (json_int_t)r->rejected, "tokens", (json_int_t)r->tokens, "prompt_tokens",
-                  (json_int_t)r->prompt_tokens, "seconds", r->seconds);
-    json_t *rest = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "tokens_per_second",
-        per_second(r->tokens, r), "requests_per_second", per_second(r->done, r),
-        "layer_ops_skipped", r->layer_ops_skipped, "tokens_per_chunk", per_chunk(r), "client_cpus",
-        client_load(r), "stream_tokens_per_second", percentiles(&r->rate, 1000), "first_token_ms",
-        percentiles(&r->first_chunk, ns_per_ms), "inter_token_ms",
-        percentiles(&r->inter_token, ns_per_ms), "inter_chunk_ms",
-        percentiles(&r->inter_chunk, ns_per_ms), "latency_ms", percentiles(&r->latency, ns_per_ms));
-    print_members(plan, r, object, rest);
+    const bool classifies = plan->texts > 0;
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "bench"), classifies ? "classification" : "completions");
+    sl_json_add_string(sl_json_key(&json, "model"), model);
+    add_requests(&json, plan, r);
+    (classifies ? add_classifications : add_completions)(&json, plan, r);
+    add_open_loop(&json, plan, r);
+    sl_json_end_object(&json);
+    (void)puts(text.failed ? "null" : text.data);
+    (void)fflush(stdout);
+    sl_buffer_release(&text);
 }
 
 static void print_line(const char *what, const struct histogram *h, double unit)
@@ -115,23 +151,6 @@ static void print_lines(const struct bench_plan *plan, const struct bench_result
 
 /* ---- classification -------------------------------------------------------------------------- */
 
-static void print_classes_object(const struct bench_plan *plan, const struct bench_result *r,
-                                 const char *model)
-{
-    int64_t texts = r->done * plan->texts;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:f}", "bench", "classification", "model",
-        model, "connections", plan->connections, "texts_per_request", plan->texts, "requests",
-        (json_int_t)r->done, "failed", (json_int_t)r->failed, "rejected", (json_int_t)r->rejected,
-        "texts", (json_int_t)texts, "tokens", (json_int_t)r->prompt_tokens, "seconds", r->seconds);
-    json_t *rest =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "texts_per_second", per_second(texts, r),
-                  "requests_per_second", per_second(r->done, r), "tokens_per_second",
-                  per_second(r->prompt_tokens, r), "layer_ops_skipped", r->layer_ops_skipped,
-                  "client_cpus", client_load(r), "latency_ms", percentiles(&r->latency, ns_per_ms));
-    print_members(plan, r, object, rest);
-}
-
 static void print_classes_lines(const struct bench_plan *plan, const struct bench_result *r,
                                 const char *model)
 {
@@ -149,10 +168,10 @@ static void print_classes_lines(const struct bench_plan *plan, const struct benc
 void print_bench(const struct bench_plan *plan, const struct bench_result *result,
                  const char *model, bool json)
 {
-    if (plan->texts > 0)
-        (json ? print_classes_object : print_classes_lines)(plan, result, model);
+    if (json)
+        print_object(plan, result, model);
     else
-        (json ? print_object : print_lines)(plan, result, model);
+        (plan->texts > 0 ? print_classes_lines : print_lines)(plan, result, model);
 }
 
 /* ---- an open loop ---------------------------------------------------------------------------- */

@@ -1,39 +1,32 @@
 /* print_metrics.c - the daemon's metrics, unchanged or as JSON. */
 #include "base/comma_list.h"
+#include "base/json_writer.h"
 #include "common/metrics_text.h"
 #include "sluicectl/print.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* JSON has no infinities and NaN: they become strings. */
-static json_t *value_of(const struct metric_sample *sample)
-{
-    return isfinite(sample->value) ? json_real(sample->value) : json_string(sample->text);
-}
-
-/* A sample as an object; NULL when the line is none. */
-static json_t *sample_of(const char *line)
+static bool add_sample(struct sl_json_writer *json, const char *line, struct client_error *failure)
 {
     struct metric_sample sample;
     if (!metric_parse(&sample, line))
-        return NULL;
-    json_t *labels = json_object();
-    for (int i = 0; i < sample.label_count; i++)
-        (void)json_object_set_new(labels, sample.labels[i].name,
-                                  json_string(sample.labels[i].value));
-    return json_pack("{s:s, s:o, s:o}", "name", sample.name, "labels", labels, "value",
-                     value_of(&sample));
-}
-
-static bool add_sample(json_t *list, const char *line, struct client_error *failure)
-{
-    json_t *sample = sample_of(line);
-    if (!sample || json_array_append_new(list, sample) != 0)
         return client_error_set(failure, EXIT_FAILED, "malformed response: not a metric: %.200s",
                                 line);
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), sample.name);
+    sl_json_begin_object(sl_json_key(json, "labels"));
+    for (int i = 0; i < sample.label_count; i++)
+        sl_json_add_string(sl_json_key(json, sample.labels[i].name), sample.labels[i].value);
+    sl_json_end_object(json);
+    (void)sl_json_key(json, "value");
+    if (isfinite(sample.value))
+        sl_json_add_real(json, sample.value);
+    else
+        sl_json_add_string(json, sample.text);
+    sl_json_end_object(json);
     return true;
 }
 
@@ -74,8 +67,10 @@ bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json,
 {
     bool good = true, matches = false;
     char groups[GROUPS_BYTES] = "";
-    json_t *list = json ? json_array() : NULL;
+    struct sl_buffer text = {0};
+    struct sl_json_writer list = {.out = &text};
     char *line = body->data, *next;
+    sl_json_begin_array(&list);
     for (; good && line && *line; line = next) {
         char *end = line + strcspn(line, "\n");
         next = *end ? end + 1 : end;
@@ -88,14 +83,14 @@ bool print_metrics(const struct sl_buffer *body, const char *prefix, bool json,
         if (!json)
             (void)puts(line);
         else if (line[0] != '#' && line[0] != '\0')
-            good = add_sample(list, line, failure);
+            good = add_sample(&list, line, failure);
     }
     if (good && !matches)
         good = fail_prefix(prefix, groups, failure);
-    if (json && good)
-        (void)json_dumpf(list, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    if (json && good)
-        (void)putchar('\n');
-    json_decref(list);
+    sl_json_end_array(&list);
+    if (json && good && !text.failed)
+        (void)puts(text.data);
+    good = good && (!text.failed || client_error_no_memory(failure));
+    sl_buffer_release(&text);
     return good;
 }
