@@ -100,7 +100,7 @@ Test(newcomer, what_is_wrong_with_a_file)
         {"text,label\nfine,good\n",
          "team",
          {"line 1", "'team'", "the columns are 'text', 'label'"}},
-        {"text,label\nfine,good\nbetter,good\n", "label", {"only the label 'good'", "at least 2"}},
+        {"text,label\nfine,good\nbetter,good\n", "label", {"label is 'good'", "at least 2"}},
         {"text,label\n,good\nbetter,\n", "label", {"no record has both", "line 2"}},
         {"text,label\nca\xE9,good\nfine,bad\n", "label", {"line 2", "UTF-8"}},
     };

@@ -149,7 +149,7 @@ Test(sluicectl_jobs, a_job_that_fails_has_its_own_exit_code_and_reason)
     EXPECT_SAID(result.err, "sluicectl: invalid n_epochs 'many': expected a whole number");
     CTL(2, "train", reviews, "--model", "encoder", "promotion=maybe");
     EXPECT_SAID(result.err, "invalid promotion 'maybe': expected \"never\", \"if_better\" or "
-                            "\"canary\".");
+                            "\"canary\"");
     CTL(2, "train", reviews, "--model", "encoder", "promotion=never", "promotion_margin=2");
     EXPECT_SAID(result.err,
                 "'promotion_margin' has an effect only with 'promotion': \"if_better\"");
