@@ -72,8 +72,8 @@ static int lines_cut(const char *text, size_t bytes, struct sl_piece *lines, int
         if (count == max)
             return -1;
         lines[count] = (struct sl_piece){.text = text, .bytes = length};
-        if (length > 0 && text[length - 1] == '\r') /* written on another system */
-            lines[count].bytes--;
+        while (lines[count].bytes > 0 && text[lines[count].bytes - 1] == '\r')
+            lines[count].bytes--; /* written on another system, perhaps twice */
         text += stop ? length + 1 : length;
     }
     return count;
