@@ -286,14 +286,20 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
     return model_config->training;
 }
 
+static bool read_points(struct sl_model_config *model_config, const json_t *root,
+                        struct sl_err *err)
+{
+    return sl_operating_points_read(root, model_config->arch, model_config->operating_points,
+                                    &model_config->operating_point_count, err);
+}
+
 /* The members in the order in which they need each other. */
 static bool read_members(struct sl_model_config *model_config, const json_t *root,
                          struct sl_err *err)
 {
     static bool (*const readers[])(struct sl_model_config *, const json_t *, struct sl_err *) = {
-        read_arch,    read_task,      read_labels, read_problem_type,        read_hypers,
-        read_vocab,   read_tokenizer, read_policy, sl_operating_points_read, read_int8_loss,
-        read_training};
+        read_arch,      read_task,   read_labels, read_problem_type, read_hypers,  read_vocab,
+        read_tokenizer, read_policy, read_points, read_int8_loss,    read_training};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (!readers[i](model_config, root, err))
             return false;
@@ -401,7 +407,9 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
                                                   1u << model_config->hyper.task),
                                   "vocab_size", model_config->hyper.vocab, "tokenizer",
                                   print_tokenizer(model_config), "training", training);
-    if (root && print_policy(root, model_config) && sl_operating_points_print(root, model_config) &&
+    if (root && print_policy(root, model_config) &&
+        sl_operating_points_print(root, model_config->arch, model_config->operating_points,
+                                  model_config->operating_point_count) &&
         print_int8_loss(root, model_config) && print_labels(root, model_config) &&
         print_problem_type(root, model_config))
         return sl_json_print(root, SL_JSON_SHORT, err);

@@ -81,26 +81,24 @@ static bool check_budget(const struct sl_operating_point *points, int index, str
                    points[index - 1].budget);
 }
 
-bool sl_operating_points_read(struct sl_model_config *model_config, const json_t *root,
-                              struct sl_err *err)
+bool sl_operating_points_read(const json_t *root, const struct sl_arch *arch,
+                              struct sl_operating_point *points, int *count, struct sl_err *err)
 {
     const json_t *list = json_object_get(root, member);
-    const struct sl_param *threshold = sl_policy_threshold(model_config->arch);
-    size_t count = json_array_size(list);
+    const struct sl_param *threshold = sl_policy_threshold(arch);
+    size_t items = json_array_size(list);
     if (!list)
         return true;
     if (!threshold)
-        return sl_fail(err, SL_CORRUPT, "'%s': %s models have no threshold", member,
-                       model_config->arch->name);
-    if (!json_is_array(list) || count < 1 || count > SL_OPERATING_POINTS_MAX)
+        return sl_fail(err, SL_CORRUPT, "'%s': %s models have no threshold", member, arch->name);
+    if (!json_is_array(list) || items < 1 || items > SL_OPERATING_POINTS_MAX)
         return sl_fail(err, SL_CORRUPT, "'%s' is %s of %zu: expected an array of 1 to %d", member,
-                       sl_json_type(list), count, SL_OPERATING_POINTS_MAX);
-    struct sl_operating_point *points = model_config->operating_points;
-    for (int i = 0; i < (int)count; i++)
+                       sl_json_type(list), items, SL_OPERATING_POINTS_MAX);
+    for (int i = 0; i < (int)items; i++)
         if (!read_point(json_array_get(list, (size_t)i), threshold, &points[i], err) ||
             !check_budget(points, i, err))
             return sl_wrap(err, "%s: item %d", member, i);
-    model_config->operating_point_count = (int)count;
+    *count = (int)items;
     return true;
 }
 
@@ -120,13 +118,12 @@ static json_t *print_point(const struct sl_param *threshold, const struct sl_ope
     return object;
 }
 
-bool sl_operating_points_print(json_t *root, const struct sl_model_config *model_config)
+bool sl_operating_points_print(json_t *root, const struct sl_arch *arch,
+                               const struct sl_operating_point *points, int count)
 {
-    const struct sl_param *threshold = sl_policy_threshold(model_config->arch);
-    int count = model_config->operating_point_count;
+    const struct sl_param *threshold = sl_policy_threshold(arch);
     json_t *list = count > 0 ? json_array() : NULL;
     for (int i = 0; i < count; i++)
-        (void)json_array_append_new(list,
-                                    print_point(threshold, &model_config->operating_points[i]));
+        (void)json_array_append_new(list, print_point(threshold, &points[i]));
     return count == 0 || json_object_set_new(root, member, list) == 0;
 }

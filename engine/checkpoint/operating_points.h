@@ -7,13 +7,14 @@
  * The first has the budget 1. The second member is the threshold of the architecture. */
 #pragma once
 
-#include "checkpoint/model_config.h"
+#include "model/model.h"
 
 struct json_t;
 
-/* Reads the member of config.json, if it has one. The architecture must be known. */
-bool sl_operating_points_read(struct sl_model_config *model_config, const struct json_t *root,
-                              struct sl_err *err) SL_MUST_CHECK;
-/* Adds the member if there are points; false: no memory. */
-bool sl_operating_points_print(struct json_t *root, const struct sl_model_config *model_config)
+/* Reads the member of config.json, if it has one: at most SL_OPERATING_POINTS_MAX points. */
+bool sl_operating_points_read(const struct json_t *root, const struct sl_arch *arch,
+                              struct sl_operating_point *points, int *count, struct sl_err *err)
     SL_MUST_CHECK;
+/* Adds the member if there are points; false: no memory. */
+bool sl_operating_points_print(struct json_t *root, const struct sl_arch *arch,
+                               const struct sl_operating_point *points, int count) SL_MUST_CHECK;

@@ -2,49 +2,7 @@
  * corrupted pieces of a text. The contents of a batch depend on (seed, step) alone. */
 #pragma once
 
-#include "data/corpus.h"
-#include "data/data_sources.h"
-#include "data/dataset.h"
-#include "model/model.h"
-#include "tokenizer/tokenizer_trainer.h"
-#include "train/evaluate.h"
-#include "train/hyperparameters.h"
-#include "vectors/token_occurrences.h"
-
-struct sl_dataloader_kind;
-
-/* Consecutive tokens of one document. */
-struct sl_passage {
-    int64_t first;
-    int count;
-};
-
-struct sl_dataloader {
-    const struct sl_dataloader_kind *kind;
-    const struct sl_hyperparameters *hyperparameters;
-    struct sl_tokenizer *tokens; /* owned */
-    int context;
-    /* windows of a text */
-    struct sl_corpus corpus;
-    struct sl_span parts[SL_SPLITS];
-    /* labelled texts */
-    struct sl_dataset train, validation;
-    int32_t *order;       /* of the epoch, */
-    int64_t epoch;        /* the epoch of `order`; -1: none yet */
-    int32_t *crop;        /* tokens of the present random crop */
-    float *label_weights; /* NULL: all count the same */
-    /* pieces of documents, to pretrain on; the last ones validate */
-    struct sl_documents documents;
-    struct sl_occurrences occurrences;
-    struct sl_passage *passages;
-    int passages_count, validation_passages, positions;
-    int32_t *masked_rows, *replaced, *shuffled;
-    struct sl_rows masked;
-    struct sl_corruption corruption;
-    /* a micro-batch */
-    int32_t *ids, *targets, *labels;
-    struct sl_sequence *sequences;
-};
+#include "train/dataloader_kind.h"
 
 /* What will be trained on these sources. */
 enum sl_task sl_dataloader_task(const struct sl_data_sources *sources,
@@ -64,8 +22,6 @@ int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
 /* Examples first..last of a step's batch, at most micro_batch; valid until the next call. */
 struct sl_batch sl_dataloader_batch(struct sl_dataloader *dataloader, int step, int first,
                                     int last);
-/* A micro-batch of the maximum number of rows, in the sequences that take the most memory. */
-struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *dataloader);
 
 /* Evaluates a model on the validation data. */
 bool sl_dataloader_evaluate(const struct sl_dataloader *dataloader, const struct sl_model *model,
@@ -77,33 +33,3 @@ int64_t sl_dataloader_fingerprint(const struct sl_dataloader *dataloader);
 
 /* The names of the classes, in order; NULL for a text. free() the list, not the names. */
 char **sl_dataloader_labels(const struct sl_dataloader *dataloader);
-
-/* -- for the kinds ---------------------------------------------------------------------------- */
-
-struct sl_dataloader_kind {
-    enum sl_task task;
-    bool (*open)(struct sl_dataloader *m, const struct sl_data_sources *sources,
-                 struct sl_config *config, struct sl_err *err);
-    int (*epoch_steps)(const struct sl_dataloader *m);
-    int (*examples)(const struct sl_dataloader *m, int step);
-    void (*fill)(struct sl_dataloader *m, struct sl_batch *batch, int step, int first, int last);
-    bool (*evaluate)(const struct sl_dataloader *m, const struct sl_model *model,
-                     const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
-    int64_t (*fingerprint)(const struct sl_dataloader *m);
-    /* Completes a batch of the maximum number of rows; NULL: it is complete. */
-    void (*enlarge)(struct sl_dataloader *m, struct sl_batch *batch);
-};
-
-extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelled,
-    sl_dataloader_pretraining;
-
-/* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
- * learn it with; the kind is `default_kind` unless the sources name one. */
-bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *sources,
-                              const char *default_kind, struct sl_tokenizer_options *how,
-                              struct sl_err *err) SL_MUST_CHECK;
-/* The first bits of a SHA-256. */
-int64_t sl_fingerprint(const void *data, size_t bytes);
-/* Appends a sequence of tokens to a batch whose arrays have the room. */
-void sl_dataloader_append(struct sl_dataloader *m, struct sl_batch *batch, const int32_t *tokens,
-                          int count);

@@ -2,7 +2,7 @@
 #include "base/int_math.h"
 #include "base/random.h"
 #include "tokenizer/tokenizer.h"
-#include "train/dataloader.h"
+#include "train/dataloader_kind.h"
 
 #include <stdlib.h>
 #include <string.h>

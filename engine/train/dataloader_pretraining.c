@@ -9,7 +9,7 @@
 #include "base/int_math.h"
 #include "base/random.h"
 #include "tokenizer/tokenizer.h"
-#include "train/dataloader.h"
+#include "train/dataloader_kind.h"
 #include "train/evaluate.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* dataloader_text.c - windows of a text: random ones to train on, all of a part to measure on. */
 #include "data/token_windows.h"
-#include "train/dataloader.h"
+#include "train/dataloader_kind.h"
 
 #include <string.h>
 

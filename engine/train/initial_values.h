@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint/checkpoint.h"
-#include "train/trainer.h"
+#include "train/train_options.h"
 
 /* Sets all parameters: at random, then the token embeddings from the word vectors of the options,
  * then what `start` has (NULL: nothing). With other labels than those of `start`, what stands for

@@ -1,5 +1,6 @@
 /* trainer.c - one step at a time: a batch, forward, backward, clip, update; now and then measure
  * and save. */
+#include "train/trainer.h"
 #include "train/trainer_internal.h"
 
 #include "base/int_math.h"

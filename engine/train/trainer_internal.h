@@ -1,10 +1,12 @@
 /* trainer_internal.h - what a trainer consists of, for the files that implement it. */
 #pragma once
 
+#include "sluice/trainer.h"
+#include "train/dataloader.h"
 #include "train/optimizer.h"
 #include "train/run_dir.h"
 #include "train/teacher.h"
-#include "train/trainer.h"
+#include "train/train_options.h"
 
 struct sl_trainer {
     struct sl_engine *engine;

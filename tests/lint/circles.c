@@ -3,10 +3,11 @@
  *     circles TOP           prints the circles of the tree at TOP, and what ties each
  *     circles --self-test   shows trees with circles and without
  *
- * A module is a .c file with its header and table of the same name. It uses another when it names a
- * function or table that the other's .c file defines, or includes the other's header. But a file
- * that includes a header to define what this declares does not use it, and a declaration is no use:
- * a header may declare what several files define. */
+ * A module is a .c file with its header, or a public header. It uses another when it names a
+ * function or table that the other's .c file defines, or includes the other's header; what a list
+ * of rows (.def) names is used by the .c files that include it. But a file that includes a header
+ * to define what this declares does not use it, and a declaration is no use: a header may declare
+ * what several files define. */
 #include "source_tree.h"
 
 #include <assert.h>
@@ -22,23 +23,13 @@ enum { MODULES_MAX = 1024, NAMES_MAX = 16384, TIES_MAX = 65536 };
 static const struct known {
     const char *files[7], *why;
 } known_circles[] = {
-    {{"engine/arch/arch.h", "engine/model/model.c", "engine/checkpoint/*"},
-     "model.c opens checkpoints, which are read into a model"},
     {{"engine/arch/epsilon/*"}, "the bins read sizes from the architecture's header"},
     {{"engine/arch/transevolve/transevolve*"}, "attention and scores use each other's steps"},
-    {{"engine/data/dataset*"}, "the public functions are those of the private ones' struct"},
     {{"engine/data/*"}, "the reader's options and the labels' limits are in each other's headers"},
     {{"engine/linear/linear_*"}, "the search calls its strategies, which try points with it"},
     {{"engine/linear/logistic_regression.c", "engine/linear/sparse_columns.c"},
      "the problem is declared beside its solver"},
     {{"engine/tokenizer/*"}, "the table of kinds is beside what all kinds use"},
-    {{"engine/train/dataloader*"}, "the loader picks a kind; kinds use what loaders share"},
-    {{"engine/train/*"}, "what opens a trainer is called by its public functions"},
-    {{"server/api/api_documents.c", "server/api/handle_health_and_metrics.c", "server/api/op*",
-      "server/api/routes.c"},
-     "the health endpoint serves the documents, which list endpoints"},
-    {{"server/api/classify_request.c", "server/api/explain_request.c"},
-     "explanations are items of a request, which makes them"},
     {{"server/core/options*"}, "the file and the checks set options, which call them"},
 };
 
@@ -92,11 +83,17 @@ static bool is_of_programs(const struct file *file)
     return is_code(file) && matches_any(file->path, where);
 }
 
-/* Names of files are unique, but a public header may be called like the private one. */
+/* Whether a file is a module by itself: rows, or a public header. */
+static bool stands_alone(const char *path)
+{
+    return matches(path, "*.def") || matches(path, "include/*");
+}
+
 static int module_of(struct house *h, const char *path)
 {
     for (int i = 0; i < h->module_count; i++)
-        if (is_same(stem_of(h->modules[i]), stem_of(path)))
+        if (is_same(stem_of(h->modules[i]), stem_of(path)) && !stands_alone(path) &&
+            !stands_alone(h->modules[i]))
             return i;
     assert(h->module_count < MODULES_MAX);
     h->modules[h->module_count] = path;
@@ -175,11 +172,23 @@ static bool next_place(struct place *p, const char *code)
     return *p->at;
 }
 
+/* Whether a brace is that of extern "C", which headers for C++ too are wrapped in. */
+static bool opens_linkage(const struct place *p)
+{
+    const struct text before = name_before(p->chunk, p->at);
+    return *p->at == '{' && p->depth == 0 && before.length == 6 &&
+           strncmp(before.start, "extern", 6) == 0;
+}
+
 /* Follows the braces; true where a definition's value or body begins. */
 static bool step(struct place *p)
 {
+    if (opens_linkage(p)) {
+        p->chunk = p->at + 1;
+        return false;
+    }
     bool begins = p->depth == 0 && !p->in_value && (*p->at == '{' || *p->at == '=');
-    p->depth += (*p->at == '{') - (*p->at == '}');
+    p->depth += (*p->at == '{') - (*p->at == '}' && p->depth > 0);
     p->in_value |= begins && *p->at == '=';
     return begins;
 }
@@ -273,17 +282,19 @@ static bool begins_name(const char *code, const char *at)
     return true;
 }
 
-static void find_uses(struct house *h, int file)
+/* What a file names, as a use by a module: the file's own, or the one that includes its rows. */
+static void find_uses(struct house *h, int file, int user)
 {
     const char *code = h->code[file];
+    bool is_table = matches(h->files[file].path, "*.def");
     for (struct place p = {code, code, 0, false}; next_place(&p, code); p.at++) {
         (void)step(&p);
         end_chunk(&p);
-        if ((p.depth == 0 && !p.in_value) || !begins_name(code, p.at))
+        if ((p.depth == 0 && !p.in_value && !is_table) || !begins_name(code, p.at))
             continue;
-        int owner = owner_of(h, name_at(p.at), h->module_of[file]);
+        int owner = owner_of(h, name_at(p.at), user);
         if (owner >= 0)
-            add_tie(h, h->module_of[file], owner, name_at(p.at));
+            add_tie(h, user, owner, name_at(p.at));
     }
 }
 
@@ -332,6 +343,9 @@ static void find_includes(struct house *h, int file)
     struct line l = {0};
     while (next_line(&l, h->files[file].text)) {
         int header = included_file(h, &l);
+        if (header >= 0 && matches(h->files[header].path, "*.def") &&
+            matches(h->files[file].path, "*.c"))
+            find_uses(h, header, from);
         if (header < 0 || declares(h, header, from))
             continue;
         const char *name = base_name(h->files[header].path);
@@ -377,7 +391,8 @@ static void read_house(struct house *h, const struct file *files, int count)
     qsort(h->names, h->name_count, sizeof *h->names, by_name);
     for (int i = 0; i < count; i++)
         if (h->code[i]) {
-            find_uses(h, i);
+            if (!matches(files[i].path, "*.def"))
+                find_uses(h, i, h->module_of[i]);
             find_includes(h, i);
         }
     qsort(h->ties, h->tie_count, sizeof *h->ties, by_ends);
@@ -534,6 +549,22 @@ static const struct {
       {"engine/b.c", "#include \"b.h\"\n#include \"a.h\"\nvoid sl_b(void)\n{\n}\n"},
       {"engine/a.h", "struct a {\n    int x;\n};\nvoid sl_a(void);\n"}},
      1},
+    {"a header that declares the functions of a table's rows",
+     {{"server/a.c", "#include \"b.h\"\n#include \"a.def\"\n"},
+      {"server/a.def", "ROW(b)\n"},
+      {"server/b.h", "#include \"a.def\"\n"}},
+     0},
+    {"a table whose rows name what uses the table",
+     {{"server/a.c", "#include \"a.def\"\nint sv_a(void)\n{\n}\n"},
+      {"server/a.def", "ROW(sv_b)\n"},
+      {"server/b.c", "int sv_b(void)\n{\n    return sv_a();\n}\n"}},
+     1},
+    {"a public header, which declares what others define",
+     {{"include/a.h",
+       "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint sl_a(void);\nint sl_b(void);\n"},
+      {"engine/a.c", "#include <a.h>\nint sl_a(void)\n{\n    return sl_b();\n}\n"},
+      {"engine/b.c", "#include <a.h>\nint sl_b(void)\n{\n}\n"}},
+     0},
     {"attributes before a name",
      {{"engine/a.c", "void __attribute__((format(printf, 1, 2)))\nsl_a(void)\n{\n    sl_b();\n}\n"},
       {"engine/b.c", "void sl_b(void)\n{\n    sl_a();\n}\n"}},
