@@ -49,7 +49,7 @@ static double tick_after(double tick)
 
 bool load_axis_of(const struct load_curve *curve, struct load_axis *axis)
 {
-    double min = INFINITY, max = 0;
+    double min = (double)INFINITY, max = 0;
     for (int i = 0; i < curve->count; i++)
         for (int q = 0; q < LOAD_QUANTILES; q++) {
             double value = curve->points[i].latency_ms[q];

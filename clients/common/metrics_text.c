@@ -24,7 +24,10 @@ static bool take_value(char out[static METRIC_VALUE_BYTES], const char **at)
     for (; *c && *c != '"' && used + 1 < METRIC_VALUE_BYTES; c++) {
         bool is_escaped = *c == '\\' && c[1];
         c += is_escaped;
-        out[used++] = is_escaped && *c == 'n' ? '\n' : *c;
+        if (is_escaped && *c == 'n')
+            out[used++] = '\n';
+        else
+            out[used++] = *c;
     }
     out[used] = '\0';
     *at = c + 1;

@@ -81,7 +81,7 @@ static void follow_events(const struct ctl_options *ctl, const char *id, struct 
         struct client_error error = {0};
         int status;
         if (lost > 0)
-            (void)sleep(1);
+            (void)usleep(1000 * 1000);
         memcpy(before, f->print.last, sizeof before);
         bool good = stream_events(ctl, id, f, &status, &error);
         was_reached = was_reached || status == 200;

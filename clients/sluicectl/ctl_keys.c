@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "sluicectl/ctl_command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static bool make_line(const struct ctl_options *ctl, const struct arguments *a, 
 static bool print_line(const struct ctl_options *ctl, struct sl_buffer *line,
                        struct client_error *failure)
 {
+    assert(line->data);
     struct sl_buffer out = {0};
     struct sl_json_writer json = {.out = &out};
     if (!ctl->json)

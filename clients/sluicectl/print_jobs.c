@@ -132,7 +132,7 @@ static void add_loss(struct print_follower *f, double loss)
         return;
     f->skipped = 0;
     if (f->count == PRINT_LOSSES_MAX) {
-        for (int i = 0; i < PRINT_LOSSES_MAX / 2; i++)
+        for (size_t i = 0; i < PRINT_LOSSES_MAX / 2; i++)
             f->losses[i] = f->losses[2 * i];
         f->count = PRINT_LOSSES_MAX / 2;
         f->every *= 2;

@@ -15,7 +15,7 @@ double sl_printed_score(double score)
 
 bool sl_output_has_colors(void)
 {
-    const char *none = getenv("NO_COLOR");
+    const char *none = getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe): nobody sets it
     return isatty(STDOUT_FILENO) && !(none && none[0]);
 }
 

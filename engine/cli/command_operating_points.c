@@ -82,7 +82,7 @@ static bool add_threshold(struct measured *d, double threshold, struct sl_err *e
                        "and the first less than 1",
                        threshold, d->points[d->count - 1].threshold);
     d->points[d->count] = (struct sl_operating_point){.threshold = threshold};
-    d->seconds[d->count++] = INFINITY;
+    d->seconds[d->count++] = (double)INFINITY;
     return true;
 }
 

@@ -30,7 +30,7 @@ static double calibrate_independent(const struct sl_calibration *c, const float 
 static double calibrate_exclusive(const struct sl_calibration *c, const float *logits, int classes,
                                   int label, float *p)
 {
-    double top = -INFINITY, total = 0.0, of_label = score_of(c, logits[label]);
+    double top = -(double)INFINITY, total = 0.0, of_label = score_of(c, logits[label]);
     for (int i = 0; i < classes; i++)
         top = (double)logits[i] > top ? (double)logits[i] : top;
     top = score_of(c, (float)top);

@@ -51,8 +51,8 @@ static double loss_of(const struct evaluation *e, const float *logits, struct sl
     return loss;
 }
 
-static bool judge(struct evaluation *e, const struct sl_classifier_item *item, int example,
-                  struct sl_err *err)
+static bool add_result(struct evaluation *e, const struct sl_classifier_item *item, int example,
+                       struct sl_err *err)
 {
     if (!item->finite)
         return sl_fail(err, SL_NOT_FINITE, "'%s' line %lld: the model produced NaN or infinity",
@@ -76,7 +76,7 @@ static bool measure(struct evaluation *e, struct sl_err *err)
             return false;
         sl_forward_stats_add(&e->stats, sl_classifier_stats(e->classifier));
         for (int i = 0; i < count; i++)
-            if (!judge(e, &e->items[i], first + i, err))
+            if (!add_result(e, &e->items[i], first + i, err))
                 return false;
     }
     return true;

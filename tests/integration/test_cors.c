@@ -148,9 +148,9 @@ Test(cors, off_by_default)
 Test(cors, the_option_is_checked)
 {
     static const char *const good[] = {"", "*", PAGE, " http://[::1]:8080  https://b "};
-    static const char *const bad[] = {
-        "app.example",        PAGE "/",  PAGE "/path",           "* " PAGE, "null", "https://",
-        "https://a,http://b", "ftp://a", "https://*.app.example"};
+    static const char *const bad[] = {"app.example",           PAGE "/",  PAGE "/path",
+                                      "* https://app.example", "null",    "https://",
+                                      "https://a,http://b",    "ftp://a", "https://*.app.example"};
     struct sl_err err;
     for (size_t i = 0; i < COUNT(good); i++)
         EXPECT_OK(sv_cors_check(good[i], &err), err);

@@ -77,7 +77,7 @@ static double contribution_of(const json_t *words, const char *word)
 /* Words of the text at their places, the largest contributions first. */
 static void expect_words(const json_t *words, const char *text, size_t count)
 {
-    double last = INFINITY;
+    double last = (double)INFINITY;
     cr_assert_eq(json_array_size(words), count);
     for (size_t i = 0; i < count; i++) {
         const json_t *word = json_array_get(words, i);

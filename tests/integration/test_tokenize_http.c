@@ -174,6 +174,7 @@ Test(tokens_http, the_tokens_of_one_response_are_bounded)
 
     char *text = malloc(BYTES + 1);
     struct sl_buffer body = {0};
+    cr_assert(text);
     memset(text, 'a', BYTES);
     text[BYTES] = '\0';
     sl_buffer_printf(&body, "{\"inputs\":[\"a\",\"%.*s\"]}", SV_TOKENIZE_TOKENS_MAX, text);

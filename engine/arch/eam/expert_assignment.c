@@ -76,8 +76,7 @@ const struct sl_expert_assignment *sl_assign_experts(struct sl_tape *t,
     return assignment;
 }
 
-/* -- gate weights of the chosen experts
- * ----------------------------------------------------------------- */
+/* -- gate weights of the chosen experts -------------------------------------------------------- */
 
 static const int32_t *chosen_of(const struct sl_expert_assignment *assignment, int row)
 {

@@ -194,7 +194,7 @@ struct sl_halting_layer_shape {
 struct sl_halting_layer sl_halting_layer_build(struct sl_builder *b,
                                                struct sl_halting_layer_shape shape);
 /* Decides which rows halt in this step; called between the updates of first and other tokens. */
-void sl_halting_layer_apply(struct sl_tape *t, const struct sl_halting_layer *halting,
+void sl_halting_layer_apply(struct sl_tape *t, const struct sl_halting_layer *layer,
                             struct sl_recurrence *s);
 /* After the update of other tokens: halted sequences leave, and the next step begins. */
 void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s);
@@ -202,7 +202,7 @@ void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s);
 struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s);
 
 /* The same three for a causal recurrence, where every row halts and has an output. */
-void sl_halting_layer_apply_causal(struct sl_tape *t, const struct sl_halting_layer *halting,
+void sl_halting_layer_apply_causal(struct sl_tape *t, const struct sl_halting_layer *layer,
                                    struct sl_causal_recurrence *w);
 void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence *w);
 struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causal_recurrence *w);

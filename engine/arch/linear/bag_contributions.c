@@ -6,6 +6,7 @@
  * theirs. So the sum over the tokens is the score without the bias. */
 #include "arch/linear/bag_of_words.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static void add_view(const struct explainer *e, int view, float *direction, cons
 /* memory: two vectors. */
 static void add_vectors(struct explainer *e, float *memory)
 {
+    assert(memory);
     const struct sl_bag_of_words *m = e->m;
     const int width = m->vectors->cols;
     float *direction = memory, *pooled = memory + width;

@@ -76,7 +76,7 @@ static void push(struct window *w, uint32_t character)
 }
 
 int sl_character_hashes(const struct sl_bag_of_words *m, const int32_t *tokens, int count,
-                        uint64_t *hashes)
+                        uint64_t *hashes) // NOLINT(readability-non-const-parameter): w has them
 {
     struct window w = {.hashes = hashes};
     for (struct sl_word word = {0}; sl_next_word(m->roles, tokens, count, &word);) {

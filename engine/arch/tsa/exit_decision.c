@@ -85,7 +85,7 @@ const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits
 struct sl_gate sl_exit_gate(struct sl_tape *t, const struct sl_rows *staying)
 {
     const struct sl_early_exit_policy *policy = t->policy ? sl_policy_own(t->policy) : NULL;
-    if (!staying || policy->exit_oracle)
+    if (!staying || !policy || policy->exit_oracle)
         return (struct sl_gate){0};
     if (!t->policy->dense)
         return (struct sl_gate){.rows = staying};

@@ -65,7 +65,8 @@ static void widen(struct range *r, double value)
 static bool find_axes(const struct chart *c, struct axes *axes)
 {
     int points = 0;
-    *axes = (struct axes){{INFINITY, -INFINITY}, {INFINITY, -INFINITY}, c->doubles};
+    const struct range none = {(double)INFINITY, -(double)INFINITY};
+    *axes = (struct axes){none, none, c->doubles};
     for (int s = 0; s < c->series_count; s++)
         for (int i = 0; i < c->series[s].count; i++) {
             if (!isfinite(c->series[s].y[i]))

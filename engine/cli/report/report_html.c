@@ -112,7 +112,8 @@ void html_section_end(struct sl_buffer *out)
 }
 
 /* Formatted, then escaped: an argument may be a name. */
-static void add_formatted(struct sl_buffer *out, const char *format, va_list list)
+static void __attribute__((format(printf, 2, 0)))
+add_formatted(struct sl_buffer *out, const char *format, va_list list)
 {
     char text[256];
     (void)vsnprintf(text, sizeof text, format, list);

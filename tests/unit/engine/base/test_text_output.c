@@ -89,7 +89,7 @@ Test(writing, numbers_in_json_are_the_shortest_that_read_back)
     sl_json_begin_array(&json);
     sl_json_add_real(&json, 0.1);
     sl_json_add_real(&json, 1.0 / 3.0);
-    sl_json_add_real(&json, NAN);
+    sl_json_add_real(&json, (double)NAN);
     sl_json_add_float(&json, 1.0f / 3.0f);
     sl_json_add_float(&json, INFINITY);
     sl_json_end_array(&json);

@@ -275,8 +275,7 @@ Test(trainer, a_run_reports_every_step_evaluation_and_save, TEST_ONE_THREAD)
     sl_engine_destroy(engine);
 }
 
-/* -- sl_evaluate_corpus
- * ------------------------------------------------------------------------------ */
+/* -- sl_evaluate_corpus ------------------------------------------------------------------------ */
 
 struct tally {
     double loss;
