@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint bench bench-peers soak install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint fuzz bench bench-peers soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -11,13 +11,14 @@ SYSCONFDIR ?= $(patsubst /usr/etc,/etc,$(PREFIX)/etc)
 # One job per processor; for fewer: make build JOBS=1.
 JOBS ?= $(shell nproc)
 MINUTES ?= 20
+SECONDS ?= 60
 
 # gcc 12's thread sanitizer expects memory where it used to be, before kernels shuffled addresses
 # further apart; a fixed layout suits both. Not every container allows it.
 FIXED_LAYOUT := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; \
 	    do printf '  make %-14s %s\n' "$$target" "$$text"; done
 
 build: ## build the programs: build/release/{sluiced,sluice,sluicectl}
@@ -65,15 +66,22 @@ test-arm64: ## tests of the kernels, ops and golden values for 64-bit ARM, emula
 	cmake --build --preset arm64 -j $(JOBS)
 	ctest --preset arm64
 
-lint: ## clang, clang-tidy, cppcheck, formatting
-	@.ci/packages build run test lint
-	cmake --preset tidy --log-level=WARNING
-	cmake --build --preset tidy -j $(JOBS)
+lint: ## build every preset without a warning; clang-tidy, cppcheck, formatting
+	@.ci/packages build run test lint arm64
+	for preset in dev release asan tsan clang tidy fuzz analyze arm64; do \
+	    cmake --preset $$preset --log-level=WARNING && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
+	done
 	tests/lint/check-format.sh .
 	cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
 	    --std=c11 -j $(JOBS) -Iinclude -Iengine --suppress=missingIncludeSystem \
 	    '--suppress=invalidPointerCast:engine/kernels/*' \
 	    engine server clients
+
+fuzz: ## search for inputs that break the parsers: make fuzz [SECONDS=60] for each; new ones stay in build/fuzz/corpus
+	@.ci/packages build test lint
+	cmake --preset fuzz --log-level=WARNING
+	cmake --build --preset fuzz -j $(JOBS)
+	tests/fuzz/run.sh build/fuzz $(SECONDS)
 
 bench: ## run the benchmarks on the release build
 	@.ci/packages build run test

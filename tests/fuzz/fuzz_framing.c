@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(bool truth)
-{
-    if (!truth)
-        abort();
-}
-
 struct outcome {
     struct sv_framing framing;
     char *passed;

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(bool truth)
-{
-    if (!truth)
-        abort();
-}
-
 /* What the wire promises of a string: all of its bytes are there, with an end and no NUL before. */
 static void string_check(const struct sv_string *string)
 {

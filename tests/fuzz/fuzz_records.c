@@ -14,12 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void must(bool truth)
-{
-    if (!truth)
-        abort();
-}
-
 /* Small limits, so that they are met; a bomb stops at them. */
 static struct sl_record_options options_of(uint8_t first)
 {

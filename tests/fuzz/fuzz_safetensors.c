@@ -1,4 +1,4 @@
-/* fuzz_safetensors.c - any bytes, as a safetensors file; see fuzz_target.h. */
+/* fuzz_safetensors.c - any bytes, as a safetensors file. */
 #include "checkpoint/safetensors.h"
 #include "support/fuzz_target.h"
 

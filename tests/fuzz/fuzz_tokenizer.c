@@ -18,12 +18,6 @@ struct input {
     size_t vocabulary_bytes, bytes;
 };
 
-static void must(bool truth)
-{
-    if (!truth)
-        abort();
-}
-
 static struct sl_tokenizer *learn(const struct input *in, const char *kind, bool lower,
                                   struct sl_err *err)
 {

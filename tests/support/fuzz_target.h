@@ -7,6 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Returns 0; aborts when the code under test broke a promise. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Aborts, which the fuzzer reports as a finding. */
+static inline void must(bool truth)
+{
+    if (!truth)
+        abort();
+}
