@@ -1,4 +1,4 @@
-/* api_key.c - API keys: how they look, and the line of a keys file that lets one in. */
+/* api_key.c - API keys: their format, and the line of a keys file for each. */
 #include "base/api_key.h"
 #include "base/comma_list.h"
 

@@ -140,7 +140,7 @@ static void report(struct sl_thread_pool *pool, int done)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static bool has_news(struct worker *self, uint32_t seen)
+static bool has_work(struct worker *self, uint32_t seen)
 {
     return batch_of(atomic_load_explicit(&self->ticket, memory_order_acquire)) != seen ||
            atomic_load_explicit(&self->pool->stopping, memory_order_relaxed);
@@ -215,7 +215,7 @@ static void *work(void *ctx)
     struct sl_thread_pool *pool = self->pool;
     uint32_t seen = 0;
     for (;;) {
-        if (!spin(self, has_news, seen))
+        if (!spin(self, has_work, seen))
             sleep_until_work(self, seen);
         if (atomic_load(&pool->stopping))
             return NULL;

@@ -1,4 +1,4 @@
-/* label_lists.c - see label_lists.h. */
+/* label_lists.c - the lists of all texts in one array, and counts of hits in them. */
 #include "data/label_lists.h"
 
 #include "base/dynarray.h"

@@ -1,4 +1,4 @@
-/* record_labels.c - see record_labels.h. */
+/* record_labels.c - splits the label field of a record, or takes its list. */
 #include "data/record_labels.h"
 
 #include "base/byte_string.h"

@@ -1,4 +1,4 @@
-/* learning_curve.c - see learning_curve.h. */
+/* learning_curve.c - divides the texts into parts, and extrapolates the accuracy. */
 #include "linear/learning_curve.h"
 
 #include "base/random.h"

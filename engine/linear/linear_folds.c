@@ -1,4 +1,4 @@
-/* linear_folds.c - see linear_folds.h. */
+/* linear_folds.c - gives every text its fold, label by label. */
 #include "linear/linear_folds.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* killed_daemon.c - see killed_daemon.h. */
+/* killed_daemon.c - asks again and again, for a few seconds. */
 #include "core/killed_daemon.h"
 
 #include "core/limits.h"

@@ -17,7 +17,8 @@
 enum {
     COLUMNS_MAX = 100,
     LINES_MAX = 500,
-    TEST_LINES_MAX = 800 /* tables of cases are long and harmless */
+    TEST_LINES_MAX = 800, /* tables of cases are long and harmless */
+    SENTENCE_WORDS_MAX = 40
 };
 
 /* What was found; in the self-test kept instead of printed. */
@@ -326,6 +327,88 @@ static void check_gone(const struct file *file, struct findings *f)
     }
 }
 
+/* A sentence of a document, up to some place. */
+struct sentence {
+    int words, line;  /* how many, and where the first is */
+    bool in_fence;    /* between ``` and ``` */
+    bool may_be_code; /* after an empty line: when this one is indented */
+    bool in_code;     /* between ` and `: one word, whatever is in it */
+};
+
+static void end_sentence(struct sentence *s, const struct file *file, struct findings *f)
+{
+    if (s->words > SENTENCE_WORDS_MAX)
+        found(f, file, s->line, "a sentence of %d words, at most %d: split it", s->words,
+              SENTENCE_WORDS_MAX);
+    s->words = 0;
+}
+
+static void add_word(struct sentence *s, const char *word, int length, int line)
+{
+    bool is_inside = s->in_code, is_word = false;
+    for (int i = 0; i < length; i++) {
+        is_word |= isalnum((unsigned char)word[i]);
+        s->in_code ^= word[i] == '`';
+    }
+    s->line = s->words == 0 ? line : s->line;
+    s->words += is_word && !is_inside;
+}
+
+/* Whether a word ends a sentence, perhaps with brackets or quotes around its end. */
+static bool is_last_word(const char *word, int length)
+{
+    while (length > 0 && strchr(")\"*_]", word[length - 1]))
+        length--;
+    return length > 0 && strchr(".!?", word[length - 1]);
+}
+
+static void read_prose(struct sentence *s, const struct line *l, const struct file *file,
+                       struct findings *f)
+{
+    const char *end = l->start + l->length;
+    for (const char *at = l->start; at < end;) {
+        int length = (int)strcspn(at, " \n");
+        add_word(s, at, length, l->number);
+        if (!s->in_code && is_last_word(at, length))
+            end_sentence(s, file, f);
+        at += length + (int)strspn(at + length, " ");
+    }
+}
+
+/* Code that is fenced, or indented after an empty line; tables, headings and empty lines. */
+static bool is_prose(struct sentence *s, const struct line *l)
+{
+    bool is_fence = strncmp(l->start, "```", 3) == 0, is_empty = l->length == 0;
+    s->in_fence ^= is_fence;
+    s->may_be_code = is_empty || (s->may_be_code && strncmp(l->start, "    ", 4) == 0);
+    return !is_fence && !s->in_fence && !s->may_be_code && !strchr("|#", *l->start);
+}
+
+static bool begins_item(const char *at)
+{
+    at += strspn(at, " ");
+    size_t digits = strspn(at, "0123456789");
+    return digits ? at[digits] == '.' : strchr("-*", *at) && at[1] == ' ';
+}
+
+static void check_sentences(const struct file *file, struct findings *f)
+{
+    struct sentence s = {.may_be_code = true};
+    struct line l = {0};
+    if (!matches(file->path, "*.md"))
+        return;
+    while (next_line(&l, file->text)) {
+        bool reads = is_prose(&s, &l);
+        if (!reads || begins_item(l.start)) {
+            end_sentence(&s, file, f);
+            s.in_code = false;
+        }
+        if (reads)
+            read_prose(&s, &l, file, f);
+    }
+    end_sentence(&s, file, f);
+}
+
 static const struct {
     const char *name;
     void (*check)(const struct file *file, struct findings *f);
@@ -333,7 +416,7 @@ static const struct {
     {"head", check_head},       {"pragma", check_pragma}, {"length", check_length},
     {"blanks", check_blanks},   {"layers", check_layers}, {"papers", check_papers},
     {"borders", check_borders}, {"banned", check_banned}, {"marks", check_marks},
-    {"words", check_words},     {"gone", check_gone},
+    {"words", check_words},     {"gone", check_gone},     {"sentences", check_sentences},
 };
 
 /* ---- rules about the whole tree -------------------------------------------------------------- */
@@ -399,6 +482,7 @@ static int run(char *top, const char *const *words)
 /* ---- the self-test --------------------------------------------------------------------------- */
 
 #define HEAD  "/* x.c - a file. */\n"
+#define WORDS "a b c d e f g h i j k l m n o p q r s t\n"
 #define HEADH "/* x.h - a header. */\n#pragma once\n"
 
 /* Files, and what is to be found in each: NULL for nothing at all. */
@@ -479,6 +563,11 @@ static const struct {
      "a path of somebody's machine"},
     {"docs/x.md", "They call it Quux.\n", "a forbidden word: quux"},
     {"server/main.c", "/* main.c - x. */\nstruct sv_call *c;\n", "sv_call is gone: sv_request"},
+    {"docs/x.md", "- " WORDS WORDS "  one.\n", "a sentence of 41 words"},
+    {"docs/x.md", WORDS "end.) (" WORDS WORDS "`a b c`?\n", "a sentence of 41 words"},
+    {"docs/x.md", WORDS WORDS "\n\n1. " WORDS WORDS "\n- " WORDS WORDS "\n", NULL},
+    {"docs/x.md", "|" WORDS WORDS WORDS "|\n\n    " WORDS WORDS WORDS "\n", NULL},
+    {"docs/x.md", "```\n" WORDS WORDS WORDS "\n```\n" WORDS "\n# " WORDS WORDS "\n", NULL},
 };
 
 static bool has_found(const struct findings *f, const char *want)

@@ -1,4 +1,4 @@
-/* file_sha256.c - see file_sha256.h. */
+/* file_sha256.c - maps a file and hashes it. */
 #include "support/file_sha256.h"
 
 #include "base/file.h"

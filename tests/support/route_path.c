@@ -1,4 +1,4 @@
-/* route_path.c - see route_path.h. */
+/* route_path.c - puts a name in the place of each parameter of a route. */
 #include "support/route_path.h"
 
 #include <string.h>

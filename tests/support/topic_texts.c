@@ -1,4 +1,4 @@
-/* topic_texts.c - see topic_texts.h. */
+/* topic_texts.c - makes texts whose topics are known, and writes them. */
 #include "support/topic_texts.h"
 
 #include "support/sluice_cli.h"
