@@ -25,7 +25,6 @@ static void trainer_line_check(struct input in)
         return;
     must(line.event < SV_TRAINER_EVENTS);
     must(line.warning_count >= 0 && line.warning_count <= SV_TRAINER_WARNINGS_MAX);
-    must(memchr(line.reason, '\0', sizeof line.reason) != NULL);
     must(memchr(line.recipe, '\0', sizeof line.recipe) != NULL);
     for (int i = 0; i < line.warning_count; i++)
         must(memchr(line.warnings[i], '\0', sizeof line.warnings[i]) != NULL);
