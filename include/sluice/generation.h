@@ -26,7 +26,7 @@ extern "C" {
 
 struct sl_generation;
 
-enum { SL_STOPS_MAX = 4, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
+enum { SL_STOPS_MAX = 16, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
 
 struct sl_generation_options {
     const int32_t *prompt;       /* copied; ids below the vocabulary's size */

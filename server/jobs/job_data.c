@@ -5,7 +5,7 @@
 #include "core/options.h"
 #include "jobs/job_paths.h"
 #include "jobs/openai_training_file.h"
-#include "state/file_store.h"
+#include "state/file_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,11 @@
 /* json_field_reader.c - what readers of single fields share: names, errors, strings. */
 #include "json/json_field_reader.h"
+#include "base/big_numbers.h"
 #include "core/limits.h"
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void *sv_reader_target(const struct sv_reader *r, size_t offset)
@@ -33,10 +35,13 @@ const struct sv_field *sv_reader_element(const struct sv_field *field, size_t in
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* With a point or an exponent: 1.0 is not an integer here and must not look like one. */
+/* All its digits, and a point or an exponent: 1.0 is not an integer here and must not look like
+ * one. */
 static void quote_real(double value, char out[static SV_QUOTE_MAX])
 {
-    int length = snprintf(out, SV_QUOTE_MAX, "%g", value);
+    int length = 0;
+    for (int digits = 6; digits <= 17 && (length == 0 || strtod(out, NULL) != value); digits++)
+        length = snprintf(out, SV_QUOTE_MAX, "%.*g", digits, value);
     if (!strpbrk(out, ".e"))
         (void)snprintf(out + length, SV_QUOTE_MAX - (size_t)length, ".0");
 }
@@ -49,7 +54,11 @@ static void quote(const json_t *value, char out[static SV_QUOTE_MAX])
         [JSON_TRUE] = "true",        [JSON_FALSE] = "false",    [JSON_NULL] = "null",
     };
     size_t bytes = json_string_length(value);
-    if (json_is_integer(value))
+    const char *big = sl_big_number(json_string_value(value), bytes);
+    if (big)
+        (void)snprintf(out, SV_QUOTE_MAX, "%.*s%s", SV_QUOTE_MAX / 2, big,
+                       strlen(big) > SV_QUOTE_MAX / 2 ? "..." : "");
+    else if (json_is_integer(value))
         (void)snprintf(out, SV_QUOTE_MAX, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
         quote_real(json_real_value(value), out);
@@ -94,7 +103,7 @@ bool sv_reader_string(const struct sv_reader *r, const struct sv_field *field, c
     char param[SV_PARAM_MAX];
     string->data = json_string_value(value);
     string->bytes = json_string_length(value);
-    if (!string->data)
+    if (!string->data || sl_big_number(string->data, string->bytes))
         return sv_reader_invalid(r, field, value, "a string");
     if (!memchr(string->data, '\0', string->bytes))
         return true;

@@ -55,7 +55,7 @@ struct sv_string {
     size_t bytes;
 };
 
-enum { SV_STRINGS_MAX = 4 };
+enum { SV_STRINGS_MAX = 16 };
 
 struct sv_strings {
     int count;

@@ -2,6 +2,7 @@
 #include "json/json_lines.h"
 #include "base/utf8.h"
 #include "core/limits.h"
+#include "json/json_parse.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static bool check_line(const char *line, size_t bytes, long long number, struct 
         return sv_fail(error, SV_INVALID_VALUE, "file",
                        "Line %lld has %zu bytes; at most %d are accepted.", number, bytes,
                        SV_JSON_LINE_BYTES_MAX);
-    json_t *value = json_loadb(line, bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    json_t *value = sv_json_load(line, bytes, &why);
     bool is_object = json_is_object(value);
     if (!value)
         (void)sv_fail(error, SV_INVALID_VALUE, "file",

@@ -37,7 +37,7 @@ const struct sv_field sv_completion_fields[] = {
     SV_FIELD("best_of", INT, AT(best_of), 1, SV_N_MAX, .presence_offset = AT(best_of_given),
              .help = "accepted if equal to n"),
     SV_FIELD("stop", STRINGS, AT(stop), 0, SL_STOPS_MAX,
-             .help = "up to four strings that end the completion"),
+             .help = "up to 16 strings that end the completion"),
     SV_FIELD("seed", INT, AT(seed), (double)INT64_MIN, (double)INT64_MAX,
              .presence_offset = AT(seed_given),
              .help = "seed of the random numbers; without one each request gets its own"),

@@ -1,5 +1,6 @@
 /* job_params.c - the fields of POST /v1/fine_tuning/jobs: OpenAI's fields, and ours. */
 #include "params/job_params.h"
+#include "base/big_numbers.h"
 #include "base/model_names.h"
 #include "json/json_field_reader.h"
 
@@ -60,12 +61,13 @@ static bool read_value(const struct sv_reader *r, const struct sv_field *field, 
 {
     struct sv_string text;
     bool ok;
-    if (json_is_string(value))
+    if (json_is_string(value) &&
+        !sl_big_number(json_string_value(value), json_string_length(value)))
         ok = sv_reader_bounded_string(r, field, value, &text);
     else if (json_is_number(value) || json_is_boolean(value))
         ok = copy_json(r, field, value, &text);
     else
-        ok = sv_reader_invalid(r, field, value, "a number, a string or a boolean");
+        ok = sv_reader_invalid(r, field, value, "a finite number, a string or a boolean");
     if (ok)
         *setting = (struct sv_setting){.name = field->name, .value = text.data};
     return ok;

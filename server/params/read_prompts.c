@@ -26,8 +26,10 @@ static bool take_ids(const struct sv_reader *r, const struct sv_field *field, co
                      struct sv_prompt *prompt)
 {
     struct sv_indexed_field element;
-    int32_t *ids = sv_reader_alloc(r, json_array_size(array), sizeof *ids);
     size_t count = json_array_size(array);
+    if (count == 0)
+        return sv_reader_check_count(r, field, count, "token ids");
+    int32_t *ids = sv_reader_alloc(r, count, sizeof *ids);
     for (size_t i = 0; ids && i < count; i++) {
         const json_t *item = json_array_get(array, i);
         json_int_t id = json_integer_value(item);

@@ -23,31 +23,17 @@ const struct sv_field sv_decode_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-static bool fail_empty(const char *name, bool is_array, int index, const char *what,
-                       struct sv_error *error)
-{
-    char param[SV_PARAM_MAX];
-    sv_param_name(name, is_array, index, param);
-    return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is an empty %s.", param, what);
-}
-
 static bool check_tokenize(void *to, struct sv_error *error)
 {
     const struct sv_tokenize_params *params = to;
     const struct sv_texts *inputs = &params->inputs;
-    for (int i = 0; i < inputs->count; i++)
-        if (inputs->items[i].bytes == 0)
-            return fail_empty("inputs", inputs->is_array, i, "text", error);
-    return true;
-}
-
-static bool check_decode(void *to, struct sv_error *error)
-{
-    const struct sv_decode_params *params = to;
-    const struct sv_prompts *ids = &params->ids;
-    for (int i = 0; i < ids->count; i++)
-        if (ids->items[i].id_count == 0)
-            return fail_empty("ids", ids->is_array, i, "array", error);
+    char param[SV_PARAM_MAX];
+    for (int i = 0; i < inputs->count; i++) {
+        if (inputs->items[i].bytes > 0)
+            continue;
+        sv_param_name("inputs", inputs->is_array, i, param);
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is an empty text.", param);
+    }
     return true;
 }
 
@@ -64,5 +50,5 @@ struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
                                                struct sv_error *error)
 {
     *params = (struct sv_decode_params){0};
-    return sv_json_read(body, sv_decode_fields, check_decode, params, error);
+    return sv_json_read(body, sv_decode_fields, NULL, params, error);
 }

@@ -30,9 +30,10 @@ int64_t sv_file_store_bytes(struct sv_file_store *store); /* of all files */
 struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *error);
 bool sv_upload_write(struct sv_upload *upload, const char *bytes, size_t count,
                      struct sv_error *error);
-/* Syncs, checks and publishes the file, and appends its object to `object`. Waits for the disk. */
-bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char *purpose,
-                      struct sl_buffer *object, struct sv_error *error);
+/* Syncs, checks and publishes the file, and appends its object to `object`. A name without a format
+ * gets that of the content. Waits for the disk. */
+bool sv_upload_finish(struct sv_upload *upload, char filename[static SV_FILE_NAME_MAX],
+                      const char *purpose, struct sl_buffer *object, struct sv_error *error);
 /* Removes what was not published. NULL is fine. */
 void sv_upload_destroy(struct sv_upload *upload);
 
@@ -48,10 +49,6 @@ bool sv_file_delete(struct sv_file_store *store, const char *id, struct sv_error
  * fine. */
 bool sv_file_put(struct sv_file_store *store, const char *id, const char *filename,
                  const char *purpose, const struct sl_buffer *content, struct sv_error *error);
-
-/* The format that the name of a data file ends with, and its compression: ".jsonl.gz". NULL: it has
- * none that training reads. */
-const char *sv_file_extension(const char *filename, char extension[static SV_FILE_EXTENSION_MAX]);
 
 struct sv_file_info {
     char path[SV_STATE_PATH_MAX + 64]; /* of the content */

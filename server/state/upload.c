@@ -2,19 +2,17 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_writer.h"
-#include "base/utf8.h"
 #include "core/options.h"
 #include "core/request.h"
+#include "state/file_format.h"
 #include "state/file_store.h"
 #include "state/file_store_internal.h"
-#include "json/json_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -137,75 +135,20 @@ bool sv_upload_write(struct sv_upload *upload, const char *bytes, size_t count,
     return true;
 }
 
-/* What the name of a data file may end with, before .gz or .xz. */
-static const char *const formats[] = {".jsonl", ".json", ".tsv", ".csv", ".txt"};
-
-static bool ends_with(const char *text, size_t bytes, const char *end)
-{
-    size_t length = strlen(end);
-    return bytes > length && strncasecmp(text + bytes - length, end, length) == 0;
-}
-
-/* The format that a file's name ends with; NULL: another. */
-static const char *format_of(const char *name, bool *is_compressed)
-{
-    size_t bytes = strlen(name);
-    *is_compressed = ends_with(name, bytes, ".gz") || ends_with(name, bytes, ".xz");
-    bytes -= *is_compressed ? 3 : 0;
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (ends_with(name, bytes, formats[i]))
-            return formats[i];
-    return NULL;
-}
-
-const char *sv_file_extension(const char *filename, char extension[static SV_FILE_EXTENSION_MAX])
-{
-    bool is_compressed;
-    const char *format = format_of(filename, &is_compressed);
-    if (!format)
-        return NULL;
-    (void)snprintf(extension, SV_FILE_EXTENSION_MAX, "%s%s",
-                   strcmp(format, ".json") == 0 ? ".jsonl" : format,
-                   is_compressed ? filename + strlen(filename) - 3 : "");
-    return extension;
-}
-
-/* Says where, by the line, too: an editor shows lines. */
-static bool check_text(const char *text, size_t bytes, struct sv_error *error)
-{
-    size_t at = sl_utf8_valid_bytes(text, bytes), line = 1;
-    if (at == bytes)
-        return true;
-    for (size_t i = 0; i < at; i++)
-        line += text[i] == '\n';
-    return sv_fail(error, SV_INVALID_VALUE, "file",
-                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X.", at + 1, line,
-                   (unsigned)(unsigned char)text[at]);
-}
-
-/* What is certain to be useless is refused at once; training reads the rest in full. */
-static bool check_content(const struct sv_upload *upload, const char *filename,
+/* What is certain to be useless is refused at once; training reads the rest in full. A name without
+ * a format gets the content's. */
+static bool check_content(const struct sv_upload *upload, char filename[static SV_FILE_NAME_MAX],
                           struct sv_error *error)
 {
     char path[SV_FILE_PATH_MAX + 16];
     struct sl_map map;
     struct sl_err err;
-    bool is_compressed;
-    const char *format = format_of(filename, &is_compressed);
-    if (!format)
-        return sv_fail(error, SV_INVALID_VALUE, "file",
-                       "The file's name must end with .jsonl, .tsv, .csv or .txt, and perhaps .gz "
-                       "or .xz; it is \"%.64s\".",
-                       filename);
     if (upload->bytes == 0)
         return sv_fail(error, SV_INVALID_VALUE, "file", "The file is empty.");
     (void)snprintf(path, sizeof path, "%s/content", upload->directory);
-    if (is_compressed)
-        return true;
     if (!sl_map_open(&map, path, &err))
         return sv_state_fail_disk("The file could not be stored", &err, error);
-    bool ok = strncmp(format, ".json", 5) == 0 ? sv_json_lines_check(map.data, map.size, error)
-                                               : check_text(map.data, map.size, error);
+    bool ok = sv_file_format_check(filename, map.data, map.size, error);
     sl_map_close(&map);
     return ok;
 }
@@ -241,8 +184,8 @@ static bool publish(struct sv_upload *upload, const char *object, struct sl_err 
     return indexed;
 }
 
-bool sv_upload_finish(struct sv_upload *upload, const char *filename, const char *purpose,
-                      struct sl_buffer *object, struct sv_error *error)
+bool sv_upload_finish(struct sv_upload *upload, char filename[static SV_FILE_NAME_MAX],
+                      const char *purpose, struct sl_buffer *object, struct sv_error *error)
 {
     struct sl_err err;
     struct sl_buffer text = {0};

@@ -148,7 +148,7 @@ Test(embed_http, token_ids_are_embedded_as_they_are)
     json_decref(one);
     json_decref(tokens);
     expect_error("/embed", "{\"inputs\":[[1,99999]]}", 422, "'inputs[0][1]' is the token id 99999");
-    expect_error("/embed", "{\"inputs\":[[]]}", 400, "'inputs[0]' is empty");
+    expect_error("/embed", "{\"inputs\":[[]]}", 400, "'inputs[0]' is an empty array");
 }
 
 Test(embed_http, tei_errors)

@@ -190,7 +190,9 @@ Test(files, what_is_refused_is_named)
     EXPECT_REFUSED(NULL, "fine-tune", "", 400, "file", "required");
     EXPECT_REFUSED("a.jsonl", NULL, TEXTS, 400, "purpose", "required");
     EXPECT_REFUSED("a.jsonl", "batch", TEXTS, 400, "purpose", "fine-tune");
-    EXPECT_REFUSED("a.exe", "fine-tune", TEXTS, 400, "file", ".jsonl");
+    EXPECT_REFUSED("a.exe", "fine-tune", "MZ, and so on", 400, "file", ".jsonl");
+    EXPECT_REFUSED("a", "fine-tune", "\x1f\x8b\t", 400, "file", ".gz");
+    EXPECT_REFUSED("a", "fine-tune", "{\"a\":1}\n[1]\n", 400, "file", "Line 2");
     EXPECT_REFUSED("a.jsonl", "fine-tune", "", 400, "file", "empty");
     EXPECT_REFUSED("a.jsonl", "fine-tune", "{}\n\n{\"a\":}\n", 400, "file", "Line 3");
     EXPECT_REFUSED("a.jsonl", "fine-tune", "[]\n", 400, "file", "not a JSON object");
@@ -203,6 +205,32 @@ Test(files, what_is_refused_is_named)
     json_decref(page);
     char tmp[PATH_MAX];
     cr_assert_eq(test_count_entries(test_path(tmp, state, "tmp")), 0, "something was left over");
+}
+
+/* The name in the response to an upload of this name. */
+static void expect_name(const char *name, const char *content, const char *expected)
+{
+    struct http_response response = file_upload(&d, name, "fine-tune", content, strlen(content));
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    json_t *file = json_from_response(&response);
+    cr_assert_str_eq(json_string_at(file, "filename"), expected);
+    json_decref(file);
+    http_response_release(&response);
+}
+
+Test(files, a_name_without_a_format_gets_that_of_the_content)
+{
+    expect_name("reviews", "\n {\"text\":\"a\"}\n", "reviews.jsonl");
+    expect_name("reviews.2024-11", "a\tb\n", "reviews.2024-11.tsv");
+    expect_name("reviews.txt", "a\tb\n", "reviews.txt");
+}
+
+/* Training decides whether it can use them. */
+Test(files, any_json_is_json)
+{
+    expect_name("a.jsonl", "{\"id\":18446744073709551616,\"x\":1e999,\"text\":\"a\\u0000\"}\n",
+                "a.jsonl");
+    EXPECT_REFUSED("a.jsonl", "fine-tune", "{\"a\":1e999x}", 400, "file", "Line 1");
 }
 
 Test(files, sizes_are_bounded)

@@ -86,10 +86,10 @@ Test(json_schema, prompts_of_every_kind)
     cr_assert_eq(params.prompt.items[0].ids[2], 3);
     sv_json_document_release(document);
 
-    document = expect_read("{\"model\":\"m\",\"prompt\":[[1],[],[2,3]]}");
+    document = expect_read("{\"model\":\"m\",\"prompt\":[[1],[4],[2,3]]}");
     cr_assert_eq(params.prompt.count, 3);
-    cr_assert_eq(params.prompt.items[1].id_count, 0);
-    cr_assert_not_null(params.prompt.items[1].ids);
+    cr_assert_eq(params.prompt.items[1].id_count, 1);
+    cr_assert_eq(params.prompt.items[1].ids[0], 4);
     cr_assert_eq(params.prompt.items[2].ids[1], 3);
     sv_json_document_release(document);
 
@@ -113,7 +113,6 @@ Test(json_schema, mistakes_are_named)
         {M "}", SV_INVALID_JSON, "", "JSON"},
         {M "\"n\":01}", SV_INVALID_JSON, "", "JSON"},
         {M "\"n\":NaN}", SV_INVALID_JSON, "", "JSON"},
-        {M "\"temperature\":1e999}", SV_INVALID_JSON, "", "line 1"},
         {M "\"user\":\"\xff\"}", SV_INVALID_JSON, "", "line 1"},
         {M "\"user\":\"\\ud800\"}", SV_INVALID_JSON, "", "line 1"},
         {M "\"n\":1} x", SV_INVALID_JSON, "", "line 1"},
@@ -138,15 +137,35 @@ Test(json_schema, mistakes_are_named)
         {M "\"temperature\":2.1}", SV_INVALID_VALUE, "temperature",
          "a number from 0 to 2, not 2.1"},
         {M "\"temperature\":true}", SV_INVALID_VALUE, "temperature", "not true"},
+        {M "\"temperature\":1e999}", SV_INVALID_VALUE, "temperature", "from 0 to 2, not 1e999"},
+        {M "\"temperature\":-1E+400}", SV_INVALID_VALUE, "temperature", "not -1E+400"},
+        {M "\"user\":18446744073709551616}", SV_INVALID_VALUE, "user",
+         "a string, not 18446744073709551616"},
+        {M "\"seed\":18446744073709551615}", SV_INVALID_VALUE, "seed",
+         "to 9223372036854775807, not 18446744073709551615"},
+        {M "\"prompt\":[1,9223372036854775808]}", SV_INVALID_VALUE, "prompt[1]",
+         "not 9223372036854775808"},
+        {M "\"n\":9223372036854775808,\"n\":1}", SV_INVALID_VALUE, "", "line 1"},
+        {M "\"n\":-01e999}", SV_INVALID_JSON, "", "line 1"},
+        {M "\"n\":1e999x}", SV_INVALID_JSON, "", "line 1"},
+        {M "1e999:1}", SV_INVALID_VALUE, "", "line 1"},
+        {M "\"tools\":1e999}", SV_UNSUPPORTED_PARAMETER, "tools", "not supported"},
+        {M "\"stop\":null,\"n\":\"9223372036854775808", SV_INVALID_JSON, "", "line 1"},
+        {M "\"top_p\":1.0000001}", SV_INVALID_VALUE, "top_p", "from 0 to 1, not 1.0000001."},
         {M "\"top_p\":-0.1}", SV_INVALID_VALUE, "top_p", "from 0 to 1"},
         {M "\"logprobs\":6}", SV_INVALID_VALUE, "logprobs", "from 0 to 5"},
         {M "\"stream\":1}", SV_INVALID_VALUE, "stream", "true or false, not 1"},
-        {M "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", SV_INVALID_VALUE, "stop",
-         "holds 5 strings; at most 4"},
+        {M "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}", SV_OK, "", ""},
+        {M
+         "\"stop\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l\",\"m\","
+         "\"n\",\"o\",\"p\",\"q\"]}",
+         SV_INVALID_VALUE, "stop", "holds 17 strings; at most 16"},
         {M "\"stop\":[1]}", SV_INVALID_VALUE, "stop[0]", "a string, not 1"},
         {M "\"stop\":\"\"}", SV_INVALID_VALUE, "stop", "0 bytes"},
         {M "\"stop\":{}}", SV_INVALID_VALUE, "stop", "an object"},
         {M "\"prompt\":[]}", SV_EMPTY_INPUT, "prompt", "empty array"},
+        {M "\"prompt\":[[]]}", SV_EMPTY_INPUT, "prompt[0]", "empty array"},
+        {M "\"prompt\":[[1],[]]}", SV_EMPTY_INPUT, "prompt[1]", "empty array"},
         {M "\"prompt\":3}", SV_INVALID_VALUE, "prompt", "not 3"},
         {M "\"seed\":1.0}", SV_INVALID_VALUE, "seed", "to 9223372036854775807, not 1.0"},
         {M "\"prompt\":[1,\"a\"]}", SV_INVALID_VALUE, "prompt[1]", "not \"a\""},
