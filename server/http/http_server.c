@@ -236,7 +236,8 @@ static void read_head(struct sv_exchange *x, const char *method, const char *pat
         return;
     }
     (void)sv_request_headers_read(x->request, router, method, path, &x->error);
-    sv_body_begin(x, header(x, MHD_HTTP_HEADER_CONTENT_TYPE));
+    sv_body_begin(x, header(x, MHD_HTTP_HEADER_CONTENT_TYPE),
+                  header(x, MHD_HTTP_HEADER_CONTENT_ENCODING));
 }
 
 static struct sv_exchange *exchange_create(struct sv_http_listener *http,
@@ -337,6 +338,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     }
     if (!x->dispatched && is_unacceptable(x)) /* its body is wrong */
         sv_body_discard(x);
+    sv_body_end(x);
     return x->error.kind != SV_OK ? fail_request(x) : advance(x);
 }
 
@@ -379,6 +381,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     report_failure(x);
     if (x->dispatched)
         end_request(x, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    sv_body_end(x);
     sv_body_discard(x);
     uncount_response(x);
     exchange_destroy(x);

@@ -2,6 +2,7 @@
 #include "http/request_body.h"
 #include "base/clock.h"
 #include "core/options.h"
+#include "http/body_decoder.h"
 #include "http/connection_watcher.h"
 
 #include <sys/socket.h>
@@ -49,11 +50,13 @@ static const struct sv_body_sink *sink_of(const struct sv_exchange *x)
     return x->error.kind == SV_OK ? x->request->sink : NULL;
 }
 
-void sv_body_begin(struct sv_exchange *x, const char *content_type)
+void sv_body_begin(struct sv_exchange *x, const char *content_type, const char *content_encoding)
 {
     const struct sv_body_sink *sink = sink_of(x);
     if (sink)
         (void)sink->begin(x->request, content_type, &x->error);
+    if (x->error.kind == SV_OK && sv_body_is_gzip(content_encoding))
+        x->decoder = sv_body_decoder_create(&x->error);
 }
 
 /* Whether the body still fits; else x->error says why not. */
@@ -73,29 +76,53 @@ static void check_room(struct sv_exchange *x, size_t count)
     }
 }
 
+/* Takes bytes of the body as the handler will see them. False: x->error says why not. */
+static bool take(void *context, const char *bytes, size_t count)
+{
+    struct sv_exchange *x = context;
+    const struct sv_body_sink *sink = sink_of(x);
+    if (sink)
+        return sink->receive(x->request, bytes, count, &x->error);
+    check_room(x, count);
+    if (x->error.kind != SV_OK)
+        return false;
+    sl_buffer_append(&x->request->body, bytes, count);
+    if (x->request->body.failed)
+        return sv_fail_no_memory(&x->error);
+    x->body_bytes += (int64_t)count;
+    atomic_fetch_add(&x->http->server->body_bytes, (int64_t)count);
+    return true;
+}
+
+/* Whether a part of a body was taken. */
+static bool take_part(struct sv_exchange *x, const char *bytes, size_t count)
+{
+    if (x->error.kind != SV_OK)
+        return false;
+    return x->decoder ? sv_body_decode(x->decoder, bytes, count, take, x, &x->error)
+                      : take(x, bytes, count);
+}
+
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count)
 {
-    struct sl_buffer *body = &x->request->body;
-    const struct sv_body_sink *sink = sink_of(x);
     size_t step = x->received / SV_BODY_CHUNK_BYTES;
     x->received += count;
     if (x->received / SV_BODY_CHUNK_BYTES > step)
         sv_body_set_deadline(x);
-    if (sink && sink->receive(x->request, bytes, count, &x->error))
+    if (take_part(x, bytes, count))
         return true;
-    if (!sink)
-        check_room(x, count);
-    if (x->error.kind != SV_OK) {
+    sv_body_discard(x);
+    x->discarded += count;
+    if (x->discarded > SV_DISCARD_BYTES_MAX)
+        reject_during_body(x);
+    return x->discarded <= SV_DISCARD_BYTES_MAX;
+}
+
+void sv_body_end(struct sv_exchange *x)
+{
+    if (x->decoder && x->received > 0 && x->error.kind == SV_OK &&
+        !sv_body_decoder_end(x->decoder, &x->error))
         sv_body_discard(x);
-        x->discarded += count;
-        if (x->discarded > SV_DISCARD_BYTES_MAX)
-            reject_during_body(x);
-        return x->discarded <= SV_DISCARD_BYTES_MAX;
-    }
-    sl_buffer_append(body, bytes, count);
-    if (body->failed)
-        return false;
-    x->body_bytes += (int64_t)count;
-    atomic_fetch_add(&x->http->server->body_bytes, (int64_t)count);
-    return true;
+    sv_body_decoder_destroy(x->decoder);
+    x->decoder = NULL;
 }

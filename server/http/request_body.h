@@ -8,6 +8,7 @@ struct MHD_Connection;
 struct sv_watcher;
 struct sv_watched_connection;
 struct sv_router;
+struct sv_body_decoder;
 
 /* A listener; shared by its exchanges. */
 struct sv_http_listener {
@@ -37,14 +38,17 @@ struct sv_exchange {
     int watch_index;
     size_t received, discarded;         /* bytes of the body, and those discarded */
     int64_t body_bytes, response_bytes; /* as counted in struct sv_server */
+    struct sv_body_decoder *decoder;    /* NULL: the body is not packed */
     struct sv_error error;              /* found before the body was read */
 };
 
-/* Before the body: opens the route's sink, if it has one. */
-void sv_body_begin(struct sv_exchange *x, const char *content_type);
+/* Before the body: opens the route's sink, if it has one. The headers are NULL if they are absent. */
+void sv_body_begin(struct sv_exchange *x, const char *content_type, const char *content_encoding);
 /* Receives part of a body. The rest of a rejected body is discarded up to a limit, because a client
  * that is still sending would lose the response. False: close the connection. */
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count);
+/* The body has arrived: checks that it was whole, if it was packed. The second call does nothing. */
+void sv_body_end(struct sv_exchange *x);
 /* Sets the deadline for the next part of the body, within the deadline of the whole request. */
 void sv_body_set_deadline(struct sv_exchange *x);
 /* Stops counting the body's memory. */

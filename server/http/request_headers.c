@@ -5,6 +5,7 @@
 #include "access/hosts.h"
 #include "core/limits.h"
 #include "core/options.h"
+#include "http/body_decoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,11 +148,13 @@ static bool check_body(struct sv_request *request, const char *method, struct sv
                        "Binary tensors are not supported here; send JSON, without the header "
                        "Inference-Header-Content-Length.");
     const char *encoding = header(request, "Content-Encoding");
-    if (encoding && strcasecmp(encoding, "identity") != 0)
-        return sv_fail(
-            error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
-            "Content-Encoding \"%.40s\" is not supported; send the body without encoding.",
-            encoding);
+    if (encoding && strcasecmp(encoding, "identity") != 0 && !sv_body_is_gzip(encoding)) {
+        sv_request_add_header(request, "Accept-Encoding", SV_BODY_ENCODINGS);
+        return sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
+                       "Content-Encoding \"%.40s\" is not supported; accepted: " SV_BODY_ENCODINGS
+                       ", or none.",
+                       encoding);
+    }
     /* Browsers let pages of other origins send bodies without a Content-Type, without a preflight.
      */
     if (!type && header(request, "Origin"))

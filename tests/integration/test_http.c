@@ -529,7 +529,8 @@ Test(http, header_values_are_checked)
         {"X-Request-Timeout-Ms: 0", "1 to 999999999999 (milliseconds)", 400},
         {"X-Request-Timeout-Ms: 9999999999999", "1 to 999999999999 (milliseconds)", 400},
         {"X-Request-Timeout-Ms: 30000", "\"choices\"", 200},
-        {"Content-Encoding: gzip", "Content-Encoding \\\"gzip\\\" is not supported", 415},
+        {"Content-Encoding: br", "Content-Encoding \\\"br\\\" is not supported; accepted: gzip",
+         415},
         {"Content-Encoding: identity", "\"choices\"", 200},
         {"Content-Type;", "Content-Type must be application/json, not \\\"\\\"", 415},
     };
