@@ -3,6 +3,7 @@
 
 #include "api/operating_point.h"
 #include "api/text_to_tokens.h"
+#include "base/json_writer.h"
 #include "core/request.h"
 #include "core/token_usage.h"
 #include "registry/registry.h"
@@ -48,9 +49,11 @@ struct sv_classification {
     int64_t reserved; /* tokens admitted, until the task is submitted */
     int encoded;      /* texts that have their tokens */
     bool is_admitted, is_submitted;
-    int *tokens_before_truncation; /* of each text */
+    int *tokens_before_truncation; /* of each text; 0: it is blank */
     int truncated_count;           /* number of truncated texts */
     float *results;                /* of all items */
+    struct sl_json_writer json;    /* of a response that is written in slices; */
+    int written;                   /* texts in it so far */
     int32_t **token_ids;
     int64_t characters;
 };
@@ -63,11 +66,13 @@ struct sv_classify_format {
     const char *texts_field; /* the name of its texts in messages */
     bool body_names_model;
     enum sv_wanted_model wants;
+    bool slices_embeddings; /* it writes them in slices, so there may be more of them */
     /* Reads the body into `params` and `input`. NULL: see error. */
     struct sv_json_document *(*read)(struct sv_request *request, void *params,
                                      struct sv_classify_input *input, struct sv_error *error);
     /* Checks that need the model; may be NULL. */
     bool (*prepare)(const struct sv_classification *c, struct sv_error *error);
-    /* Writes the response once every text has its result. */
-    enum sv_progress (*respond)(struct sv_request *request, const struct sv_classification *c);
+    /* Writes the response once every text has its result; or a slice of it, if it returns
+     * SV_YIELDING: then it is called again. */
+    enum sv_progress (*respond)(struct sv_request *request, struct sv_classification *c);
 };

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
 
@@ -120,25 +121,30 @@ static bool encode(struct sv_classification *c, const char *param, int index,
                                         .cost = tokens.count,
                                         .text = index,
                                         .logits = c->results + (size_t)index * (size_t)c->outputs};
-    c->usage.prompt_tokens += tokens.count;
+    c->usage.prompt_tokens += tokens.given > 0 ? tokens.count : 0;
     if (!input->ids)
         c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
     c->tokens_before_truncation[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
-    bool ok = !c->explanations || sv_explain_text(c, index, &tokens, error);
+    bool ok = !c->explanations || tokens.given == 0 || sv_explain_text(c, index, &tokens, error);
     free(tokens.places);
     return ok;
 }
 
+static bool is_sliced(const struct sv_classification *c)
+{
+    return c->classes == 0 && c->format->slices_embeddings;
+}
+
 static bool check_outputs(const struct sv_classification *c, int texts, struct sv_error *error)
 {
-    int max = sv_classify_batch_max(c->outputs) / c->items_per_text;
+    int max = sv_classify_batch_max(c->outputs, is_sliced(c)) / c->items_per_text;
     const char *outputs = c->classes > 0 ? "labels" : "dimensions";
     if (max == 0)
         return sv_fail(error, SV_INVALID_VALUE, NULL,
                        "'%s' has %d labels, too many for explanations: at most %d.",
                        sv_model_ref_id(c->ref), c->outputs,
-                       sv_classify_batch_max(1) / c->items_per_text);
+                       sv_classify_batch_max(1, is_sliced(c)) / c->items_per_text);
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
                    "'%s' holds %d texts and '%s' has %d %s; at most %d texts with so many %s are "
@@ -197,6 +203,18 @@ static bool encode_some(struct sv_classification *c, struct sv_error *error)
 }
 
 /* ---- through the scheduler ------------------------------------------------------------------- */
+
+/* What was computed for a blank text is no result. */
+static void clear_blanks(struct sv_classification *c)
+{
+    for (int i = 0; i < c->texts; i++) {
+        struct sv_classification_item *item = &c->task.items[i];
+        if (!sv_classification_is_blank(c, i))
+            continue;
+        memset(item->logits, 0, (size_t)c->outputs * sizeof *item->logits);
+        item->layers_used = item->layers_full = 0;
+    }
+}
 
 static void sum_layers(struct sv_classification *c)
 {
@@ -263,6 +281,7 @@ static enum sv_progress proceed(struct sv_request *request)
         return sv_request_fail(request, &late);
     if (!finished)
         return SV_PENDING;
+    clear_blanks(c);
     sum_layers(c);
     return c->format->respond(request, c);
 }
@@ -344,6 +363,11 @@ enum sv_progress sv_classify(struct sv_request *request, const struct sv_classif
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
+
+bool sv_classification_is_blank(const struct sv_classification *c, int index)
+{
+    return c->tokens_before_truncation[index] == 0;
+}
 
 double sv_classification_depth(const struct sv_classification *c, int index)
 {

@@ -7,6 +7,8 @@
  * them to the scheduler, or responds with the error. */
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format);
 
+/* Whether a text had no tokens: then it has no result. */
+bool sv_classification_is_blank(const struct sv_classification *c, int index);
 /* Mean layers per token of one text. */
 double sv_classification_depth(const struct sv_classification *c, int index);
 /* Tokens of all texts before truncation. */

@@ -1,5 +1,6 @@
 /* embedding_response.c - embeddings as JSON. */
 #include "api/embedding_response.h"
+#include "api/classify_request.h"
 #include "params/binary_tensor.h"
 #include "json/base64.h"
 
@@ -29,10 +30,14 @@ static void write_base64(const float *x, int count, struct sl_json_writer *json)
     sl_buffer_release(&text);
 }
 
-void sv_embedding_write(const float *x, int count, enum sv_encoding_format encoding,
-                        struct sl_json_writer *json)
+void sv_embedding_add(struct sl_json_writer *json, const struct sv_classification *c, int index,
+                      const struct sv_embedding_format *format)
 {
-    if (encoding == SV_ENCODING_BASE64) {
+    int count = format->count > 0 ? format->count : c->outputs;
+    float *x = c->task.items[index].embedding;
+    if (format->normalize)
+        sv_embedding_normalize(x, count);
+    if (format->encoding == SV_ENCODING_BASE64) {
         write_base64(x, count, json);
         return;
     }
@@ -40,4 +45,27 @@ void sv_embedding_write(const float *x, int count, enum sv_encoding_format encod
     for (int i = 0; i < count; i++)
         sl_json_add_float(json, x[i]);
     sl_json_end_array(json);
+}
+
+bool sv_embeddings_add_slice(struct sv_classification *c, sv_embedding_adder *add)
+{
+    for (int numbers = 0;
+         c->written < c->texts && numbers < SV_EMBEDDED_SLICE && !c->json.out->failed;
+         numbers += c->outputs)
+        add(&c->json, c, c->written++);
+    return c->written == c->texts || c->json.out->failed;
+}
+
+enum sv_progress sv_embeddings_respond(struct sv_request *request, struct sv_classification *c,
+                                       sv_embedding_adder *add)
+{
+    if (c->written == 0) {
+        c->json.out = &request->response.body;
+        sl_json_begin_array(&c->json);
+    }
+    if (!sv_embeddings_add_slice(c, add))
+        return SV_YIELDING;
+    sl_json_end_array(&c->json);
+    sv_classification_headers(request, c);
+    return sv_request_respond(request, 200, "application/json");
 }

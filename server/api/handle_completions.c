@@ -343,8 +343,7 @@ static const struct sv_async async = {.proceed = proceed,
                                       .outcome = outcome,
                                       .destroy = completion_destroy};
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 /* A reference, or NULL with the error. */
 static struct sv_model_ref *find_model(struct sv_request *request, const char *name,

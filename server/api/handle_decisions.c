@@ -298,7 +298,7 @@ static void add_explanation(struct sl_json_writer *json, const struct sv_classif
     sl_json_end_object(json);
 }
 
-static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
+static enum sv_progress respond(struct sv_request *request, struct sv_classification *c)
 {
     const struct sv_decision_params *params = c->params;
     const struct sv_question *questions = params->questions.items;
@@ -323,8 +323,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     return sv_request_respond(request, 200, "application/json");
 }
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static struct sv_json_document *read(struct sv_request *request, void *to,
                                      struct sv_classify_input *input, struct sv_error *error)

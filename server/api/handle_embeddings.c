@@ -18,16 +18,15 @@ static bool check_dimensions(const struct sv_classification *c, struct sv_error 
 static void add_embedding(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
     const struct sv_embed_params *params = c->params;
-    int count = params->dimensions > 0 ? (int)params->dimensions : c->outputs;
-    float *x = c->task.items[index].embedding;
-    if (params->normalize)
-        sv_embedding_normalize(x, count);
-    sv_embedding_write(x, count, params->encoding, json);
+    const struct sv_embedding_format format = {.count = (int)params->dimensions,
+                                               .normalize = params->normalize,
+                                               .encoding = params->encoding};
+    sv_embedding_add(json, c, index, &format);
 }
 
-static struct sv_json_document *ask(struct sv_json_document *document,
-                                    const struct sv_embed_params *params,
-                                    struct sv_classify_input *input)
+static struct sv_json_document *set_input(struct sv_json_document *document,
+                                          const struct sv_embed_params *params,
+                                          struct sv_classify_input *input)
 {
     if (!document)
         return NULL;
@@ -45,18 +44,12 @@ static struct sv_json_document *ask(struct sv_json_document *document,
 static struct sv_json_document *read_tei(struct sv_request *request, void *params,
                                          struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_embed_params_read(&request->body, params, error), params, input);
+    return set_input(sv_embed_params_read(&request->body, params, error), params, input);
 }
 
-static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
+static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
-    struct sl_json_writer json = {.out = &request->response.body};
-    sl_json_begin_array(&json);
-    for (int i = 0; i < c->texts && !json.out->failed; i++)
-        add_embedding(&json, c, i);
-    sl_json_end_array(&json);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_embeddings_respond(request, c, add_embedding);
 }
 
 enum sv_progress sv_handle_embed(struct sv_request *request)
@@ -64,6 +57,7 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_embed_params),
                                                   .texts_field = "inputs",
                                                   .wants = SV_WANTS_EMBEDDINGS,
+                                                  .slices_embeddings = true,
                                                   .read = read_tei,
                                                   .prepare = check_dimensions,
                                                   .respond = respond_tei};
@@ -75,7 +69,7 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
 static struct sv_json_document *read_openai(struct sv_request *request, void *params,
                                             struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_embedding_params_read(&request->body, params, error), params, input);
+    return set_input(sv_embedding_params_read(&request->body, params, error), params, input);
 }
 
 /* Which texts were truncated. */
@@ -85,7 +79,7 @@ static void add_truncated(struct sl_json_writer *json, const struct sv_classific
     sl_json_begin_array(sl_json_key(json, "truncated"));
     for (int i = 0; i < c->texts; i++) {
         int given = c->tokens_before_truncation[i], used = c->task.items[i].count;
-        if (given == used)
+        if (given <= used)
             continue;
         sl_json_begin_object(json);
         sl_json_add_int(sl_json_key(json, "prompt"), i);
@@ -107,24 +101,30 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
     sl_json_end_object(json);
 }
 
-static enum sv_progress respond_openai(struct sv_request *request,
-                                       const struct sv_classification *c)
+static void add_item(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
-    struct sl_json_writer json = {.out = &request->response.body};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "object"), "list");
-    sl_json_begin_array(sl_json_key(&json, "data"));
-    for (int i = 0; i < c->texts && !json.out->failed; i++) {
-        sl_json_begin_object(&json);
-        sl_json_add_string(sl_json_key(&json, "object"), "embedding");
-        sl_json_add_int(sl_json_key(&json, "index"), i);
-        add_embedding(sl_json_key(&json, "embedding"), c, i);
-        sl_json_end_object(&json);
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "object"), "embedding");
+    sl_json_add_int(sl_json_key(json, "index"), index);
+    add_embedding(sl_json_key(json, "embedding"), c, index);
+    sl_json_end_object(json);
+}
+
+static enum sv_progress respond_openai(struct sv_request *request, struct sv_classification *c)
+{
+    struct sl_json_writer *json = &c->json;
+    if (c->written == 0) {
+        json->out = &request->response.body;
+        sl_json_begin_object(json);
+        sl_json_add_string(sl_json_key(json, "object"), "list");
+        sl_json_begin_array(sl_json_key(json, "data"));
     }
-    sl_json_end_array(&json);
-    sl_json_add_string(sl_json_key(&json, "model"), sv_model_ref_id(c->ref));
-    add_usage(sl_json_key(&json, "usage"), c);
-    sl_json_end_object(&json);
+    if (!sv_embeddings_add_slice(c, add_item))
+        return SV_YIELDING;
+    sl_json_end_array(json);
+    sl_json_add_string(sl_json_key(json, "model"), sv_model_ref_id(c->ref));
+    add_usage(sl_json_key(json, "usage"), c);
+    sl_json_end_object(json);
     sv_classification_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
 }
@@ -135,6 +135,7 @@ enum sv_progress sv_handle_embeddings(struct sv_request *request)
                                                      .body_names_model = true,
                                                      .texts_field = "input",
                                                      .wants = SV_WANTS_EMBEDDINGS,
+                                                     .slices_embeddings = true,
                                                      .read = read_openai,
                                                      .prepare = check_dimensions,
                                                      .respond = respond_openai};

@@ -49,6 +49,10 @@ static void add_text(const struct writer *w, const struct sl_buffer *text)
 
 static void compute_scores(const struct writer *w, enum sv_output_kind kind, int index)
 {
+    if (sv_classification_is_blank(w->c, index)) {
+        memset(w->values, 0, (size_t)w->c->outputs * sizeof *w->values);
+        return;
+    }
     sv_scores_from_logits(sv_model_ref_model(w->c->ref), w->c->task.items[index].logits,
                           kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_MODEL_SCORES, w->values);
 }
@@ -60,22 +64,29 @@ static void compute_embedding(const struct writer *w, int index)
         sv_embedding_normalize(w->values, w->c->outputs);
 }
 
+static void append_class(const struct writer *w, enum sv_output_kind kind,
+                         const struct sv_score *score, struct sl_buffer *entry)
+{
+    if (kind != SV_OUTPUT_LABEL) {
+        sl_buffer_append_float(entry, score->value);
+        sl_buffer_printf(entry, ":%d:", score->class);
+    }
+    sl_buffer_append_string(entry, w->c->labels[score->class]);
+}
+
 /* The highest classes as "value:class:label", as in Triton's classification extension; for the
  * output `label` the labels alone. */
 static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 {
     struct sl_buffer entry = {0};
     for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
+        const bool is_blank = sv_classification_is_blank(w->c, i);
         compute_scores(w, kind, i);
         sv_scores_rank(w->values, w->c->classes, w->ranked);
         for (int k = 0; k < count; k++) {
-            const struct sv_score *score = &w->ranked[k];
             sl_buffer_clear(&entry);
-            if (kind != SV_OUTPUT_LABEL) {
-                sl_buffer_append_float(&entry, score->value);
-                sl_buffer_printf(&entry, ":%d:", score->class);
-            }
-            sl_buffer_append_string(&entry, w->c->labels[score->class]);
+            if (!is_blank)
+                append_class(w, kind, &w->ranked[k], &entry);
             add_text(w, &entry);
         }
     }
@@ -128,7 +139,8 @@ static void add_depths(const struct writer *w)
 static void add_truncated(const struct writer *w)
 {
     for (int i = 0; i < w->c->texts; i++) {
-        int count = w->c->tokens_before_truncation[i] - w->c->task.items[i].count;
+        int cut = w->c->tokens_before_truncation[i] - w->c->task.items[i].count;
+        int count = sv_classification_is_blank(w->c, i) ? 0 : cut;
         if (w->is_binary)
             sv_binary_append_int(w->binary, count);
         else
@@ -275,7 +287,7 @@ static const char *join_binary(struct sv_request *request, const struct sl_buffe
     return "application/octet-stream";
 }
 
-static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
+static enum sv_progress respond(struct sv_request *request, struct sv_classification *c)
 {
     struct sl_buffer binary = {0}, *body = &request->response.body;
     struct sl_json_writer json = {.out = body};
@@ -296,8 +308,7 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     return sv_request_respond(request, 200, type);
 }
 
-/* ---- the request --------------------------------------------------------------------------------
- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 /* Applies the client's deadline if it is earlier. */
 static void take_timeout(struct sv_request *request, int64_t timeout_us)

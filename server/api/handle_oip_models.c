@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
+#include "core/options.h"
 #include "params/infer_params.h"
 #include "params/registry_params.h"
 #include "serve/scheduler.h"
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum sv_progress respond_json(struct sv_request *request)
 {
@@ -31,6 +33,7 @@ enum sv_progress sv_handle_server_metadata(struct sv_request *request)
     sl_json_add_string(&json, "model_repository(unload_dependents)");
     sl_json_add_string(&json, "statistics");
     sl_json_add_string(&json, "binary_tensor_data");
+    sl_json_add_string(&json, "model_configuration");
     sl_json_end_array(&json);
     sl_json_end_object(&json);
     return respond_json(request);
@@ -52,20 +55,27 @@ static void add_tensor(struct sl_json_writer *json, const char *name, const char
     sl_json_end_object(json);
 }
 
+/* How tensors are described. */
+struct tensor_format {
+    const char *inputs, *outputs; /* names of the lists */
+    void (*add)(struct sl_json_writer *json, const char *name, const char *datatype, int columns);
+};
+
 /* A completion model has no tensors in this protocol. */
-static void add_tensors(struct sl_json_writer *json, const struct sl_model_info *info)
+static void add_tensors(struct sl_json_writer *json, const struct sl_model_info *info,
+                        const struct tensor_format *format)
 {
     int outputs = sv_classify_outputs(info);
-    sl_json_begin_array(sl_json_key(json, "inputs"));
+    sl_json_begin_array(sl_json_key(json, format->inputs));
     bool classifies = info->task == SL_TASK_CLASSIFICATION, has_tensors = outputs > 0;
     if (has_tensors)
-        add_tensor(json, sv_input_name, "BYTES", 0);
+        format->add(json, sv_input_name, "BYTES", 0);
     sl_json_end_array(json);
-    sl_json_begin_array(sl_json_key(json, "outputs"));
+    sl_json_begin_array(sl_json_key(json, format->outputs));
     for (int i = 0; i < SV_OUTPUTS && has_tensors; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
         if (sv_output_is_of((enum sv_output_kind)i, classifies) && i != SV_OUTPUT_WORDS)
-            add_tensor(json, sv_output_names[i], row->datatype, row->has_columns ? outputs : 0);
+            format->add(json, sv_output_names[i], row->datatype, row->has_columns ? outputs : 0);
     }
     sl_json_end_array(json);
 }
@@ -84,29 +94,102 @@ static void add_parameters(struct sl_json_writer *json, const struct sl_model_in
     sl_json_end_object(json);
 }
 
+static void add_platform(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    sl_json_printf(sl_json_key(json, "platform"), "\"sluice_%s\"", info->architecture);
+}
+
 /* GET /v2/models/{name}[/versions/{version}] */
 enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
     struct sv_error error;
-    char name[SV_PATH_MAX], platform[64];
+    char name[SV_PATH_MAX];
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    (void)snprintf(platform, sizeof platform, "sluice_%s", info->architecture);
     sl_json_begin_object(&json);
     sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
     sl_json_begin_array(sl_json_key(&json, "versions"));
     sl_json_add_string(&json, sv_model_ref_version(ref));
     sl_json_end_array(&json);
-    sl_json_add_string(sl_json_key(&json, "platform"), platform);
-    add_tensors(&json, info);
+    add_platform(&json, info);
+    add_tensors(&json, info, &(struct tensor_format){"inputs", "outputs", add_tensor});
     add_parameters(sl_json_key(&json, "parameters"), info);
     sl_json_end_object(&json);
     sv_model_ref_release(ref);
     return respond_json(request);
 }
+
+/* GET /v2/models: those that are served, as KServe lists them. */
+enum sv_progress sv_handle_model_names(struct sv_request *request)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json.out->failed = !snapshot;
+    sl_json_begin_object(&json);
+    sl_json_begin_array(sl_json_key(&json, "models"));
+    for (int i = 0; snapshot && i < snapshot->count; i++)
+        if (snapshot->items[i].ref && snapshot->items[i].is_stable)
+            sl_json_add_string(&json, snapshot->items[i].name);
+    sl_json_end_array(&json);
+    sl_json_end_object(&json);
+    sv_snapshot_release(snapshot);
+    return respond_json(request);
+}
+
+/* ---- a model's configuration, as Triton's extension has it ----------------------------------- */
+
+/* Without the dimension of the batch. A tensor of one value per text has none besides: [] is
+ * written as [1] and a reshape. */
+static void add_dims(struct sl_json_writer *json, int columns)
+{
+    sl_json_begin_array(sl_json_key(json, "dims"));
+    sl_json_add_int(json, columns > 0 ? columns : 1);
+    sl_json_end_array(json);
+    if (columns > 0)
+        return;
+    sl_json_begin_object(sl_json_key(json, "reshape"));
+    sl_json_begin_array(sl_json_key(json, "shape"));
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+static void add_config_tensor(struct sl_json_writer *json, const char *name, const char *datatype,
+                              int columns)
+{
+    const char *type = strcmp(datatype, "BYTES") == 0 ? "STRING" : datatype;
+    sl_json_begin_object(json);
+    sl_json_add_string(sl_json_key(json, "name"), name);
+    sl_json_printf(sl_json_key(json, "data_type"), "\"TYPE_%s\"", type);
+    add_dims(json, columns);
+    sl_json_end_object(json);
+}
+
+/* GET /v2/models/{name}[/versions/{version}]/config */
+enum sv_progress sv_handle_model_config(struct sv_request *request)
+{
+    struct sv_error error;
+    char name[SV_PATH_MAX];
+    struct sl_json_writer json = {.out = &request->response.body};
+    struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const bool has_tensors = sv_classify_outputs(info) > 0;
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
+    add_platform(&json, info);
+    sl_json_add_int(sl_json_key(&json, "max_batch_size"),
+                    has_tensors ? request->server->options->max_client_batch_size : 0);
+    add_tensors(&json, info, &(struct tensor_format){"input", "output", add_config_tensor});
+    sl_json_end_object(&json);
+    sv_model_ref_release(ref);
+    return respond_json(request);
+}
+
+/* ---- readiness ------------------------------------------------------------------------------- */
 
 /* GET /v2/models/{name}[/versions/{version}]/ready: whatever other models are. */
 enum sv_progress sv_handle_model_ready(struct sv_request *request)

@@ -1,5 +1,7 @@
-/* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it. */
+/* handle_tei_predict.c - classification as Text Embeddings Inference and Hugging Face have it, and
+ * the latter's embeddings. */
 #include "api/classify_request.h"
+#include "api/embedding_response.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
 #include "params/predict_params.h"
@@ -14,6 +16,8 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     const struct sv_predict_params *params = c->params;
     bool is_limited = params->top_k > 0 && params->top_k < c->classes;
     int count = is_limited ? (int)params->top_k : c->classes;
+    if (sv_classification_is_blank(c, index))
+        count = 0;
     sv_scores_from_logits(sv_model_ref_model(c->ref), c->task.items[index].logits,
                           params->score_function, values);
     sv_scores_rank(values, c->classes, ranked);
@@ -28,7 +32,7 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     sl_json_end_array(json);
 }
 
-static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c,
+static enum sv_progress respond(struct sv_request *request, struct sv_classification *c,
                                 bool nested)
 {
     struct sl_buffer *body = &request->response.body;
@@ -49,21 +53,38 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
 }
 
 /* The scores of a single text stand alone, those of an array in an array. */
-static enum sv_progress respond_tei(struct sv_request *request, const struct sv_classification *c)
+static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
     const struct sv_predict_params *params = c->params;
     return respond(request, c, params->inputs.is_array);
 }
 
-/* Hugging Face's client always expects an array. */
-static enum sv_progress respond_hf(struct sv_request *request, const struct sv_classification *c)
+static void add_embedding(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
-    return respond(request, c, true);
+    const struct sv_predict_params *params = c->params;
+    const struct sv_embedding_format format = {.normalize = params->normalize};
+    sv_embedding_add(json, c, index, &format);
 }
 
-static struct sv_json_document *ask(struct sv_json_document *document,
-                                    const struct sv_predict_params *params,
-                                    struct sv_classify_input *input)
+/* Hugging Face's client always expects an array. */
+static enum sv_progress respond_hf(struct sv_request *request, struct sv_classification *c)
+{
+    return c->classes > 0 ? respond(request, c, true)
+                          : sv_embeddings_respond(request, c, add_embedding);
+}
+
+/* Explanations are of labels. */
+static bool check_explain(const struct sv_classification *c, struct sv_error *error)
+{
+    return c->classes > 0 || c->input.explain == 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
+                   "'sluice.explain' is for classifiers; '%s' gives embeddings.",
+                   sv_model_ref_id(c->ref));
+}
+
+static struct sv_json_document *set_input(struct sv_json_document *document,
+                                          const struct sv_predict_params *params,
+                                          struct sv_classify_input *input)
 {
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
@@ -75,13 +96,13 @@ static struct sv_json_document *ask(struct sv_json_document *document,
 static struct sv_json_document *read_tei(struct sv_request *request, void *params,
                                          struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_predict_params_read(&request->body, params, error), params, input);
+    return set_input(sv_predict_params_read(&request->body, params, error), params, input);
 }
 
 static struct sv_json_document *read_hf(struct sv_request *request, void *params,
                                         struct sv_classify_input *input, struct sv_error *error)
 {
-    return ask(sv_hf_params_read(&request->body, params, error), params, input);
+    return set_input(sv_hf_params_read(&request->body, params, error), params, input);
 }
 
 enum sv_progress sv_handle_predict(struct sv_request *request)
@@ -97,7 +118,10 @@ enum sv_progress sv_handle_hf(struct sv_request *request)
 {
     static const struct sv_classify_format hf = {.params_size = sizeof(struct sv_predict_params),
                                                  .texts_field = "inputs",
+                                                 .wants = SV_WANTS_EITHER,
+                                                 .slices_embeddings = true,
                                                  .read = read_hf,
+                                                 .prepare = check_explain,
                                                  .respond = respond_hf};
     return sv_classify(request, &hf);
 }

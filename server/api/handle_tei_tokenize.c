@@ -330,8 +330,10 @@ static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
                        ? sv_classify_batch_tokens(o->classify_max_batch_tokens, info->context)
                        : o->max_batch_tokens;
     int64_t texts = classifies ? o->max_client_batch_size : SV_PROMPTS_MAX;
-    if (classifies && texts > sv_classify_batch_max(sv_classify_outputs(info)))
-        texts = sv_classify_batch_max(sv_classify_outputs(info));
+    int most =
+        classifies ? sv_classify_batch_max(sv_classify_outputs(info), info->classes == 0) : 0;
+    if (classifies && texts > most)
+        texts = most;
     sl_json_add_int(sl_json_key(json, "max_concurrent_requests"), items + queue);
     sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
     sl_json_add_int(sl_json_key(json, "max_batch_tokens"), rows);

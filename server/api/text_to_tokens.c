@@ -28,7 +28,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
     size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(bytes);
     if (input->max > 0 && input->max < room)
         room = input->max;
-    *tokens = (struct sv_tokens){.ids = calloc(room, sizeof *tokens->ids)};
+    *tokens = (struct sv_tokens){.ids = calloc(room + 1, sizeof *tokens->ids)};
     if (input->wants_places)
         tokens->places = calloc(room, sizeof *tokens->places);
     if (!tokens->ids || (input->wants_places && !tokens->places))
@@ -71,9 +71,11 @@ bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *
         if (prompt->ids[i] < vocab)
             continue;
         sv_param_name(param, true, i, place);
-        return sv_fail(error, SV_INVALID_TOKEN, place,
-                       "'%s' is the token id %d; the vocabulary of '%s' has 0 to %d.", place,
-                       (int)prompt->ids[i], sv_model_ref_id(ref), vocab - 1);
+        return sv_fail(
+            error, SV_INVALID_TOKEN, place,
+            "'%s' is the token id %d; the vocabulary of '%s' has 0 to %d. Send texts, or "
+            "ids of this model's own tokenizer.",
+            place, (int)prompt->ids[i], sv_model_ref_id(ref), vocab - 1);
     }
     return true;
 }
@@ -114,6 +116,22 @@ static void shrink(struct sv_tokens *tokens)
         tokens->ids = smaller;
 }
 
+/* The token is computed like any other, which keeps texts and results in step. */
+static bool take_blank(const struct sv_tokenize_options *tokenize, const char *param,
+                       struct sv_tokens *tokens, struct sv_error *error)
+{
+    if (tokenize->blanks == SV_BLANKS_FAIL)
+        return sv_fail(
+            error, SV_EMPTY_INPUT, param,
+            "'%s' is empty: it has no tokens. Set \"blank_texts\": \"empty\"%s to get no "
+            "result for it.",
+            param, where(tokenize->in_parameters));
+    tokens->ids[0] = 0;
+    tokens->given = 0;
+    tokens->count = 1;
+    return true;
+}
+
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                 const struct sv_tokenize_options *tokenize,
                                 const struct sv_string *text, const char *param,
@@ -129,7 +147,7 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
                                tokens->given))
-        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens.", param);
+        return take_blank(tokenize, param, tokens, error);
     if (!fit(ref, tokenize, param, tokens, error))
         return false;
     shrink(tokens);

@@ -23,7 +23,7 @@ struct sv_tokens {
     int32_t *ids;
     bool wants_places;              /* set before sv_tokenize_for_classifier */
     struct sl_token_offset *places; /* NULL: not requested */
-    int given;                      /* number of tokens, */
+    int given;                      /* number of tokens, 0 if the text is blank, */
     int count;                      /* and after truncation */
 };
 
@@ -44,7 +44,7 @@ bool sv_take_token_ids(const struct sv_model_ref *ref, const struct sv_tokenize_
                        struct sv_error *error);
 
 /* Tokenizes a text for a classifier and truncates it if allowed. A text without tokens of its own
- * is rejected as empty. */
+ * is rejected as blank, or gets one token, which stands for none. */
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                 const struct sv_tokenize_options *tokenize,
                                 const struct sv_string *text, const char *param,

@@ -93,8 +93,7 @@ static const struct sv_transport transport = {.suspend = suspend,
                                               .query = query_of,
                                               .each_query = each_query};
 
-/* ---- responses ---------------------------------------------------------------------------------
- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 static void uncount_response(struct sv_exchange *x)
 {

@@ -42,12 +42,12 @@ struct sv_exchange {
     struct sv_error error;              /* found before the body was read */
 };
 
-/* Before the body: opens the route's sink, if it has one. The headers are NULL if they are absent. */
+/* Before the body: opens the route's sink, if it has one. A header is NULL if it is absent. */
 void sv_body_begin(struct sv_exchange *x, const char *content_type, const char *content_encoding);
 /* Receives part of a body. The rest of a rejected body is discarded up to a limit, because a client
  * that is still sending would lose the response. False: close the connection. */
 bool sv_body_receive(struct sv_exchange *x, const char *bytes, size_t count);
-/* The body has arrived: checks that it was whole, if it was packed. The second call does nothing. */
+/* The body has arrived: checks that a packed one was whole. A second call does nothing. */
 void sv_body_end(struct sv_exchange *x);
 /* Sets the deadline for the next part of the body, within the deadline of the whole request. */
 void sv_body_set_deadline(struct sv_exchange *x);

@@ -48,6 +48,7 @@ struct sv_field {
     size_t size;                      /* of the struct for each object of an array */
     const char *const *keywords; /* NULL at the end; the first is the default, if there is one */
     bool ignores_case;           /* of keywords */
+    bool ignores_others;         /* in the row SV_FIELD_END: members without a row are ignored */
 };
 
 struct sv_string {

@@ -109,12 +109,13 @@ static bool read_strings(const struct sv_reader *r, const struct sv_field *field
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
+/* The row of this name, or the last. */
 static const struct sv_field *find(const struct sv_field *fields, const char *name)
 {
-    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
-        if (strcmp(f->name, name) == 0)
-            return f;
-    return NULL;
+    const struct sv_field *f = fields;
+    while (f->kind != SV_FIELD_END && strcmp(f->name, name) != 0)
+        f++;
+    return f;
 }
 
 static bool unknown(const struct sv_reader *r, const struct sv_field *fields, const char *name)
@@ -162,8 +163,20 @@ static bool read_field(const struct sv_reader *r, const struct sv_field *field, 
     return false;
 }
 
-static bool is_complete(const struct sv_reader *r, const struct sv_field *fields,
-                        const json_t *object)
+/* A member that is ignored and whose name is almost that of a missing field; NULL: none. */
+static const char *misspelt(const struct sv_field *fields, const char *missing, json_t *object)
+{
+    const char *const names[] = {missing, NULL};
+    const char *name;
+    json_t *value;
+    json_object_foreach (object, name, value) {
+        if (find(fields, name)->kind == SV_FIELD_END && sl_name_suggest(name, names))
+            return name;
+    }
+    return NULL;
+}
+
+static bool is_complete(const struct sv_reader *r, const struct sv_field *fields, json_t *object)
 {
     char param[SV_PARAM_MAX];
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++) {
@@ -171,7 +184,9 @@ static bool is_complete(const struct sv_reader *r, const struct sv_field *fields
         if (!f->required || (value && !json_is_null(value)))
             continue;
         sv_reader_param(r, f, param);
-        return sv_fail(r->error, SV_MISSING_PARAMETER, param, "'%s' is required.", param);
+        const char *meant = misspelt(fields, f->name, object);
+        return sv_fail(r->error, SV_MISSING_PARAMETER, param, "'%s' is required%s%.40s%s.", param,
+                       meant ? "; there is only '" : "", meant ? meant : "", meant ? "'" : "");
     }
     return true;
 }
@@ -208,7 +223,9 @@ static bool read_members(const struct sv_reader *r, const struct sv_field *field
     set_defaults(fields, r->to);
     json_object_foreach (object, name, value) {
         const struct sv_field *field = find(fields, name);
-        if (!field)
+        if (field->ignores_others)
+            continue;
+        if (field->kind == SV_FIELD_END)
             return unknown(r, fields, name);
         if (!json_is_null(value) && !read_field(r, field, value))
             return false;

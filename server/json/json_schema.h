@@ -1,8 +1,9 @@
 /* json_schema.h - reads JSON bodies into structs, by tables of fields. It knows no HTTP.
  *
- * What does not fit is rejected with the field's name and what would be accepted: unknown and
- * repeated fields, wrong types, numbers out of range, a NUL inside a string. `null` is the same as
- * leaving a field out. Strings belong to the document: release it last. */
+ * What does not fit is rejected with the field's name and what would be accepted: unknown fields
+ * (unless the table says SV_OTHERS_IGNORED) and repeated ones, wrong types, numbers out of range, a
+ * NUL inside a string. `null` is the same as leaving a field out. Strings belong to the document:
+ * release it last. */
 #pragma once
 
 #include "base/buffer.h"
@@ -34,6 +35,11 @@ extern const struct sv_field_type sv_type_object, sv_type_list;
     SV_FIELD(json_name, ENUM, offset_, first, 0, .keywords = words, __VA_ARGS__)
 #define SV_IGNORED_FIELD(json_name, max_)                                                          \
     SV_FIELD(json_name, IGNORED, 0, 0, max_, .help = "ignored")
+/* The last row where other servers ignore what they do not know; elsewhere it is an error. */
+#define SV_OTHERS_IGNORED                                                                          \
+    {                                                                                              \
+        .kind = SV_FIELD_END, .ignores_others = true                                               \
+    }
 #define SV_UNSUPPORTED_FIELD(json_name, advice)                                                    \
     SV_FIELD(json_name, UNSUPPORTED, 0, 0, 0, .help = advice)
 

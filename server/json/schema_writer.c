@@ -315,11 +315,12 @@ static void write_object(struct sl_json_writer *json, const struct sv_field *fie
     add_json_type(json, "object", strlen("object"), is_nullable);
     add_required(json, fields);
     sl_json_begin_object(sl_json_key(json, "properties"));
-    for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
+    const struct sv_field *f = fields;
+    for (; f->kind != SV_FIELD_END; f++)
         if (f->kind != SV_FIELD_UNSUPPORTED)
             write_field(sl_json_key(json, f->name), f);
     sl_json_end_object(json);
-    sl_json_add_bool(sl_json_key(json, "additionalProperties"), false);
+    sl_json_add_bool(sl_json_key(json, "additionalProperties"), f->ignores_others);
 }
 
 void sv_schema_write_fields(struct sl_json_writer *json, const struct sv_field *fields)

@@ -20,9 +20,10 @@ const struct sv_field sv_embed_fields[] = {
              .help = "return vectors of length 1"),
     DIMENSIONS_FIELD,
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SV_UNSUPPORTED_FIELD("prompt_name", "No model here has prompts; put the prompt into the text."),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
-    {.kind = SV_FIELD_END},
+    SV_OTHERS_IGNORED,
 };
 
 const struct sv_field sv_embedding_fields[] = {
@@ -34,6 +35,7 @@ const struct sv_field sv_embedding_fields[] = {
                   .default_json = "\"float\"", .help = "how the numbers are written"),
     DIMENSIONS_FIELD,
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SV_IGNORED_FIELD("user", 1024),
     {.kind = SV_FIELD_END},
 };

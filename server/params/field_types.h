@@ -52,8 +52,9 @@ struct sv_string_or_bool {
 extern const struct sv_field_type sv_type_prompts, sv_type_ids;
 /* struct sv_logit_biases, each from `min` to `max`. */
 extern const struct sv_field_type sv_type_logit_bias;
-/* struct sv_texts. The first accepts "a" and ["a", "b"]; the second "a" and [["a"], ["b"]], while
- * ["a", "b"] is a pair and rejected; the third ["a", "b"] and [["a"], ["b"]]. */
+/* struct sv_texts. The first accepts "a" and ["a", "b"]; the second "a", [["a"], ["b"]]
+ * and three or more strings, while ["a", "b"] is a pair and rejected; the third ["a", "b"] and
+ * [["a"], ["b"]]. */
 extern const struct sv_field_type sv_type_texts, sv_type_predict_inputs, sv_type_tensor_data;
 /* struct sv_shape */
 extern const struct sv_field_type sv_type_shape;

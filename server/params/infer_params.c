@@ -100,6 +100,7 @@ static const struct sv_field parameters[] = {
     SV_FIELD("timeout", INT, AT(timeout_us), 0, (double)INT32_MAX * 1000, .default_json = "0",
              .help = "deadline of the request in microseconds; 0 for none"),
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SV_EXPLAIN_FIELD(AT(explain)),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return embeddings of length 1"),

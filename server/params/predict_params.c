@@ -20,10 +20,17 @@ const struct sv_field sv_predict_fields[] = {
     SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
              .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SLUICE_FIELD,
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
-    {.kind = SV_FIELD_END},
+    SV_OTHERS_IGNORED,
 };
+
+/* Without a default, which would overwrite the other: Hugging Face's clients have it inside and
+ * outside of `parameters`. */
+#define NORMALIZE_FIELD                                                                            \
+    SV_FIELD("normalize", BOOL, AT(normalize), 0, 1,                                               \
+             .help = "of embeddings: return vectors of length 1; true if absent")
 
 static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
 
@@ -34,21 +41,26 @@ static const struct sv_field hf_parameters[] = {
                   .help = "how logits become scores; if absent, sigmoid where a text may have "
                           "several labels, else softmax"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
-    {.kind = SV_FIELD_END},
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
+    SV_FIELD("truncation", BOOL, AT(tokenize.truncate), 0, 1, .help = "the same as truncate"),
+    NORMALIZE_FIELD,
+    SV_OTHERS_IGNORED,
 };
 
 const struct sv_field sv_hf_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_type_texts, AT(inputs), 1, INT32_MAX, .required = true,
-                    .help = "text or texts to classify"),
+                    .help = "text or texts to classify or embed"),
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
+    NORMALIZE_FIELD,
     SLUICE_FIELD,
-    {.kind = SV_FIELD_END},
+    SV_OTHERS_IGNORED,
 };
 
 static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
                                         struct sv_predict_params *params, struct sv_error *error)
 {
     *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields},
+                                         .normalize = true,
                                          .budget.field = "sluice.budget"};
     return sv_json_read(body, fields, NULL, params, error);
 }

@@ -12,6 +12,7 @@ struct sv_predict_params {
     struct sv_tokenize_options tokenize;
     struct sv_budget budget;
     bool raw_scores;
+    bool normalize;                        /* embeddings, to length 1 */
     int64_t top_k;                         /* number of most likely classes to return; 0: all */
     int64_t explain;                       /* words; 0: no explanation */
     enum sv_score_function score_function; /* function_to_apply, or from raw_scores */

@@ -31,18 +31,23 @@ static bool read_row(const struct sv_reader *r, const struct sv_field *field, co
     return true;
 }
 
-static bool read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+static bool read_array(const struct sv_reader *r, const struct sv_field *field, const json_t *array)
 {
     struct sv_texts *texts = sv_reader_target(r, field->offset);
-    size_t count = json_array_size(value);
+    size_t count = json_array_size(array);
+    if (!sv_reader_check_count(r, field, count, "strings") || !make_texts(r, field, count))
+        return false;
+    texts->is_array = true;
+    return read_row(r, field, array, texts->items);
+}
+
+static bool read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
     if (json_is_string(value))
         return read_one(r, field, value);
     if (!json_is_array(value))
         return sv_reader_invalid(r, field, value, "a string or an array of strings");
-    if (!sv_reader_check_count(r, field, count, "strings") || !make_texts(r, field, count))
-        return false;
-    texts->is_array = true;
-    return read_row(r, field, value, texts->items);
+    return read_array(r, field, value);
 }
 
 const struct sv_field_type sv_type_texts = {read_texts, "string|[string]*"};
@@ -50,16 +55,16 @@ const struct sv_field_type sv_type_texts = {read_texts, "string|[string]*"};
 /* ---- sequences: a text, or two that belong together ------------------------------------------ */
 
 static const char sequences_wanted[] =
-    "a string, or an array like [[\"a\"],[\"b\"]] with one string in each inner array";
+    "a string, three or more strings, or an array like [[\"a\"],[\"b\"]] with one string in each "
+    "inner array";
 
-/* Whatever the elements are: a message about one of them would be followed by this one. */
-static bool fail_pair(const struct sv_reader *r, const char *param, size_t count)
+/* Two strings in one array are a pair in TEI. */
+static bool fail_pair(const struct sv_reader *r, const char *param)
 {
     return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' is an array of %zu elements that begins with a string. Put each text in "
-                   "an array of its own: [[\"a\"],[\"b\"]]. (Two strings in one array would be a "
-                   "pair; no model here takes pairs.)",
-                   param, count);
+                   "'%s' is an array of two that begins with a string: a pair. No model here takes "
+                   "pairs. Put each text in an array of its own: [[\"a\"],[\"b\"]].",
+                   param);
 }
 
 /* The text of [text]. A pair [a, b] is rejected: no model here is trained on pairs. */
@@ -75,8 +80,11 @@ static bool read_sequence(const struct sv_reader *r, const struct sv_field *fiel
     if (count == 0)
         return sv_fail(r->error, SV_EMPTY_INPUT, param,
                        "'%s' is an empty array; expected one string.", param);
-    if (count > 1 && json_is_string(json_array_get(array, 0)))
-        return fail_pair(r, param, count);
+    if (count == 2 && json_is_string(json_array_get(array, 0)))
+        return fail_pair(r, param);
+    if (count > 1)
+        return sv_fail(r->error, SV_INVALID_VALUE, param,
+                       "'%s' is an array of %zu elements; expected one string.", param, count);
     return sv_reader_string(r, sv_reader_element(field, 0, &element), json_array_get(array, 0),
                             text);
 }
@@ -92,7 +100,9 @@ static bool read_predict_inputs(const struct sv_reader *r, const struct sv_field
     if (!json_is_array(value))
         return sv_reader_invalid(r, field, value, sequences_wanted);
     if (json_is_string(json_array_get(value, 0)))
-        return make_texts(r, field, 1) && read_sequence(r, field, value, &texts->items[0]);
+        return count > 2
+                   ? read_array(r, field, value)
+                   : make_texts(r, field, 1) && read_sequence(r, field, value, &texts->items[0]);
     if (!sv_reader_check_count(r, field, count, "texts") || !make_texts(r, field, count))
         return false;
     texts->is_array = true;
@@ -104,7 +114,7 @@ static bool read_predict_inputs(const struct sv_reader *r, const struct sv_field
 }
 
 const struct sv_field_type sv_type_predict_inputs = {read_predict_inputs,
-                                                     "string|[[string]]*|[string]"};
+                                                     "string|[[string]]*|[string]*"};
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 

@@ -7,16 +7,21 @@
 
 #include <stdbool.h>
 
+/* What becomes of texts without tokens: an error, or results without labels and vectors of 0. */
+enum sv_blank_texts { SV_BLANKS_FAIL, SV_BLANKS_EMPTY };
+
 /* How the texts of a request are tokenized; the same in every API. */
 struct sv_tokenize_options {
     bool in_parameters; /* the API has these fields inside `parameters`; set before reading */
     bool truncate;      /* truncate texts longer than the context instead of rejecting them */
     enum sl_truncation side;
     enum sl_unknown unknown; /* characters outside the vocabulary */
+    enum sv_blank_texts blanks;
 };
 
 /* The keywords of the rows below. */
-extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[];
+extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[],
+                                                         *const sv_blank_keywords[];
 
 /* Rows for a struct sv_tokenize_options that is `member` of `type`. */
 #define SV_TOKENIZE_FIELDS(type, member)                                                           \
@@ -27,6 +32,13 @@ extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[
                       .help = "Right cuts the end, Left the beginning; if absent, the model's "    \
                               "side"),                                                             \
         SV_UNKNOWN_CHARACTERS_FIELD(offsetof(struct type, member.unknown))
+
+/* The same, where a request has many texts. */
+#define SV_BLANK_TEXTS_FIELD(place)                                                                \
+    SV_ENUM_FIELD(                                                                                 \
+        "blank_texts", place, SV_BLANKS_FAIL, sv_blank_keywords, .default_json = "\"error\"",      \
+        .help = "what to do with texts without tokens: reject the request, or give them "          \
+                "no labels, or a vector of 0")
 
 #define SV_EXPLAIN_FIELD(place)                                                                    \
     SV_FIELD("explain", INT, place, 1, SV_EXPLAIN_WORDS_MAX,                                       \

@@ -11,7 +11,7 @@ const struct sv_field sv_tokenize_fields[] = {
     SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
     SV_UNSUPPORTED_FIELD("prompt_name", "Models have no prompts of their own; leave it out."),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
-    {.kind = SV_FIELD_END},
+    SV_OTHERS_IGNORED,
 };
 
 const struct sv_field sv_decode_fields[] = {
@@ -20,7 +20,7 @@ const struct sv_field sv_decode_fields[] = {
     SV_FIELD("skip_special_tokens", BOOL, offsetof(struct sv_decode_params, skips_special), 0, 1,
              .default_json = "true", .help = "leave special tokens out of the text"),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
-    {.kind = SV_FIELD_END},
+    SV_OTHERS_IGNORED,
 };
 
 static bool check_tokenize(void *to, struct sv_error *error)

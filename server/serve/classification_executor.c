@@ -44,9 +44,9 @@ int sv_classify_outputs(const struct sl_model_info *info)
     return info->task == SL_TASK_CLASSIFICATION ? info->classes : info->dimensions;
 }
 
-int sv_classify_batch_max(int outputs)
+int sv_classify_batch_max(int outputs, bool in_slices)
 {
-    return SV_SCORES_MAX / outputs;
+    return (in_slices ? SV_EMBEDDED_MAX : SV_SCORES_MAX) / outputs;
 }
 
 static struct sv_series *outcome_series(const struct executor *executor, enum sv_error_kind kind)

@@ -58,7 +58,7 @@ int sv_classify_batch_tokens(int64_t configured, int context);
 /* The numbers that a text's result has: classes or dimensions. */
 int sv_classify_outputs(const struct sl_model_info *info);
 /* How many texts a request may have, given that. */
-int sv_classify_batch_max(int outputs);
+int sv_classify_batch_max(int outputs, bool in_slices);
 
 /* The version owns it, and must be one of a model for which sv_classify_outputs is not 0. */
 struct sv_executor *sv_classification_executor_create(

@@ -19,7 +19,7 @@ export SLUICE_LISTEN="127.0.0.1:$port" SLUICE_ADMIN_LISTEN="unix:$root/admin.soc
 here() {
     sed "s#/etc/sluice#$root/etc/sluice#g; s#/var/lib/sluice#$root/var/lib/sluice#g
         s#/run/sluiced-admin.sock#$root/admin.sock#g; s#/etc/systemd#$root/etc/systemd#g
-        s#https://127.0.0.1:8080#https://127.0.0.1:$port#g; s/  *# .*//"
+        s#\\(https*://127.0.0.1\\):8080#\\1:$port#g; s/  *# .*//"
 }
 here <"$top/conf/service.yaml" >"$root/etc/sluice/sluiced.yaml"
 

@@ -1,6 +1,7 @@
 /* test_embed_http.c - embeddings over HTTP, as Text Embeddings Inference, OpenAI and the Open
  * Inference Protocol have them: every shape, every mistake, from outside. */
 #include "base/buffer.h"
+#include "core/limits.h"
 #include "sluice/classifier.h"
 #include "sluice/sluice.h"
 #include "support/daemon.h"
@@ -149,6 +150,73 @@ Test(embed_http, token_ids_are_embedded_as_they_are)
     json_decref(tokens);
     expect_error("/embed", "{\"inputs\":[[1,99999]]}", 422, "'inputs[0][1]' is the token id 99999");
     expect_error("/embed", "{\"inputs\":[[]]}", 400, "'inputs[0]' is an empty array");
+}
+
+/* As Hugging Face's clients ask for the features of texts. */
+Test(embed_http, hugging_face_gets_a_list_of_vectors)
+{
+    json_t *tei = post("/embed", "{\"inputs\":[\"" TEXT "\",\"b\"]}");
+    json_t *hf =
+        post("/hf/base", "{\"inputs\":[\"" TEXT "\",\"b\"],\"options\":{\"use_cache\":true}}");
+    cr_assert(json_equal(tei, hf));
+    json_decref(hf);
+    json_decref(tei);
+    tei = post("/embed", "{\"inputs\":\"" TEXT "\",\"normalize\":false}");
+    hf = post("/hf/base", "{\"inputs\":\"" TEXT "\",\"normalize\":false}");
+    cr_assert(json_equal(tei, hf));
+    json_decref(hf);
+    hf = post("/hf/base", "{\"inputs\":\"" TEXT "\",\"parameters\":{\"normalize\":false}}");
+    cr_assert(json_equal(tei, hf));
+    json_decref(hf);
+    json_decref(tei);
+    expect_error("/hf/base", "{\"inputs\":\"a\",\"sluice\":{\"explain\":1}}", 422,
+                 "gives embeddings");
+}
+
+Test(embed_http, blank_texts_may_be_vectors_of_zero)
+{
+    static const char *const bodies[][2] = {
+        {"/embed", "{\"inputs\":[\"\",\"b\"],\"blank_texts\":\"empty\"}"},
+        {"/hf/base", "{\"inputs\":[\" \",\"b\"],\"parameters\":{\"blank_texts\":\"empty\"}}"}};
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        json_t *root = post(bodies[i][0], bodies[i][1]);
+        const json_t *blank = json_array_get(root, 0), *text = json_array_get(root, 1);
+        double sum = 0;
+        for (size_t k = 0; k < WIDTH; k++) {
+            cr_assert_eq(json_number_value(json_array_get(blank, k)), 0);
+            sum += fabs(json_number_value(json_array_get(text, k)));
+        }
+        cr_assert_gt(sum, 0);
+        json_decref(root);
+    }
+}
+
+/* What OpenAI's clients send at most; more numbers than are written at once. */
+Test(embed_http, two_thousand_texts_in_one_request)
+{
+    enum { TEXTS = 2048 };
+
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"model\":\"base\",\"input\":[\"b\"");
+    for (int i = 1; i < TEXTS; i++)
+        sl_buffer_append_string(&body, i % 7 == 0 ? ",\"b\"" : ",\"a text\"");
+    sl_buffer_append_string(&body, "]}");
+    cr_assert_gt(TEXTS * WIDTH, SV_EMBEDDED_SLICE);
+    json_t *root = post("/v1/embeddings", body.data), *data = json_object_get(root, "data");
+    cr_assert_eq(json_array_size(data), TEXTS);
+    for (size_t i = 0; i < TEXTS; i++) {
+        const json_t *one = json_array_get(data, i);
+        cr_assert_eq(json_integer_at(one, "index"), (int64_t)i);
+        cr_assert_eq(json_equal(json_object_get(one, "embedding"),
+                                json_object_get(json_array_get(data, 0), "embedding")),
+                     i % 7 == 0);
+    }
+    json_decref(root);
+    body.bytes -= 2;
+    sl_buffer_append_string(&body, ",\"one more\"]}");
+    expect_error("/v1/embeddings", body.data, 400,
+                 "'input' holds 2049 texts; at most 2048 are accepted");
+    sl_buffer_release(&body);
 }
 
 Test(embed_http, tei_errors)

@@ -160,6 +160,36 @@ Test(infer_http, server_metadata_with_and_without_a_slash)
     tei_expect_error("GET", "/v2//", NULL, 404, "No such endpoint: /v2//");
 }
 
+Test(infer_http, served_models_by_name)
+{
+    json_t *root = got("/v2/models");
+    cr_assert_geq(json_array_size(json_object_get(root, "models")), 2);
+    cr_assert_str_eq(json_string_at(root, "models/0"), "mood");
+    json_decref(root);
+}
+
+/* What tritonclient's get_model_config and perf_analyzer read. */
+Test(infer_http, model_configuration)
+{
+    static const char *const paths[] = {"/v2/models/mood/config",
+                                        "/v2/models/mood/versions/4/config"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        json_t *root = got(paths[i]);
+        cr_assert_str_eq(json_string_at(root, "name"), "mood");
+        cr_assert_str_eq(json_string_at(root, "platform"), "sluice_tsa");
+        cr_assert_eq(json_number_at(root, "max_batch_size"), 2048);
+        cr_assert_str_eq(json_string_at(root, "input/0/data_type"), "TYPE_STRING");
+        cr_assert_eq(json_number_at(root, "input/0/dims/0"), 1);
+        cr_assert_eq(json_array_size(json_at(root, "input/0/reshape/shape")), 0);
+        cr_assert_str_eq(json_string_at(root, "output/1/name"), "probs");
+        cr_assert_str_eq(json_string_at(root, "output/1/data_type"), "TYPE_FP32");
+        cr_assert_eq(json_number_at(root, "output/1/dims/0"), 3);
+        cr_assert_null(json_at(root, "output/1/reshape"));
+        json_decref(root);
+    }
+    tei_expect_error("GET", "/v2/models/none/config", NULL, 404, "does not exist");
+}
+
 Test(infer_http, model_metadata)
 {
     static const char *const paths[] = {"/v2/models/mood", "/v2/models/mood/",

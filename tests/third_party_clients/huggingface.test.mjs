@@ -54,6 +54,13 @@ test('takes the parameters of the task', async () => {
   assert.ok(scores[0].score > 0 && scores[0].score < 1);
 });
 
+test('ignores what the hosted API ignores', async () => {
+  const parameters = { return_all_scores: true, padding: 'longest' };
+  const request = { inputs: 'good day', options: { wait_for_model: true }, parameters };
+  const { label } = (await client.textClassification(request, { use_cache: false }))[0];
+  assert.ok(LABELS.includes(label));
+});
+
 test('reports what is wrong with a request', async () => {
   const cases = [
     [{ inputs: 'a'.repeat(CONTEXT + 1) }, 422, `has ${CONTEXT + 1} tokens`],

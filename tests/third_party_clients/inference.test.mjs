@@ -81,7 +81,7 @@ test('server metadata, with and without the slash', async () => {
     assert.equal(name, 'sluice');
     assert.deepEqual(extensions, [
       'classification', 'model_repository', 'model_repository(unload_dependents)', 'statistics',
-      'binary_tensor_data',
+      'binary_tensor_data', 'model_configuration',
     ]);
   }
 });

@@ -66,6 +66,16 @@ def embeds(client):
     assert abs(numpy.linalg.norm(binary, axis=1) - 1).max() < 1e-5
 
 
+def configuration(client):
+    """The shapes that the configuration gives are those of the results."""
+    config = client.get_model_config("sentiment")
+    assert config["max_batch_size"] >= len(TEXTS) and config["input"][0]["data_type"] == "TYPE_STRING"
+    result = client.infer("sentiment", text_input(TEXTS))
+    for one in config["output"]:
+        dims = one["reshape"]["shape"] if "reshape" in one else one["dims"]
+        assert list(result.as_numpy(one["name"]).shape) == [len(TEXTS)] + dims, one
+
+
 def main(sluiced, models):
     command = [sluiced, "--store", models, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
@@ -74,7 +84,7 @@ def main(sluiced, models):
             ports = (re.search(r"listening.* port=(\d+)", line) for line in lines)
             port = next(match[1] for match in ports if match)
             client = triton.InferenceServerClient(f"127.0.0.1:{port}")
-            for test in [same_in_binary_and_json, mixed, errors_name_the_text, embeds]:
+            for test in [same_in_binary_and_json, mixed, errors_name_the_text, embeds, configuration]:
                 test(client)
                 print("ok", test.__name__)
             client.close()

@@ -103,6 +103,38 @@ Test(json_params, predict)
     sv_json_document_release(document);
 }
 
+/* What these clients send and their servers ignore, or accept. */
+Test(json_params, what_their_servers_ignore_is_ignored)
+{
+    struct sv_json_document *document = expect_read(
+        read_hf, "{\"inputs\":\"a\",\"options\":{\"wait_for_model\":true,\"use_cache\":false},"
+                 "\"parameters\":{\"return_all_scores\":true,\"padding\":\"longest\","
+                 "\"truncation\":true,\"max_length\":99999999999999999999},\"x\":1e999}");
+    cr_assert(predict.tokenize.truncate);
+    cr_assert_eq(predict.top_k, 0);
+    sv_json_document_release(document);
+    document = expect_read(read_predict, "{\"inputs\":\"a\",\"options\":{\"use_cache\":true},"
+                                         "\"parameters\":[{}]}");
+    sv_json_document_release(document);
+    document = expect_read(read_tokenize, "{\"inputs\":\"a\",\"options\":{}}");
+    sv_json_document_release(document);
+}
+
+Test(json_params, three_strings_are_three_texts)
+{
+    struct sv_json_document *document =
+        expect_read(read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"],\"blank_texts\":\"empty\"}");
+    cr_assert_eq(predict.inputs.count, 3);
+    cr_assert(predict.inputs.is_array);
+    cr_assert_str_eq(predict.inputs.items[2].data, "c");
+    cr_assert_eq(predict.tokenize.blanks, SV_BLANKS_EMPTY);
+    sv_json_document_release(document);
+    document = expect_read(read_predict, "{\"inputs\":[\"a\"]}");
+    cr_assert_eq(predict.inputs.count, 1);
+    cr_assert_not(predict.inputs.is_array);
+    sv_json_document_release(document);
+}
+
 Test(json_params, tokens)
 {
     struct sv_json_document *document = expect_read(read_tokenize, "{\"inputs\":\"a\"}");
@@ -233,23 +265,32 @@ static const struct {
 } mistakes[] = {
     {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs",
      "Put each text in an array of its own"},
-    {read_predict, "{\"inputs\":[\"a\",\"b\",\"c\"]}", SV_INVALID_VALUE, "inputs", "of 3 elements"},
+    {read_predict, "{\"inputs\":[\"a\",\"b\",1]}", SV_INVALID_VALUE, "inputs[2]",
+     "a string, not 1"},
+    {read_predict, "{\"inputs\":[[\"a\",\"b\",\"c\"]]}", SV_INVALID_VALUE, "inputs[0]",
+     "of 3 elements; expected one string"},
     {read_predict, "{\"inputs\":[\"a\",[\"b\"]]}", SV_INVALID_VALUE, "inputs",
      "Put each text in an array of its own"},
     {read_predict, "{\"inputs\":[\"a\",1]}", SV_INVALID_VALUE, "inputs",
      "Put each text in an array of its own"},
     {read_predict, "{\"inputs\":[[\"a\",1]]}", SV_INVALID_VALUE, "inputs[0]",
      "Put each text in an array of its own"},
-    {read_predict, "{\"input\":\"a\"}", SV_UNKNOWN_PARAMETER, "input",
-     "Unknown parameter 'input'; did you mean 'inputs'? Accepted: inputs, raw_scores"},
-    {read_predict, "{\"elephant\":1}", SV_UNKNOWN_PARAMETER, "elephant",
-     "Unknown parameter 'elephant'. Accepted: "},
+    {read_predict, "{\"input\":\"a\"}", SV_MISSING_PARAMETER, "inputs",
+     "'inputs' is required; there is only 'input'."},
+    {read_predict, "{\"elephant\":1}", SV_MISSING_PARAMETER, "inputs", "'inputs' is required."},
+    {read_predict, "{\"inputs\":\"a\",\"model\":\"m\"}", SV_UNSUPPORTED_PARAMETER, "model",
+     "Name the model in the path"},
+    {read_predict, "{\"inputs\":\"a\",\"sluice\":{\"x\":1}}", SV_UNKNOWN_PARAMETER, "sluice.x",
+     "Accepted: explain, budget"},
+    {read_predict, "{\"inputs\":\"a\",\"blank_texts\":\"skip\"}", SV_INVALID_VALUE, "blank_texts",
+     "\"error\" or \"empty\", not \"skip\""},
     {read_predict, "", SV_INVALID_JSON, "", "The body is empty; a JSON object is needed."},
     {read_predict, "{\"inputs\":[[\"a\"],[1]]}", SV_INVALID_VALUE, "inputs[1][0]", "not 1"},
     {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
     {read_predict, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "not 1"},
     {read_predict, "{\"inputs\":{}}", SV_INVALID_VALUE, "inputs",
-     "must be a string, or an array like [[\"a\"],[\"b\"]] with one string in each inner array"},
+     "must be a string, three or more strings, or an array like [[\"a\"],[\"b\"]] with one "
+     "string in each inner array"},
     {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY_INPUT, "inputs[1]", "empty array"},
     {read_predict, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
     {read_predict, "{}", SV_MISSING_PARAMETER, "inputs", "required"},
@@ -257,8 +298,6 @@ static const struct {
     {read_hf, "{\"inputs\":[[\"a\"]]}", SV_INVALID_VALUE, "inputs[0]", "a string, not an array"},
     {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"top_k\":0}}", SV_INVALID_VALUE,
      "parameters.top_k", "from 1 to 4096, not 0"},
-    {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"x\":0}}", SV_UNKNOWN_PARAMETER, "parameters.x",
-     "Accepted: top_k, function_to_apply"},
     {read_hf, "{\"inputs\":\"a\",\"parameters\":3}", SV_INVALID_VALUE, "parameters",
      "an object, not 3"},
     {read_tokenize, "{\"inputs\":[\"a\",1]}", SV_INVALID_VALUE, "inputs[1]", "a string, not 1"},
