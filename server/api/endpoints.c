@@ -1,4 +1,4 @@
-/* endpoints.c - the routes and the operations of endpoints.def. */
+/* endpoints.c - the routes and the operations of endpoint_table.def. */
 #include "api/endpoints.h"
 #include "api/handlers.h"
 #include "params/completion_params.h"
@@ -49,17 +49,17 @@ static const char events[] = "text/event-stream";
 #define SV_ENDPOINT(handler, method, path, scope, listeners, api, action, ...)                     \
     static const struct sv_operation of_##handler = {__VA_ARGS__};
 #define SV_ALSO_AT(handler, method, path, scope, listeners, api, action)
-#include "api/endpoints.def"
+#include "api/endpoint_table.def"
 #undef SV_ENDPOINT
 #undef SV_ALSO_AT
 
 #define SV_ALSO_AT(handler, method, path, scope, listeners, api, action)                           \
-    {method,       path,    SV_SCOPE_##scope, SV_ON_##listeners,                                   \
-     SV_API_##api, handler, action,           &of_##handler},
+    {method, path,         SV_SCOPE_##scope, SV_ON_##listeners, SV_API_##api, sv_handle_##handler, \
+     action, &of_##handler},
 #define SV_ENDPOINT(handler, method, path, scope, listeners, api, action, ...)                     \
     SV_ALSO_AT(handler, method, path, scope, listeners, api, action)
 static const struct sv_route routes[] = {
-#include "api/endpoints.def"
+#include "api/endpoint_table.def"
 };
 
 static const char no_chats[] = "chat is not supported; use POST /v1/completions.";

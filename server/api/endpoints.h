@@ -1,5 +1,5 @@
-/* endpoints.h - the table of endpoints (endpoints.def): its routes for http/, and what the OpenAPI
- * document says about each. */
+/* endpoints.h - the table of endpoints (endpoint_table.def): its routes for http/, and what the
+ * OpenAPI document says about each. */
 #pragma once
 
 #include "http/request_router.h"

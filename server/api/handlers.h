@@ -3,9 +3,9 @@
 
 #include "core/request.h"
 
-#define SV_ENDPOINT(handler, ...) enum sv_progress handler(struct sv_request *request);
+#define SV_ENDPOINT(handler, ...) enum sv_progress sv_handle_##handler(struct sv_request *request);
 #define SV_ALSO_AT(handler, ...)
-#include "api/endpoints.def"
+#include "api/endpoint_table.def"
 #undef SV_ENDPOINT
 #undef SV_ALSO_AT
 

@@ -104,9 +104,9 @@ grep -xE '[a-z][a-z0-9]*(_[a-z0-9]+)+' "$scratch/code" >"$scratch/names"
     echo memeql_sec
 } | sort -u | comm -23 "$scratch/names" - >"$scratch/unknown"
 [ ! -s "$scratch/unknown" ] || fail "unknown names in the documents:" "$(cat "$scratch/unknown")"
-tr -d '\n' <"$top/server/api/endpoints.def" | grep -oE 'SV_[A-Z_]*\(sv_handle_[a-z_]*, *"[A-Z]*", *"[^"]*' |
+tr -d '\n' <"$top/server/api/endpoint_table.def" | grep -oE 'SV_[A-Z_]*\([a-z_]*, *"[A-Z]*", *"[^"]*' |
     sed 's/.*"//' >"$scratch/routes"
-[ "$(wc -l <"$scratch/routes")" -ge 40 ] || fail "server/api/endpoints.def: hardly any route found"
+[ "$(wc -l <"$scratch/routes")" -ge 40 ] || fail "server/api/endpoint_table.def: hardly any route found"
 sed 's,{[a-z]*},[^/]*,g' "$scratch/routes" >"$scratch/patterns"
 grep '^/[a-z0-9]' "$scratch/code" | grep -v '^/\(etc\|var\|run\|usr\)/' | grep -vxf "$scratch/patterns" |
     while read -r path; do
