@@ -2,7 +2,7 @@
  *
  * In steps: n-grams alone, word vectors alone, both in several proportions, the best of these with
  * log-count ratios, and the best of all with the logistic loss. */
-#include "linear/linear_search_internal.h"
+#include "linear/linear_grid.h"
 
 #include <assert.h>
 
@@ -74,12 +74,6 @@ static bool search_both(struct sl_linear_run *s, struct sl_linear_recipe *ngrams
         grid[i].dense_c = scales[i][1];
     }
     return try_all(s, grid, count, ngrams, err);
-}
-
-/* Trigrams need many texts to occur in several, and the ratios that tell which of them matter. */
-int sl_linear_order(int texts)
-{
-    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 3 : 2;
 }
 
 /* The best recipe with n-grams by their log-count ratios, which bear less regularization; of very

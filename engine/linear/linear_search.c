@@ -1,39 +1,17 @@
-/* linear_search.c - fits recipes on the folds, measures them, and keeps the best. */
+/* linear_search.c - a search from its first recipe to its learning curve. */
 #include "linear/linear_search.h"
 
 #include "base/clock.h"
 #include "infer/logits.h"
-#include "linear/linear_folds.h"
-#include "linear/linear_search_internal.h"
+#include "linear/linear_grid.h"
+#include "linear/linear_refine.h"
+#include "linear/linear_trials.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FOLDS = 5, FOLDS_MANY = 3, TEXTS_MANY = 3000 };
-
-static const double tolerance = 1e-4;
-
-/* ---- folds ----------------------------------------------------------------------------------- */
-
-/* There may be none: of very many texts, if each label has fewer different ones than folds. */
-static bool list_predicted(struct sl_linear_run *s, struct sl_err *err)
-{
-    s->predicted_count = 0;
-    for (int i = 0; i < s->options->set->count; i++)
-        if (sl_linear_search_has(s->out, i))
-            s->predicted[s->predicted_count++] = i;
-    return s->predicted_count > 0 ||
-           sl_fail(err, SL_BAD_INPUT, "there are too few different texts to hold some out");
-}
-
-bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)
-{
-    s->out->folds = folds;
-    s->out->folds_predicted = predicted;
-    s->first = s->out->count;
-    return sl_linear_folds(s->options->set, folds, s->out->fold, err) && list_predicted(s, err);
-}
 
 /* As many folds as take a reasonable time. */
 static bool divide(struct sl_linear_run *s, struct sl_err *err)
@@ -44,182 +22,6 @@ static bool divide(struct sl_linear_run *s, struct sl_err *err)
     return sl_linear_divide(s, folds, very_many ? 1 : folds, err);
 }
 
-bool sl_linear_search_has(const struct sl_linear_search *search, int text)
-{
-    return search->fold[text] < search->folds_predicted;
-}
-
-/* ---- one fold -------------------------------------------------------------------------------- */
-
-/* The texts to fit to. rows: NULL: only counts them. */
-static int rows_without(const struct sl_linear_run *s, int fold, int32_t *rows)
-{
-    int count = 0;
-    for (int i = 0; i < s->options->features->texts; i++) {
-        if (s->out->fold[i] == fold || s->part[i] >= s->parts)
-            continue;
-        if (rows)
-            rows[count] = i;
-        count++;
-    }
-    return count;
-}
-
-static bool predict(const struct sl_linear_run *s, int fold, const struct sl_logistic_problem *p,
-                    struct sl_err *err)
-{
-    struct sl_logistic_weights w;
-    if (!sl_logistic_weights_open(&w, p, err))
-        return false;
-    bool ok = sl_logistic_fit(p, &w, err);
-    for (int i = 0; ok && i < s->options->features->texts; i++)
-        if (s->out->fold[i] == fold)
-            sl_logistic_logits(p, &w, i, s->logits + (size_t)i * (size_t)s->classes);
-    sl_logistic_weights_close(&w);
-    return ok;
-}
-
-static bool try_fold(const struct sl_linear_run *s, int fold, struct sl_err *err)
-{
-    const struct sl_text_features *f = s->options->features;
-    int32_t *rows = malloc((size_t)f->texts * sizeof *rows);
-    if (!rows)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
-    const struct sl_linear_texts texts = {.kernels = s->options->engine->kernels,
-                                          .features = f,
-                                          .labels = &s->options->set->label_lists,
-                                          .classes = s->classes,
-                                          .rows = rows,
-                                          .count = rows_without(s, fold, rows)};
-    struct sl_linear_problem q = {0};
-    bool ok = sl_linear_problem_open(&q, &texts, &s->recipe, err);
-    q.p.tolerance = tolerance;
-    ok = ok && predict(s, fold, &q.p, err);
-    sl_linear_problem_close(&q);
-    free(rows);
-    return ok;
-}
-
-static void try_folds(void *ctx, int first, int last, int worker)
-{
-    struct sl_linear_run *s = ctx;
-    (void)worker;
-    for (int fold = first; fold < last; fold++)
-        s->ok[fold] = try_fold(s, fold, &s->errs[fold]);
-}
-
-/* Predicts every fold with the recipe under trial. */
-static bool predict_folds(struct sl_linear_run *s, struct sl_err *err)
-{
-    sl_parallel_for(s->options->engine->pool, s->out->folds_predicted, 1, try_folds, s);
-    for (int fold = 0; fold < s->out->folds_predicted; fold++)
-        if (!s->ok[fold]) {
-            *err = s->errs[fold];
-            return false;
-        }
-    return true;
-}
-
-/* ---- measuring ------------------------------------------------------------------------------- */
-
-static struct sl_predictions predictions_of(const struct sl_linear_run *s, const float *logits)
-{
-    return (struct sl_predictions){.logits = logits,
-                                   .labels = &s->options->set->label_lists,
-                                   .rows = s->predicted,
-                                   .count = s->predicted_count,
-                                   .classes = s->classes,
-                                   .independent = s->options->set->multi_label};
-}
-
-/* The labels that are predicted of a text, in rising order; returns their number. */
-static int predicted_labels(const struct sl_linear_run *s, const struct sl_calibration *calibration,
-                            const float *logits, int *predicted)
-{
-    const double lowest = -calibration->shift * calibration->temperature;
-    int count = 0;
-    if (!calibration->independent) {
-        predicted[0] = sl_argmax(logits, s->classes);
-        return 1;
-    }
-    for (int c = 0; c < s->classes; c++)
-        if ((double)logits[c] >= lowest)
-            predicted[count++] = c;
-    return count;
-}
-
-static struct sl_label_counts count(const struct sl_linear_run *s,
-                                    const struct sl_calibration *calibration)
-{
-    struct sl_label_counts n = {0};
-    int predicted[SL_LABELS_MAX];
-    for (int i = 0; i < s->predicted_count; i++) {
-        const int text = s->predicted[i];
-        const float *logits = s->logits + (size_t)text * (size_t)s->classes;
-        const int labels = predicted_labels(s, calibration, logits, predicted);
-        sl_label_counts_add(&n, sl_label_list(&s->options->set->label_lists, text), predicted,
-                            labels);
-    }
-    return n;
-}
-
-double sl_linear_loss_weight(int texts)
-{
-    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
-}
-
-/* The loss counts, too: it is less noisy than the accuracy where texts are few. Of very many texts
- * the accuracy is known well, and logistic regression, whose loss is lower, often has less. Of
- * independent labels the loss grows with their number in a text. */
-static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial)
-{
-    const struct sl_predictions predictions = predictions_of(s, s->logits);
-    const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
-    const struct sl_label_counts n = count(s, &calibration);
-    const double per_text = (double)n.labels / s->predicted_count;
-    const double weight = sl_linear_loss_weight(s->options->features->texts);
-    trial->loss = sl_calibration_loss(&calibration, &predictions);
-    trial->accuracy = (double)n.texts_right / s->predicted_count;
-    trial->micro_f1 = sl_label_counts_micro_f1(&n);
-    trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
-}
-
-static void keep(struct sl_linear_run *s, const struct sl_linear_trial *trial)
-{
-    struct sl_linear_search *out = s->out;
-    out->trials[out->count] = *trial;
-    if (out->count == s->first || trial->merit > out->trials[out->best].merit) {
-        out->best = out->count;
-        memcpy(s->best_logits, s->logits,
-               (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
-    }
-    out->count++;
-}
-
-static void report(const struct sl_linear_run *s)
-{
-    if (s->options->report)
-        s->options->report(s->options->context, s->out);
-}
-
-int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err)
-{
-    double begun = sl_now_seconds();
-    s->recipe = recipe;
-    if (s->plans) {
-        s->out->trials[s->out->planned].recipe = recipe;
-        return s->out->planned++;
-    }
-    if (!predict_folds(s, err))
-        return -1;
-    struct sl_linear_trial trial = {.recipe = recipe, .folds = s->out->folds_predicted};
-    measure(s, &trial);
-    trial.seconds = sl_now_seconds() - begun;
-    keep(s, &trial);
-    report(s);
-    return s->out->count - 1;
-}
-
 /* Goes through the grid twice, the first time to count. */
 static bool search_all(struct sl_linear_run *s, struct sl_err *err)
 {
@@ -227,7 +29,7 @@ static bool search_all(struct sl_linear_run *s, struct sl_err *err)
     if (!sl_linear_grid(s, err))
         return false;
     s->plans = false;
-    report(s);
+    sl_linear_report(s);
     return sl_linear_grid(s, err) && sl_linear_refine(s, err);
 }
 
@@ -235,7 +37,7 @@ static bool search_all(struct sl_linear_run *s, struct sl_err *err)
 static void calibrate(struct sl_linear_run *s)
 {
     struct sl_linear_search *out = s->out;
-    const struct sl_predictions predictions = predictions_of(s, s->best_logits);
+    const struct sl_predictions predictions = sl_linear_predictions(s, s->best_logits);
     out->calibration = sl_calibration_fit(&predictions);
     out->loss = sl_calibration_loss(&out->calibration, &predictions);
     for (int i = 0; i < s->predicted_count; i++) {
@@ -255,7 +57,7 @@ static int texts_of_parts(const struct sl_linear_run *s)
 
     int64_t sum = 0;
     for (int fold = 0; fold < s->out->folds_predicted; fold++) {
-        int count = rows_without(s, fold, NULL);
+        int count = sl_linear_fitted_texts(s, fold);
         if (count < LEAST || count < LEAST_PER_LABEL * s->classes)
             return 0;
         sum += count;
@@ -300,7 +102,7 @@ static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
         int texts = texts_of_parts(s);
         if (texts == 0)
             continue;
-        if (!predict_folds(s, err))
+        if (!sl_linear_predict_folds(s, err))
             return false;
         sl_learning_curve_add(&out->curve, texts, accuracy_of(s));
         out->curve.gain = out->trials[out->best].accuracy - accuracy_of(s);

@@ -3,7 +3,7 @@
  * 2012, "Baselines and Bigrams". */
 #pragma once
 
-#include "linear/logistic_regression.h"
+#include "linear/logistic_problem.h"
 
 /* Sets factors of C_s for the n-grams of a problem, sparse_cols x classes: proportional to
  *     |log((n_fc + 1) / sum_g (n_gc + 1)) - log((m_fc + 1) / sum_g (m_gc + 1))|

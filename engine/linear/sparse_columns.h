@@ -8,7 +8,7 @@
  * product, and is not listed. */
 #pragma once
 
-#include "linear/logistic_regression.h"
+#include "linear/logistic_problem.h"
 
 struct sl_sparse_columns {
     int features;     /* that at least two texts have */

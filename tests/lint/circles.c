@@ -23,12 +23,7 @@ enum { MODULES_MAX = 1024, NAMES_MAX = 16384, TIES_MAX = 65536 };
 static const struct known {
     const char *files[7], *why;
 } known_circles[] = {
-    {{"engine/arch/epsilon/*"}, "the bins read sizes from the architecture's header"},
-    {{"engine/arch/transevolve/transevolve*"}, "attention and scores use each other's steps"},
     {{"engine/data/*"}, "the reader's options and the labels' limits are in each other's headers"},
-    {{"engine/linear/linear_*"}, "the search calls its strategies, which try points with it"},
-    {{"engine/linear/logistic_regression.c", "engine/linear/sparse_columns.c"},
-     "the problem is declared beside its solver"},
     {{"engine/tokenizer/*"}, "the table of kinds is beside what all kinds use"},
     {{"server/core/options*"}, "the file and the checks set options, which call them"},
 };

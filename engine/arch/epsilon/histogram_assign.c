@@ -3,6 +3,7 @@
  *
  *     a_i = softmax_b(K_i . A_b),  0 for what is left out
  *     loss += entropy_weight sum_i sum_b a_ib log a_ib */
+#include "arch/epsilon/epsilon.h"
 #include "arch/epsilon/histogram_bins.h"
 #include "base/int_math.h"
 

@@ -2,6 +2,7 @@
  * Per head:
  *
  *     w_j = softmax_b(Q_j . keys_b / sqrt(head_dim));   out_j = sum_b dropout(w_jb) values_b */
+#include "arch/epsilon/epsilon.h"
 #include "arch/epsilon/histogram_bins.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
  * Every sum is one chain of additions, row after row, so its bits do not depend on how a text is
  * divided into chunks. A cache holds only the sums, whatever the length of the text. Backward
  * computes them again instead of storing them. */
+#include "arch/epsilon/epsilon.h"
 #include "arch/epsilon/histogram_bins.h"
 
 #include <math.h>

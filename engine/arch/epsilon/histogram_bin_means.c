@@ -3,6 +3,7 @@
  *
  *     M_b = sum_i a_ib + 1e-6
  *     keys_b = sum_i a_ib K_i / M_b;   values_b = sum_i a_ib V_i / M_b */
+#include "arch/epsilon/epsilon.h"
 #include "arch/epsilon/histogram_bins.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
  * segment do not depend on the rest of the batch or on threads. */
 #pragma once
 
-#include "arch/epsilon/epsilon.h"
 #include "base/int_math.h"
+#include "layers/layers.h"
 
 enum { SL_TILE_ROWS = 64 };
 

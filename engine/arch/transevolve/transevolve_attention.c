@@ -8,6 +8,7 @@
  * rounding; such rows are computed from their scores one by one. A piece of work is one head of one
  * block of queries; in backward, of a whole sequence, because the gradients of values are sums over
  * all queries. */
+#include "arch/transevolve/transevolve.h"
 #include "arch/transevolve/transevolve_score_table.h"
 #include "base/int_math.h"
 
@@ -48,7 +49,7 @@ struct buffers {
 static int head_columns(const struct sl_node *n)
 {
     const struct attention *a = n->args;
-    return n->out->cols / a->state->args.heads;
+    return n->out->cols / a->state->heads;
 }
 
 static size_t scratch_layout(const struct sl_node *n, struct sl_scratch scratch, struct buffers *d)
@@ -56,7 +57,7 @@ static size_t scratch_layout(const struct sl_node *n, struct sl_scratch scratch,
     const struct attention *a = n->args;
     const struct sl_transevolve_score_table *m = a->state;
     const struct sl_kernels *k = n->tape->kernels;
-    const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->args.heads;
+    const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->heads;
     const size_t keys = (size_t)max, widest = (size_t)(key > head ? key : head);
     const size_t columns = (size_t)head + 1, strip = ROWS * larger(keys, columns);
     d->w = sl_scratch_take(&scratch, keys * sizeof(float));
@@ -105,7 +106,7 @@ static struct run run_of(const struct transevolve_attention_ctx *p, int worker)
 /* This depth's biases of the block's head. */
 static int bias_column(const struct run *r)
 {
-    return r->a->args.depth * r->m->args.heads + r->u.head;
+    return r->a->args.depth * r->m->heads + r->u.head;
 }
 
 static float bias_of(const struct run *r, int key)
@@ -341,7 +342,7 @@ static void backward_head_blocks(void *ctx, int first, int last, int worker)
 {
     struct run r = run_of(ctx, worker);
     for (int piece = first; piece < last; piece++) {
-        int heads = r.m->args.heads;
+        int heads = r.m->heads;
         r.u = (struct sl_head_block){.sequence = &r.n->tape->batch->sequences[piece / heads],
                                      .head = piece % heads};
         r.keys = r.u.sequence->rows;
@@ -373,8 +374,8 @@ static void transevolve_attention_forward(const struct sl_node *n)
     const struct attention *a = n->args;
     struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
-    sl_parallel_for(n->tape->pool, a->state->block_count * a->state->args.heads, 1,
-                    forward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, a->state->block_count * a->state->heads, 1, forward_head_blocks,
+                    &p);
 }
 
 static void transevolve_attention_backward(const struct sl_node *n)
@@ -384,8 +385,8 @@ static void transevolve_attention_backward(const struct sl_node *n)
     struct transevolve_attention_ctx p = pass_of(n);
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->state->args.heads, 1,
-                    backward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->state->heads, 1, backward_head_blocks,
+                    &p);
 }
 
 static const struct sl_op attention = {.name = "transevolve_attention",
@@ -399,10 +400,10 @@ struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
                                            struct sl_transevolve_attention_args args)
 {
     assert(value->rows == t->batch->rows);
-    assert(value->cols % state->args.heads == 0);
-    assert((args.depth + 1) * state->args.heads <= state->bias->cols);
+    assert(value->cols % state->heads == 0);
+    assert((args.depth + 1) * state->heads <= state->bias->cols);
     if (state->cached)
-        return sl_transevolve_attention_cached(t, state, value, args);
+        return sl_transevolve_attention_cached(t, state, value, args.depth, args.cache_values);
     struct attention *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct attention){.args = args, .state = state};
     struct sl_tensor *out = sl_operand_take(t, value->rows, value->cols);

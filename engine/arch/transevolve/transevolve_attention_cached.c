@@ -14,7 +14,7 @@ enum { SCORES, VALUE };
 enum { GROUP = 64, QUERIES_MAX = 64, APPEND_ROWS = 64 };
 
 struct attention {
-    struct sl_transevolve_attention_args args;
+    int depth, cache_values;
     const struct sl_transevolve_score_table *state;
 };
 
@@ -174,10 +174,8 @@ static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
 
 static struct cache_columns keys_of(const struct sl_transevolve_score_table *m)
 {
-    return (struct cache_columns){.x = m->key,
-                                  .at = m->args.cache_keys,
-                                  .columns = m->key->cols / m->args.heads,
-                                  .heads = m->args.heads};
+    return (struct cache_columns){
+        .x = m->key, .at = m->cache_keys, .columns = m->key->cols / m->heads, .heads = m->heads};
 }
 
 static void score_rows(const struct run *r, int first, int rows)
@@ -217,13 +215,11 @@ static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
 static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    struct append a = {.t = n->tape,
-                       .cache_columns = keys_of(m),
-                       .floats = m->bias,
-                       .floats_at = m->args.cache_bias};
+    struct append a = {
+        .t = n->tape, .cache_columns = keys_of(m), .floats = m->bias, .floats_at = m->cache_bias};
     append(&a);
     struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
-    sl_parallel_for(n->tape->pool, m->block_count * m->args.heads, 1, score_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, m->block_count * m->heads, 1, score_head_blocks, &p);
 }
 
 static const struct sl_op scores_cached = {.name = "transevolve_scores_cached",
@@ -233,8 +229,8 @@ static const struct sl_op scores_cached = {.name = "transevolve_scores_cached",
 void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score_table *m)
 {
     assert(!t->training);
-    assert(!m->args.bidirectional);
-    m->table = sl_tensor_take(t, m->query->rows * m->args.heads, groups_of(m->max_keys) * GROUP);
+    assert(!m->bidirectional);
+    m->table = sl_tensor_take(t, m->query->rows * m->heads, groups_of(m->max_keys) * GROUP);
     (void)sl_tape_run(t, (struct sl_node){.op = &scores_cached,
                                           .out = m->table,
                                           .in = {m->query, m->key, m->bias},
@@ -246,11 +242,9 @@ void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score
 static struct cache_columns values_of(const struct sl_node *n)
 {
     const struct attention *a = n->args;
-    int heads = a->state->args.heads;
-    return (struct cache_columns){.x = n->in[VALUE],
-                                  .at = a->args.cache_values,
-                                  .columns = n->out->cols / heads,
-                                  .heads = heads};
+    int heads = a->state->heads;
+    return (struct cache_columns){
+        .x = n->in[VALUE], .at = a->cache_values, .columns = n->out->cols / heads, .heads = heads};
 }
 
 /* Probabilities of one query as operands, zeros past the keys it sees. */
@@ -259,7 +253,7 @@ static void softmax_row(const struct run *r, int i, int keys, void *out)
     const struct attention *a = r->p->n->args;
     const struct sl_cache *cache = r->u.sequence->cache;
     int visible = sl_head_block_visible(r->m, &r->u, i);
-    int column = r->m->args.cache_bias + a->args.depth * r->m->args.heads + r->u.head;
+    int column = r->m->cache_bias + a->depth * r->m->heads + r->u.head;
     const float *bias = cache->floats + (size_t)column * (size_t)cache->capacity;
     memcpy(r->d.row, sl_row(r->m->table, sl_head_block_row(r->m, &r->u, i)),
            (size_t)visible * sizeof *r->d.row);
@@ -315,7 +309,7 @@ static void transevolve_attention_forward(const struct sl_node *n)
     append(&values);
     sl_clear_padding(n->out);
     struct transevolve_cached_ctx p = pass_of(n, a->state, values_of(n));
-    int pieces = a->state->block_count * a->state->args.heads;
+    int pieces = a->state->block_count * a->state->heads;
     sl_parallel_for(n->tape->pool, pieces, 1, attend_head_blocks, &p);
 }
 
@@ -325,11 +319,11 @@ static const struct sl_op attention_cached = {.name = "transevolve_attention_cac
 
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
                                                   const struct sl_transevolve_score_table *m,
-                                                  struct sl_tensor *value,
-                                                  struct sl_transevolve_attention_args args)
+                                                  struct sl_tensor *value, int depth,
+                                                  int cache_values)
 {
     struct attention *a = sl_tape_struct(t, 1, sizeof *a);
-    *a = (struct attention){.args = args, .state = m};
+    *a = (struct attention){.depth = depth, .cache_values = cache_values, .state = m};
     return sl_tape_run(t, (struct sl_node){.op = &attention_cached,
                                            .out = sl_operand_take(t, value->rows, value->cols),
                                            .in = {m->table, value},

@@ -7,7 +7,7 @@
  * caches it is scale q_i . k_j in fp32. Either way its gradient is that of the scores. */
 #pragma once
 
-#include "arch/transevolve/transevolve.h"
+#include "layers/layers.h"
 
 struct sl_head_block {
     const struct sl_sequence *sequence;
@@ -16,7 +16,9 @@ struct sl_head_block {
 };
 
 struct sl_transevolve_score_table {
-    struct sl_transevolve_scores_args args;
+    int heads;
+    bool bidirectional;
+    int cache_keys, cache_bias; /* their columns in a cache */
     float scale;
     bool cached;
     struct sl_tensor *query, *key, *bias;
@@ -32,8 +34,8 @@ struct sl_transevolve_score_table {
 static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_score_table *m,
                                                     int piece)
 {
-    struct sl_head_block u = m->blocks[piece / m->args.heads];
-    u.head = piece % m->args.heads;
+    struct sl_head_block u = m->blocks[piece / m->heads];
+    u.head = piece % m->heads;
     return u;
 }
 
@@ -41,14 +43,14 @@ static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_
 static inline int sl_head_block_row(const struct sl_transevolve_score_table *m,
                                     const struct sl_head_block *u, int i)
 {
-    return u->sequence->first * m->args.heads + u->head * u->sequence->rows + i;
+    return u->sequence->first * m->heads + u->head * u->sequence->rows + i;
 }
 
 /* Keys that query i of the block's sequence sees. */
 static inline int sl_head_block_visible(const struct sl_transevolve_score_table *m,
                                         const struct sl_head_block *u, int i)
 {
-    if (m->args.bidirectional)
+    if (m->bidirectional)
         return u->sequence->rows;
     return (m->cached ? u->sequence->position : 0) + i + 1;
 }
@@ -65,7 +67,7 @@ static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_sc
                                                   const struct sl_head_block *u, int first,
                                                   int rows)
 {
-    const int columns = x->cols / m->args.heads;
+    const int columns = x->cols / m->heads;
     return (struct sl_head_rows){.x = x,
                                  .row = u->sequence->first + first,
                                  .rows = rows,
@@ -100,5 +102,5 @@ void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes);
 void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score_table *m);
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
                                                   const struct sl_transevolve_score_table *m,
-                                                  struct sl_tensor *value,
-                                                  struct sl_transevolve_attention_args args);
+                                                  struct sl_tensor *value, int depth,
+                                                  int cache_values);

@@ -5,6 +5,7 @@
  *     softmax_j(s_ij + b_j) = softmax_j(s_ij) softmax_j(b_j) / (their sum over j).
  * A piece of work is one head of one block of queries; in backward, of a whole sequence, because
  * the gradients of keys are sums over all queries. */
+#include "arch/transevolve/transevolve.h"
 #include "arch/transevolve/transevolve_score_table.h"
 #include "base/int_math.h"
 
@@ -16,43 +17,6 @@ enum { QUERY, KEY };
 /* Queries per head block, which share packed keys; rows whose scores are in fp32 at the same
  * time. */
 enum { QUERIES_MAX = 512, ROWS = 64 };
-
-/* -- parts of operands -------------------------------------------------------------------- */
-
-void *sl_scratch_take(struct sl_scratch *scratch, size_t bytes)
-{
-    void *piece = scratch->base ? scratch->base + scratch->used : NULL;
-    scratch->used += sl_round_up(bytes, SL_ALIGN);
-    return piece;
-}
-
-size_t sl_head_rows_bytes(const struct sl_kernels *k, int rows, int columns)
-{
-    return (size_t)rows * sl_operand_stride(k, columns) * sl_type_bytes(k->operand);
-}
-
-void sl_head_rows_as_left_operand(const struct sl_kernels *k, const struct sl_head_rows *p,
-                                  void *spare, struct sl_gemm *g)
-{
-    const bool alone = k->operand == SL_F32 || p->columns % SL_PANEL == 0;
-    const size_t stride = sl_operand_stride(k, p->columns), bytes = sl_type_bytes(k->operand);
-    g->m = p->rows;
-    g->k = p->columns;
-    g->x = alone ? sl_head_row(p, 0) : spare;
-    g->x_stride = alone ? p->x->stride : stride;
-    for (int i = 0; !alone && i < p->rows; i++) {
-        char *row = (char *)spare + (size_t)i * stride * bytes;
-        memset(row, 0, stride * bytes);
-        memcpy(row, sl_head_row(p, i), (size_t)p->columns * bytes);
-    }
-}
-
-void sl_head_row_write(const struct sl_kernels *k, const struct sl_head_rows *p, int i,
-                       const float *y, void *spare)
-{
-    k->to_operands(spare, y, p->columns);
-    memcpy(sl_head_row(p, i), spare, (size_t)p->columns * sl_type_bytes(k->operand));
-}
 
 /* -- forward ------------------------------------------------------------------------------ */
 
@@ -68,7 +32,7 @@ static size_t forward_layout(const struct sl_node *n, struct sl_scratch scratch,
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int width = m->key->cols / m->args.heads;
+    int width = m->key->cols / m->heads;
     d->packed = sl_scratch_take(&scratch, k->pack_bytes(width, m->max_keys));
     d->scores = sl_scratch_take(&scratch, ROWS * (size_t)m->max_keys * sizeof *d->scores);
     d->left = sl_scratch_take(&scratch, sl_head_rows_bytes(k, ROWS, width));
@@ -165,7 +129,7 @@ static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int width = m->key->cols / m->args.heads, max = m->max_keys;
+    int width = m->key->cols / m->heads, max = m->max_keys;
     d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->row = sl_scratch_take(&scratch, (size_t)max * sizeof *d->row);
@@ -243,8 +207,8 @@ static void backward_head_blocks(void *ctx, int first, int last, int worker)
     struct backward_buffers d;
     (void)backward_layout(p->n, scratch_of(p, worker), &d);
     for (int piece = first; piece < last; piece++) {
-        struct sl_head_block u = {.sequence = &p->n->tape->batch->sequences[piece / m->args.heads],
-                                  .head = piece % m->args.heads};
+        struct sl_head_block u = {.sequence = &p->n->tape->batch->sequences[piece / m->heads],
+                                  .head = piece % m->heads};
         backward_unit(p->n, &u, &d);
     }
 }
@@ -276,15 +240,14 @@ static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, false);
-    sl_parallel_for(n->tape->pool, m->block_count * m->args.heads, 1, forward_head_blocks, &p);
+    sl_parallel_for(n->tape->pool, m->block_count * m->heads, 1, forward_head_blocks, &p);
 }
 
 static void transevolve_scores_backward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct transevolve_scores_ctx p = pass_of(n, true);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * m->args.heads, 1, backward_head_blocks,
-                    &p);
+    sl_parallel_for(n->tape->pool, n->tape->batch->count * m->heads, 1, backward_head_blocks, &p);
 }
 
 static const struct sl_op scores = {.name = "transevolve_scores",
@@ -328,7 +291,10 @@ struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, stru
     assert(key->cols % args.heads == 0);
     assert(bias->cols % args.heads == 0);
     struct sl_transevolve_score_table *m = sl_tape_struct(t, 1, sizeof *m);
-    *m = (struct sl_transevolve_score_table){.args = args,
+    *m = (struct sl_transevolve_score_table){.heads = args.heads,
+                                             .bidirectional = args.bidirectional,
+                                             .cache_keys = args.cache_keys,
+                                             .cache_bias = args.cache_bias,
                                              .scale = sqrtf((float)args.heads / (float)query->cols),
                                              .query = query,
                                              .key = key,

@@ -13,6 +13,15 @@
 #include "kernels/simd/quantize.h"
 #endif
 
+/* The type is a constant in each call. */
+static void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type, int n)
+{
+    if (type == SL_F32)
+        quantize_row(out, row, x, n, SL_F32);
+    else
+        quantize_row(out, row, x, n, SL_BF16);
+}
+
 enum { TILE_VECTORS = 2, FEW_SUMS = 8, SUMS_MAX = DOT4_ROWS * TILE_VECTORS };
 
 /* Some rows of x times some columns. */

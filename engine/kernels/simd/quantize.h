@@ -51,12 +51,3 @@ static inline __attribute__((always_inline)) void quantize_row(int8_t *out, stru
     for (int i = 0; i < LANES; i++)
         row->sum += sums[i];
 }
-
-static inline void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type,
-                            int n)
-{
-    if (type == SL_F32)
-        quantize_row(out, row, x, n, SL_F32);
-    else
-        quantize_row(out, row, x, n, SL_BF16);
-}

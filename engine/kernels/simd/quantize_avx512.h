@@ -81,12 +81,3 @@ static inline __attribute__((always_inline)) void quantize_row(int8_t *out, stru
     row->sum = (int32_t)_mm512_reduce_add_epi64(sums) -
                128 * (int32_t)sl_round_up((size_t)n, SL_INT8_STEP);
 }
-
-static inline void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type,
-                            int n)
-{
-    if (type == SL_F32)
-        quantize_row(out, row, x, n, SL_F32);
-    else
-        quantize_row(out, row, x, n, SL_BF16);
-}

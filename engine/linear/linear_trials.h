@@ -1,10 +1,10 @@
-/* linear_search_internal.h - what the files of a search share: linear_search.c fits a recipe and
- * measures it, linear_grid.c and linear_refine.c choose which. */
+/* linear_trials.h - a search while it runs: fits a recipe on the folds and measures it. Which, is
+ * chosen by linear_grid.h and linear_refine.h. */
 #pragma once
 
-#include "linear/linear_search.h"
+#include "linear/linear_results.h"
 
-enum { SL_LINEAR_FOLDS_MAX = 10, SL_LINEAR_TEXTS_VERY_MANY = 8000 };
+enum { SL_LINEAR_FOLDS_MAX = 10 };
 
 struct sl_linear_run {
     const struct sl_linear_search_options *options;
@@ -32,7 +32,11 @@ int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struc
 bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Tries the usual recipes. */
-bool sl_linear_grid(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
-/* Uses the rest of the time that the search was given. */
-bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
+/* Predicts the folds with the recipe under trial. */
+bool sl_linear_predict_folds(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
+/* How many texts are fitted to when a fold is predicted. */
+int sl_linear_fitted_texts(const struct sl_linear_run *s, int fold);
+/* The texts that were predicted, with these logits, texts x classes. */
+struct sl_predictions sl_linear_predictions(const struct sl_linear_run *s, const float *logits);
+/* Calls the search's `report`. */
+void sl_linear_report(const struct sl_linear_run *s);

@@ -1,0 +1,65 @@
+/* linear_results.h - what a search for a recipe is given, and what it finds. */
+#pragma once
+
+#include "linear/calibration.h"
+#include "linear/learning_curve.h"
+#include "linear/linear_problem.h"
+
+enum { SL_LINEAR_TEXTS_VERY_MANY = 8000 };
+
+/* A recipe that was tried. Its measures are those of the predictions with the best temperature. */
+struct sl_linear_trial {
+    struct sl_linear_recipe recipe;
+    int folds; /* that were predicted */
+    double accuracy, loss, seconds;
+    double micro_f1; /* 2 right labels / (labels + predicted labels); the accuracy where each text
+                        has one of both */
+    double merit;    /* what makes it better than others */
+};
+
+enum { SL_LINEAR_TRIALS_MAX = 64 };
+
+struct sl_linear_search {
+    struct sl_linear_trial trials[SL_LINEAR_TRIALS_MAX];
+    int planned, count, best; /* number of trials: in all, so far; the best one of them */
+    int repeated; /* with more time: the last trials, which repeat the best ones with more folds */
+    int folds, folds_predicted;
+    int32_t *fold; /* of each text */
+    /* Of the best recipe: its calibration, the loss of its predictions with it, and the
+     * probabilities, texts x classes; undefined for texts in folds that were not predicted. */
+    struct sl_calibration calibration;
+    double loss;
+    float *probabilities;
+    struct sl_learning_curve curve; /* of the best recipe; empty if texts have several labels */
+};
+
+struct sl_linear_search_options {
+    struct sl_engine *engine;
+    const struct sl_text_features *features;
+    const struct sl_dataset *set; /* the same texts; still has them */
+    double seconds;               /* to go on for after the usual recipes, in all; 0: none */
+    /* Before the first trial, and after each; may be NULL. */
+    void (*report)(void *context, const struct sl_linear_search *search);
+    void *context;
+};
+
+/* Words of the longest n-grams that are tried with so many texts. Trigrams need many texts to occur
+ * in several, and the ratios that tell which of them matter. */
+static inline int sl_linear_order(int texts)
+{
+    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 3 : 2;
+}
+
+/* The best recipe of so many texts has the highest accuracy, or micro F1, minus this times the
+ * loss; of several labels the loss is divided by their mean number in a text, if that is more than
+ * 1. */
+static inline double sl_linear_loss_weight(int texts)
+{
+    return texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
+}
+
+/* Whether a text was predicted. */
+static inline bool sl_linear_search_has(const struct sl_linear_search *search, int text)
+{
+    return search->fold[text] < search->folds_predicted;
+}

@@ -1,0 +1,203 @@
+/* linear_trials.c - fits recipes on the folds, measures them, and keeps the best. */
+#include "linear/linear_trials.h"
+
+#include "base/clock.h"
+#include "infer/logits.h"
+#include "linear/linear_folds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double tolerance = 1e-4;
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+/* There may be none: of very many texts, if each label has fewer different ones than folds. */
+static bool list_predicted(struct sl_linear_run *s, struct sl_err *err)
+{
+    s->predicted_count = 0;
+    for (int i = 0; i < s->options->set->count; i++)
+        if (sl_linear_search_has(s->out, i))
+            s->predicted[s->predicted_count++] = i;
+    return s->predicted_count > 0 ||
+           sl_fail(err, SL_BAD_INPUT, "there are too few different texts to hold some out");
+}
+
+bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)
+{
+    s->out->folds = folds;
+    s->out->folds_predicted = predicted;
+    s->first = s->out->count;
+    return sl_linear_folds(s->options->set, folds, s->out->fold, err) && list_predicted(s, err);
+}
+
+/* ---- one fold -------------------------------------------------------------------------------- */
+
+/* The texts to fit to. rows: NULL: only counts them. */
+static int rows_without(const struct sl_linear_run *s, int fold, int32_t *rows)
+{
+    int count = 0;
+    for (int i = 0; i < s->options->features->texts; i++) {
+        if (s->out->fold[i] == fold || s->part[i] >= s->parts)
+            continue;
+        if (rows)
+            rows[count] = i;
+        count++;
+    }
+    return count;
+}
+
+int sl_linear_fitted_texts(const struct sl_linear_run *s, int fold)
+{
+    return rows_without(s, fold, NULL);
+}
+
+static bool predict(const struct sl_linear_run *s, int fold, const struct sl_logistic_problem *p,
+                    struct sl_err *err)
+{
+    struct sl_logistic_weights w;
+    if (!sl_logistic_weights_open(&w, p, err))
+        return false;
+    bool ok = sl_logistic_fit(p, &w, err);
+    for (int i = 0; ok && i < s->options->features->texts; i++)
+        if (s->out->fold[i] == fold)
+            sl_logistic_logits(p, &w, i, s->logits + (size_t)i * (size_t)s->classes);
+    sl_logistic_weights_close(&w);
+    return ok;
+}
+
+static bool try_fold(const struct sl_linear_run *s, int fold, struct sl_err *err)
+{
+    const struct sl_text_features *f = s->options->features;
+    int32_t *rows = malloc((size_t)f->texts * sizeof *rows);
+    if (!rows)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a fold of %d texts", f->texts);
+    const struct sl_linear_texts texts = {.kernels = s->options->engine->kernels,
+                                          .features = f,
+                                          .labels = &s->options->set->label_lists,
+                                          .classes = s->classes,
+                                          .rows = rows,
+                                          .count = rows_without(s, fold, rows)};
+    struct sl_linear_problem q = {0};
+    bool ok = sl_linear_problem_open(&q, &texts, &s->recipe, err);
+    q.p.tolerance = tolerance;
+    ok = ok && predict(s, fold, &q.p, err);
+    sl_linear_problem_close(&q);
+    free(rows);
+    return ok;
+}
+
+static void try_folds(void *ctx, int first, int last, int worker)
+{
+    struct sl_linear_run *s = ctx;
+    (void)worker;
+    for (int fold = first; fold < last; fold++)
+        s->ok[fold] = try_fold(s, fold, &s->errs[fold]);
+}
+
+bool sl_linear_predict_folds(struct sl_linear_run *s, struct sl_err *err)
+{
+    sl_parallel_for(s->options->engine->pool, s->out->folds_predicted, 1, try_folds, s);
+    for (int fold = 0; fold < s->out->folds_predicted; fold++)
+        if (!s->ok[fold]) {
+            *err = s->errs[fold];
+            return false;
+        }
+    return true;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+struct sl_predictions sl_linear_predictions(const struct sl_linear_run *s, const float *logits)
+{
+    return (struct sl_predictions){.logits = logits,
+                                   .labels = &s->options->set->label_lists,
+                                   .rows = s->predicted,
+                                   .count = s->predicted_count,
+                                   .classes = s->classes,
+                                   .independent = s->options->set->multi_label};
+}
+
+/* The labels that are predicted of a text, in rising order; returns their number. */
+static int predicted_labels(const struct sl_linear_run *s, const struct sl_calibration *calibration,
+                            const float *logits, int *predicted)
+{
+    const double lowest = -calibration->shift * calibration->temperature;
+    int count = 0;
+    if (!calibration->independent) {
+        predicted[0] = sl_argmax(logits, s->classes);
+        return 1;
+    }
+    for (int c = 0; c < s->classes; c++)
+        if ((double)logits[c] >= lowest)
+            predicted[count++] = c;
+    return count;
+}
+
+static struct sl_label_counts count(const struct sl_linear_run *s,
+                                    const struct sl_calibration *calibration)
+{
+    struct sl_label_counts n = {0};
+    int predicted[SL_LABELS_MAX];
+    for (int i = 0; i < s->predicted_count; i++) {
+        const int text = s->predicted[i];
+        const float *logits = s->logits + (size_t)text * (size_t)s->classes;
+        const int labels = predicted_labels(s, calibration, logits, predicted);
+        sl_label_counts_add(&n, sl_label_list(&s->options->set->label_lists, text), predicted,
+                            labels);
+    }
+    return n;
+}
+
+/* The loss counts, too: it is less noisy than the accuracy where texts are few. Of very many texts
+ * the accuracy is known well, and logistic regression, whose loss is lower, often has less. Of
+ * independent labels the loss grows with their number in a text. */
+static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial)
+{
+    const struct sl_predictions predictions = sl_linear_predictions(s, s->logits);
+    const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
+    const struct sl_label_counts n = count(s, &calibration);
+    const double per_text = (double)n.labels / s->predicted_count;
+    const double weight = sl_linear_loss_weight(s->options->features->texts);
+    trial->loss = sl_calibration_loss(&calibration, &predictions);
+    trial->accuracy = (double)n.texts_right / s->predicted_count;
+    trial->micro_f1 = sl_label_counts_micro_f1(&n);
+    trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
+}
+
+static void keep(struct sl_linear_run *s, const struct sl_linear_trial *trial)
+{
+    struct sl_linear_search *out = s->out;
+    out->trials[out->count] = *trial;
+    if (out->count == s->first || trial->merit > out->trials[out->best].merit) {
+        out->best = out->count;
+        memcpy(s->best_logits, s->logits,
+               (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
+    }
+    out->count++;
+}
+
+void sl_linear_report(const struct sl_linear_run *s)
+{
+    if (s->options->report)
+        s->options->report(s->options->context, s->out);
+}
+
+int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err)
+{
+    double begun = sl_now_seconds();
+    s->recipe = recipe;
+    if (s->plans) {
+        s->out->trials[s->out->planned].recipe = recipe;
+        return s->out->planned++;
+    }
+    if (!sl_linear_predict_folds(s, err))
+        return -1;
+    struct sl_linear_trial trial = {.recipe = recipe, .folds = s->out->folds_predicted};
+    measure(s, &trial);
+    trial.seconds = sl_now_seconds() - begun;
+    keep(s, &trial);
+    sl_linear_report(s);
+    return s->out->count - 1;
+}
