@@ -13,13 +13,15 @@ enum { SL_CONFIG_OWN_BYTES = 64 };
 
 /* The configuration of a model: shared hyper-parameters, and in `own` a struct from the paper's
  * folder with its own. Task, vocab, padding, classes and multi_label are not hyper-parameters:
- * they come from the training data. */
+ * they come from the training data. Nor is shares_vectors: it depends on the checkpoint. */
 struct sl_config {
     enum sl_task task;
-    int vocab, classes; /* classes: 0 unless the task is classification */
-    bool multi_label;   /* of a classifier: the logit of each class is that it is a label of the
+    int vocab, classes;  /* classes: 0 unless the task is classification */
+    bool multi_label;    /* of a classifier: the logit of each class is that it is a label of the
                            text, whatever the others are; false: exactly one is */
-    int padding_token;  /* of the vocabulary: 1 + its id; 0: it has none */
+    bool shares_vectors; /* the word vectors are those of another model, a base: its buffer is of
+                            the kind SL_BUFFER_SHARED */
+    int padding_token;   /* of the vocabulary: 1 + its id; 0: it has none */
     int context_length, width, depth, heads, ffn_width;
     int embedding_width; /* of the embeddings of texts, their first numbers; 0: width */
     float dropout, embedding_dropout;
@@ -73,7 +75,8 @@ struct sl_arch {
     const char *pretrained_by;
     /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
     const char *embeds;
-    size_t size; /* of its own struct */
+    bool shares_vectors; /* it can do what struct sl_config says of this */
+    size_t size;         /* of its own struct */
     /* What each token of a text adds to a label's margin (sluice/explanation.h), exactly; NULL: the
      * margin is no sum over tokens. False: no memory. */
     bool (*explain)(const void *self, const struct sl_kernels *kernels,

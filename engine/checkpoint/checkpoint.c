@@ -3,11 +3,16 @@
 
 #include "checkpoint/tensor_io.h"
 #include "checkpoint/vocabulary.h"
+#include "model/shared_values.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* What a model may read from its base. */
+static const char shared_tensor[] = "token_embedding.weight";
 
 enum member { CONFIG, VOCAB, WEIGHTS };
 
@@ -47,6 +52,16 @@ static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, in
 
 /* -- writing --------------------------------------------------------------------------- */
 
+/* Removes what the base has; returns how many are left. */
+static int without_shared(struct sl_tensor_slot *list, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].name, shared_tensor) != 0)
+            list[kept++] = list[i];
+    return kept;
+}
+
 static bool weights_write(const char *directory, const struct sl_checkpoint_parts *parts,
                           struct sl_err *err)
 {
@@ -56,7 +71,9 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
     struct sl_tensor_slot *list = slots_of(parts->parameters, parts->count, parts->bf16, err);
     if (!list)
         return false;
-    const struct sl_tensor_slots slots = {list, parts->count};
+    const bool refers = parts->model_config->base.model[0];
+    const struct sl_tensor_slots slots = {list, refers ? without_shared(list, parts->count)
+                                                       : parts->count};
     const struct sl_metadata_entry architecture = {"architecture", parts->model_config->arch->name};
     bool ok = sl_tensors_check(slots, err) && sl_tensors_write(path, slots, &architecture, 1, err);
     free(list);
@@ -204,18 +221,104 @@ bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct s
         sl_checkpoint_close(c);
         return fail_in(directory, err);
     }
+    const int bytes = snprintf(c->store, sizeof c->store, "%s/../..", directory);
+    if (bytes >= SL_PATH_MAX)
+        c->store[0] = '\0';
     c->sha256 = c->members[WEIGHTS].sha256;
     c->created = manifest.created;
     return true;
 }
 
+bool sl_checkpoint_shares(const struct sl_checkpoint *c)
+{
+    return c->model_config.base.model[0] ||
+           (c->model_config.hyper.task == SL_TASK_PRETRAINING &&
+            c->model_config.arch->shares_vectors && c->model_config.hyper.width > 0);
+}
+
+const char *sl_checkpoint_shared_sha256(const struct sl_checkpoint *c)
+{
+    return c->model_config.base.model[0] ? c->model_config.base.sha256 : c->sha256;
+}
+
 bool sl_checkpoint_load(const struct sl_checkpoint *c, const struct sl_parameter *parameters,
                         int count, struct sl_err *err)
 {
-    struct sl_tensor_slot *slots = slots_of(parameters, count, /* bf16= */ false, err);
-    bool ok = slots && sl_tensors_read(&c->weights, (struct sl_tensor_slots){slots, count}, err);
-    free(slots);
+    const bool is_base = sl_checkpoint_shares(c) && !c->model_config.base.model[0];
+    struct sl_tensor_slot *list = slots_of(parameters, count, /* bf16= */ false, err);
+    const struct sl_tensor_slots slots = {list, count};
+    bool ok = list && sl_tensors_read(&c->weights, slots, is_base ? shared_tensor : NULL, err);
+    free(list);
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
+}
+
+static bool read_shared(struct sl_shared_values *v, const struct sl_safetensors *file,
+                        struct sl_err *err)
+{
+    const struct sl_safetensor *tensor = sl_safetensors_find(file, shared_tensor);
+    if (!tensor || tensor->rank != 2 || tensor->shape[0] > SL_VOCAB_MAX ||
+        tensor->shape[1] > SL_VOCAB_MAX)
+        return sl_fail(err, SL_CORRUPT, "it has no word vectors");
+    v->rows = (int)tensor->shape[0];
+    v->cols = (int)tensor->shape[1];
+    v->data = malloc(tensor->count * sizeof *v->data);
+    if (!v->data)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d word vectors", v->rows);
+    const struct sl_tensor_slot slot = {
+        .name = shared_tensor, .data = v->data, .rows = v->rows, .cols = v->cols};
+    int count;
+    return sl_tensors_read_matching(file, (struct sl_tensor_slots){&slot, 1}, &count, err);
+}
+
+static bool read_shared_of(struct sl_shared_values *v, const struct sl_checkpoint *c,
+                           struct sl_err *err)
+{
+    struct sl_base_weights base;
+    if (!c->model_config.base.model[0])
+        return read_shared(v, &c->weights, err) || sl_wrap(err, "'%s'", names[WEIGHTS]);
+    if (!sl_base_open(&base, &c->model_config.base, c->store, err))
+        return false;
+    bool ok =
+        read_shared(v, &base.tensors, err) || sl_wrap(err, "base '%s'", c->model_config.base.model);
+    sl_base_close(&base);
+    return ok;
+}
+
+struct sl_shared_values *sl_checkpoint_load_shared(const struct sl_checkpoint *c,
+                                                   struct sl_err *err)
+{
+    struct sl_shared_values *v = calloc(1, sizeof *v);
+    if (!v) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for word vectors");
+        return NULL;
+    }
+    v->users = 1;
+    (void)snprintf(v->sha256, sizeof v->sha256, "%s", sl_checkpoint_shared_sha256(c));
+    if (read_shared_of(v, c, err))
+        return v;
+    sl_shared_values_free(v);
+    return NULL;
+}
+
+/* The values that the base has and the checkpoint has not. */
+static bool load_from_base(const struct sl_checkpoint *c, struct sl_tensor_slots slots, int *common,
+                           struct sl_err *err)
+{
+    struct sl_base_weights base;
+    int count;
+    if (!c->model_config.base.model[0])
+        return true;
+    if (!sl_base_open(&base, &c->model_config.base, c->store, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; ok && i < slots.count; i++)
+        if (strcmp(slots.list[i].name, shared_tensor) == 0) {
+            ok = sl_tensors_read_matching(&base.tensors,
+                                          (struct sl_tensor_slots){&slots.list[i], 1}, &count, err);
+            *common += ok ? count : 0;
+        }
+    sl_base_close(&base);
+    return ok;
 }
 
 bool sl_checkpoint_load_matching(const struct sl_checkpoint *c,
@@ -223,10 +326,11 @@ bool sl_checkpoint_load_matching(const struct sl_checkpoint *c,
                                  struct sl_err *err)
 {
     int common = 0;
-    struct sl_tensor_slot *slots = slots_of(parameters, count, /* bf16= */ false, err);
-    bool ok = slots && sl_tensors_read_matching(&c->weights, (struct sl_tensor_slots){slots, count},
-                                                &common, err);
-    free(slots);
+    struct sl_tensor_slot *list = slots_of(parameters, count, /* bf16= */ false, err);
+    const struct sl_tensor_slots slots = {list, count};
+    bool ok = list && sl_tensors_read_matching(&c->weights, slots, &common, err) &&
+              load_from_base(c, slots, &common, err);
+    free(list);
     if (ok && common == 0)
         ok = sl_fail(err, SL_BAD_INPUT, "it has none of the parameters");
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);

@@ -15,7 +15,7 @@
 struct sl_checkpoint_parts {
     const struct sl_model_config *model_config; /* its `training` says where the model came from */
     const struct sl_tokenizer *tokens;
-    const struct sl_parameter *parameters;
+    const struct sl_parameter *parameters; /* what the base of its config has is left out */
     int count;
     bool bf16;       /* keep matrices, tables of embeddings too, as BF16 */
     int64_t created; /* seconds since 1970; 0: now */
@@ -40,18 +40,27 @@ struct sl_checkpoint {
     const char *sha256;          /* of model.safetensors, until close */
     int64_t created;
     struct sl_safetensors weights;
+    char store[SL_PATH_MAX]; /* of the directory, or a path that begins there */
     struct sl_manifest_file members[SL_CHECKPOINT_FILES];
 };
 
 /* Everything except the values of the parameters. */
 bool sl_checkpoint_open(struct sl_checkpoint *checkpoint, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
-/* Reads the values of the parameters. On failure they are undefined. */
+/* Reads the values of the parameters. Word vectors that it shares with other models may be missing
+ * among these. On failure they are undefined. */
 bool sl_checkpoint_load(const struct sl_checkpoint *checkpoint,
                         const struct sl_parameter *parameters, int count, struct sl_err *err)
     SL_MUST_CHECK;
-/* Reads the values of those parameters that the checkpoint has, as initial values of another model.
- * At least one must exist. */
+/* Whether its word vectors are shared: those of its base or, if it is one, its own. */
+bool sl_checkpoint_shares(const struct sl_checkpoint *checkpoint);
+/* The SHA-256 of the file that has them. */
+const char *sl_checkpoint_shared_sha256(const struct sl_checkpoint *checkpoint);
+/* Reads them; one user, the caller. NULL on failure. */
+struct sl_shared_values *sl_checkpoint_load_shared(const struct sl_checkpoint *checkpoint,
+                                                   struct sl_err *err) SL_MUST_CHECK;
+/* Reads the values of those parameters that the checkpoint or its base has, as initial values of
+ * another model. At least one must exist. */
 bool sl_checkpoint_load_matching(const struct sl_checkpoint *checkpoint,
                                  const struct sl_parameter *parameters, int count,
                                  struct sl_err *err) SL_MUST_CHECK;

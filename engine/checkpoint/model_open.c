@@ -2,18 +2,42 @@
  * read-only. */
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
+#include "model/shared_values.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Another model may have read them already. */
+static struct sl_shared_values *shared_values(struct sl_engine *engine,
+                                              const struct sl_checkpoint *c, struct sl_err *err)
+{
+    struct sl_shared_values *values = sl_shared_values_take(engine, sl_checkpoint_shared_sha256(c));
+    if (values)
+        return values;
+    values = sl_checkpoint_load_shared(c, err);
+    return values ? sl_shared_values_add(engine, values) : NULL;
+}
+
+static bool set_shared(struct sl_model *m, const struct sl_checkpoint *c, struct sl_err *err)
+{
+    const char *base = c->model_config.base.model;
+    if (!sl_checkpoint_shares(c))
+        return true;
+    if (base[0] && !(m->base = strdup(base)))
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the name of a base");
+    struct sl_shared_values *values = shared_values(m->engine, c, err);
+    return values && sl_model_share(m, values, err);
+}
+
 static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
                                         bool int8, struct sl_err *err)
 {
-    struct sl_model *m =
-        sl_model_create_as(engine, c->model_config.arch, &c->model_config.hyper, int8, err);
+    struct sl_config config = c->model_config.hyper;
+    config.shares_vectors = sl_checkpoint_shares(c);
+    struct sl_model *m = sl_model_create_as(engine, c->model_config.arch, &config, int8, err);
     if (!m)
         return NULL;
-    if (!sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
+    if (!set_shared(m, c, err) || !sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
         sl_model_close(m);
         return NULL;
     }

@@ -119,10 +119,10 @@ static bool has_slot(struct sl_tensor_slots slots, const char *name)
 
 /* Called when the file has every slot, yet more tensors. */
 static bool fail_surplus(const struct sl_safetensors *file, struct sl_tensor_slots slots,
-                         struct sl_err *err)
+                         const char *skipped, struct sl_err *err)
 {
     const struct sl_safetensor *t = file->tensors;
-    while (has_slot(slots, t->name))
+    while (has_slot(slots, t->name) || (skipped && strcmp(t->name, skipped) == 0))
         t++;
     char shape[SL_SHAPE_TEXT];
     sl_safetensor_shape(t, shape);
@@ -131,12 +131,14 @@ static bool fail_surplus(const struct sl_safetensors *file, struct sl_tensor_slo
 }
 
 bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,
-                     struct sl_err *err)
+                     const char *skipped, struct sl_err *err)
 {
+    const bool skips = skipped && !has_slot(slots, skipped) && sl_safetensors_find(file, skipped);
     for (int i = 0; i < slots.count; i++)
         if (!slot_read(file, &slots.list[i], err))
             return false;
-    return file->count == slots.count || fail_surplus(file, slots, err);
+    return file->count == slots.count + skips ||
+           fail_surplus(file, slots, skips ? skipped : NULL, err);
 }
 
 bool sl_tensors_read_matching(const struct sl_safetensors *file, struct sl_tensor_slots slots,

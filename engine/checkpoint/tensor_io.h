@@ -27,10 +27,10 @@ bool sl_tensors_write(const char *path, struct sl_tensor_slots slots,
                       const struct sl_metadata_entry *metadata, int entries, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Fills every slot. The file must hold exactly these tensors, with these shapes and finite values.
- * On failure the slots are undefined. */
+/* Fills every slot. The file must hold exactly these tensors, with these shapes and finite values;
+ * it may also hold `skipped` (NULL: none). On failure the slots are undefined. */
 bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,
-                     struct sl_err *err) SL_MUST_CHECK;
+                     const char *skipped, struct sl_err *err) SL_MUST_CHECK;
 
 /* Fills the slots for which the file has a tensor, and counts them. Other slots and tensors are
  * ignored; a different shape is an error. */

@@ -77,7 +77,7 @@ static bool numbers_read(const struct sl_map *map, const struct sl_training_stat
     struct sl_safetensors file = {0};
     struct sl_tensor_slot *list = slots_of(s, err);
     bool ok = list && sl_safetensors_parse(&file, map->data, map->size, err) &&
-              sl_tensors_read(&file, (struct sl_tensor_slots){list, slots_count(s)}, err);
+              sl_tensors_read(&file, (struct sl_tensor_slots){list, slots_count(s)}, NULL, err);
     sl_safetensors_close(&file);
     free(list);
     return ok || sl_wrap(err, "'%s'", names[NUMBERS]);

@@ -75,6 +75,8 @@ static void print_json(const struct sl_model *m)
     sl_json_add_string(sl_json_key(&json, "gate"), info->gate);
     sl_json_add_string(sl_json_key(&json, "sha256"), info->sha256);
     write_tensors(&json, m);
+    if (info->base)
+        sl_json_add_string(sl_json_key(&json, "base"), info->base);
     if (info->operating_point_count > 0)
         operating_points_write(sl_json_key(&json, "operating_points"), m, info->operating_points,
                                info->operating_point_count);
@@ -130,10 +132,13 @@ static void print_text(const struct sl_model *m)
     printf("architecture %s (%s)\n"
            "task %s, tokenizer %s%s\n%" PRId64
            " parameters, vocab size %d, context length %d, skipping: %s\n"
-           "sha256 %s\n\nconfig\n",
+           "sha256 %s\n",
            info->architecture, info->paper, sl_task_name(m->config.task),
            sl_tokenizer_kind(m->tokenizer), truncation_of(m), info->parameters, info->vocab,
            info->context, skipping_of(info->gate), info->sha256);
+    if (info->base)
+        printf("word vectors of %s\n", info->base);
+    printf("\nconfig\n");
     for (const struct sl_param *h = m->arch->hypers; h->name; h++) {
         char value[SL_PARAM_TEXT];
         if (!sl_hyper_is_for(h, m->config.task))

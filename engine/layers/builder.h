@@ -39,6 +39,8 @@ enum { SL_PARAMETERS_MAX = 4096, SL_BUFFERS_MAX = 1024, SL_NAME_MAX = 96 };
 /* Matrices of a model that are not trained. */
 enum sl_buffer_kind {
     SL_BUFFER_SAVED,  /* state that training updates: initialized randomly, kept in checkpoints */
+    SL_BUFFER_SHARED, /* the same, but never updated, in the file of another model, and in memory
+                       * that models share, which is set after the model was created */
     SL_BUFFER_FIXED,  /* a function of its name and shape: never saved */
     SL_BUFFER_DERIVED /* computed from parameters by the layer's `materialize`; `backprop` adds its
                        * gradient to theirs */

@@ -53,8 +53,20 @@ static bool load(struct sl_model *base, const struct sl_checkpoint *from,
     return true;
 }
 
+/* Models refer to bases alone: others are replaced and removed without a thought of these. */
+static struct sl_base_reference origin_of(const struct sl_checkpoint *from, const char *directory)
+{
+    struct sl_base_reference origin = from->model_config.base;
+    const bool is_base = from->model_config.hyper.task == SL_TASK_PRETRAINING &&
+                         from->model_config.arch == sl_arch_find("linear");
+    if (is_base && sl_base_name(origin.model, directory))
+        memcpy(origin.sha256, from->sha256, sizeof origin.sha256);
+    return origin;
+}
+
 struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *directory,
-                                     struct sl_tokenizer **tokens, struct sl_err *err)
+                                     struct sl_tokenizer **tokens, struct sl_base_reference *origin,
+                                     struct sl_err *err)
 {
     struct sl_checkpoint from;
     if (!sl_checkpoint_open(&from, directory, err))
@@ -67,6 +79,7 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
         base = NULL;
     }
     if (base) {
+        *origin = origin_of(&from, directory);
         *tokens = from.tokens;
         from.tokens = NULL;
     }
@@ -76,7 +89,7 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
 
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const char *training,
-                           struct sl_err *err)
+                           const struct sl_base_reference *base, struct sl_err *err)
 {
     char *copy_of = strdup(training);
     struct sl_model_config config = {.arch = model->arch,
@@ -85,6 +98,8 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                                      .labels = model->labels,
                                      .tokenizer = sl_tokenizer_kind(tokens),
                                      .training = copy_of};
+    if (base)
+        config.base = *base;
     struct sl_checkpoint_parts parts = {.model_config = &config,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
@@ -128,7 +143,7 @@ bool sl_linear_base_write(const char *directory, const struct sl_linear_base_opt
               set_frequencies(m, o->documents, err);
     if (ok)
         sl_linear_tokens_drop_special(m, o->tokens);
-    ok = ok && sl_linear_model_write(directory, base, o->tokens, "{}", err);
+    ok = ok && sl_linear_model_write(directory, base, o->tokens, "{}", NULL, err);
     sl_model_close(base);
     return ok;
 }

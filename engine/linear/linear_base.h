@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arch/linear/bag_of_words.h"
+#include "checkpoint/base_model.h"
 #include "data/documents.h"
 #include "model/model.h"
 
@@ -17,15 +18,17 @@ struct sl_model *sl_linear_base_create(struct sl_engine *engine, const struct sl
     SL_MUST_CHECK;
 
 /* The base in a directory, or the token embeddings of another model there. *tokens: its tokenizer,
- * which is the caller's to destroy. NULL on failure. */
+ * which is the caller's to destroy. *origin: the base that has the vectors, if a model may refer to
+ * it. NULL on failure. */
 struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *directory,
-                                     struct sl_tokenizer **tokens, struct sl_err *err)
-    SL_MUST_CHECK;
+                                     struct sl_tokenizer **tokens, struct sl_base_reference *origin,
+                                     struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes a linear model as a checkpoint, in bf16. training: a JSON object for its config.json. */
+/* Writes a linear model as a checkpoint, in bf16. training: a JSON object for its config.json.
+ * base: the model whose word vectors it refers to; NULL: it has its own. */
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const char *training,
-                           struct sl_err *err) SL_MUST_CHECK;
+                           const struct sl_base_reference *base, struct sl_err *err) SL_MUST_CHECK;
 
 /* A base: the word vectors of a file, in word2vec's text format, and the frequencies of tokens in a
  * text. */

@@ -5,6 +5,7 @@
 #include "linear/linear_model.h"
 #include "linear/linear_tokens.h"
 
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static bool drop_foreign_base(struct sl_linear_training *l, struct sl_err *err)
     sl_model_close(l->base);
     sl_tokenizer_destroy(l->tokens);
     l->base_is_foreign = true;
+    l->origin = (struct sl_base_reference){0};
     l->base = NULL;
     l->tokens = NULL;
     return true;
@@ -92,8 +94,8 @@ static bool drop_foreign_base(struct sl_linear_training *l, struct sl_err *err)
 
 static bool open_base(struct sl_linear_training *l, const char *directory, struct sl_err *err)
 {
-    return !directory ||
-           (l->base = sl_linear_base_open(l->engine, directory, &l->tokens, err)) != NULL;
+    return !directory || (l->base = sl_linear_base_open(l->engine, directory, &l->tokens,
+                                                        &l->origin, err)) != NULL;
 }
 
 /* Character n-grams of very many tokens would take long. */
@@ -112,7 +114,8 @@ static bool set_spellings(struct sl_linear_training *l, struct sl_err *err)
 bool sl_linear_training_open(struct sl_linear_training *l,
                              const struct sl_linear_training_options *options, struct sl_err *err)
 {
-    *l = (struct sl_linear_training){.engine = options->engine, .seconds = options->seconds};
+    *l = (struct sl_linear_training){
+        .engine = options->engine, .seconds = options->seconds, .standalone = options->standalone};
     const struct sl_data_sources *s = &options->sources;
     bool ok = open_texts(l, s, err) && check_size(&l->set, err) &&
               open_base(l, options->base, err) && drop_foreign_base(l, err) &&
@@ -163,8 +166,23 @@ bool sl_linear_training_run(struct sl_linear_training *l,
            (l->model = sl_linear_model_fit(&fit, err)) != NULL;
 }
 
-bool sl_linear_training_publish(const struct sl_linear_training *l, const char *directory,
+/* The directory is <store>/<model>/<version>, and need not exist. */
+static bool finds_origin(const struct sl_base_reference *origin, const char *directory)
+{
+    struct sl_base_weights base;
+    char *path = strdup(directory);
+    bool found = path && sl_base_open(&base, origin, dirname(dirname(path)), NULL);
+    if (found)
+        sl_base_close(&base);
+    free(path);
+    return found;
+}
+
+bool sl_linear_training_publish(struct sl_linear_training *l, const char *directory,
                                 const char *training, struct sl_err *err)
 {
-    return sl_linear_model_write(directory, l->model, l->tokens, training, err);
+    l->refers = !l->standalone && l->origin.model[0] && l->model->config.width > 0 &&
+                finds_origin(&l->origin, directory);
+    return sl_linear_model_write(directory, l->model, l->tokens, training,
+                                 l->refers ? &l->origin : NULL, err);
 }

@@ -9,6 +9,7 @@
  * The same data, options and instruction set give the same bits, with any number of threads. */
 #pragma once
 
+#include "checkpoint/base_model.h"
 #include "data/data_sources.h"
 #include "linear/linear_search.h"
 #include "model/model.h"
@@ -19,6 +20,7 @@ struct sl_linear_training_options {
     struct sl_data_sources sources; /* `validation` is not used */
     bool keep_text;                 /* of the set, after encoding */
     double seconds;                 /* to search for; 0: only the usual recipes */
+    bool standalone;  /* the model has the word vectors itself, whatever has them already */
     const char *base; /* a model with word vectors, whose vocabulary is used; NULL: none */
 };
 
@@ -30,6 +32,9 @@ struct sl_linear_training {
     double unknown;        /* fraction of the tokens that the given base lacks, in a sample */
     bool base_is_foreign;  /* the given base is not used, because that is too much */
     struct sl_model *base; /* word vectors and what tokens are; has no classes */
+    struct sl_base_reference origin; /* the model that has its word vectors; "": none to refer to */
+    bool standalone;                 /* as in the options */
+    bool refers;                     /* the published model refers to the origin */
     /* Its parts, and how tokens are spelt. */
     struct sl_bag_of_words parts;
     struct sl_parameter spellings;
@@ -48,6 +53,7 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                             void (*report)(void *context, const struct sl_linear_search *search),
                             void *context, struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes the model as a checkpoint, in bf16. training: a JSON object for its config.json. */
-bool sl_linear_training_publish(const struct sl_linear_training *l, const char *directory,
+/* Writes the model as a checkpoint, in bf16. Where the base of its word vectors will be found from
+ * there, it refers to that. training: a JSON object for its config.json. */
+bool sl_linear_training_publish(struct sl_linear_training *l, const char *directory,
                                 const char *training, struct sl_err *err) SL_MUST_CHECK;

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/thread_pool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ struct sl_engine *sl_engine_create(const struct sl_engine_options *options, stru
     }
     *engine = chosen;
     pthread_mutex_init(&engine->lock, NULL);
+    pthread_mutex_init(&engine->shared_lock, NULL);
     engine->pool =
         sl_thread_pool_create(options->threads ? options->threads : sl_cpu_budget(), err);
     if (engine->pool)
@@ -107,6 +109,8 @@ void sl_engine_destroy(struct sl_engine *engine)
     if (!engine)
         return;
     sl_thread_pool_destroy(engine->pool);
+    assert(!engine->shared); /* models are closed before */
+    pthread_mutex_destroy(&engine->shared_lock);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }

@@ -13,7 +13,9 @@ struct sl_engine {
     bool int8;            /* all models do, except while training */
     bool prefers_int8;    /* models that lose nothing by it do: sl_engine_chooses_int8 */
     pthread_mutex_t lock; /* held by the thread that runs work on the pool */
-    bool keeps_values;    /* of models that are opened, to read them: model.h, discard_values */
+    pthread_mutex_t shared_lock;
+    struct sl_shared_values *shared; /* by its models, under that lock: shared_values.h */
+    bool keeps_values; /* of models that are opened, to read them: model.h, discard_values */
 };
 
 /* Whether a model whose loss int8 raises by this fraction is computed in int8; NAN: unknown. */

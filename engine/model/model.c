@@ -3,6 +3,7 @@
 
 #include "base/int_math.h"
 #include "base/random.h"
+#include "model/shared_values.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
@@ -28,12 +29,18 @@ static bool has_gradient(const struct sl_model *m, int index)
     return index < b->count || b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
 }
 
-/* Allocates every value, or every gradient, from an arena. */
+static bool is_shared(const struct sl_model *m, int index)
+{
+    const struct sl_builder *b = &m->builder;
+    return index >= b->count && b->buffer_kinds[index - b->count] == SL_BUFFER_SHARED;
+}
+
+/* Allocates every value that is the model's own, or every gradient, from an arena. */
 static void allocate(struct sl_model *m, struct sl_arena *arena, bool grads)
 {
     struct sl_parameter *p;
     for (int i = 0; (p = parameter_at(m, i)); i++) {
-        if (grads && !has_gradient(m, i))
+        if (grads ? !has_gradient(m, i) : is_shared(m, i))
             continue;
         float *at = sl_arena_take(arena, sl_parameter_floats(p), sizeof(float));
         if (grads)
@@ -182,10 +189,31 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
     return NULL;
 }
 
+bool sl_model_share(struct sl_model *m, struct sl_shared_values *values, struct sl_err *err)
+{
+    int shared = 0;
+    m->shared = values;
+    for (int i = 0; i < m->builder.buffer_count; i++) {
+        struct sl_parameter *p = &m->builder.buffers[i];
+        if (m->builder.buffer_kinds[i] != SL_BUFFER_SHARED)
+            continue;
+        if (p->rows != values->rows || p->cols != values->cols)
+            return sl_fail(err, SL_CORRUPT,
+                           "the base has %d word vectors of width %d: expected %d of %d",
+                           values->rows, values->cols, p->rows, p->cols);
+        p->data = values->data;
+        shared++;
+    }
+    return shared > 0 ||
+           sl_fail(err, SL_CORRUPT, "%s has no word vectors to take from a base", m->arch->name);
+}
+
 void sl_model_close(struct sl_model *m)
 {
     if (!m)
         return;
+    sl_shared_values_release(m->engine, m->shared);
+    free(m->base);
     sl_tokenizer_destroy(m->tokenizer);
     for (int i = 0; m->labels && i < m->config.classes; i++)
         free(m->labels[i]);
@@ -439,6 +467,7 @@ void sl_model_describe(struct sl_model *m)
                                      .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
                                      .explains = m->arch->explain &&
                                                  m->config.task == SL_TASK_CLASSIFICATION,
+                                     .base = m->base,
                                      .pooling = embeds(m) ? m->arch->embeds : NULL,
                                      .context = m->config.context_length,
                                      .vocab = m->config.vocab,

@@ -27,6 +27,8 @@ struct sl_model {
     void *self;                      /* the architecture's own struct */
     struct sl_parameter *state_dict; /* what a checkpoint holds: parameters, then saved buffers */
     int state_dict_count;
+    struct sl_shared_values *shared; /* or NULL */
+    char *base;    /* the name of the model that has these, as in its config.json; owned; or NULL */
     char **labels; /* config.classes names, owned; NULL in tests */
     char sha256[65];
     int64_t created;
@@ -42,6 +44,11 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
     SL_MUST_CHECK;
 /* Some of its products can be computed in int8. */
 bool sl_model_can_int8(const struct sl_model *m);
+
+/* Sets the buffers that are SL_BUFFER_SHARED. The model takes over this use of the values, also on
+ * failure: they are of another shape. */
+bool sl_model_share(struct sl_model *m, struct sl_shared_values *values, struct sl_err *err)
+    SL_MUST_CHECK;
 
 /* Computes info again: after labels, policy, digest or date were set. */
 void sl_model_describe(struct sl_model *m);

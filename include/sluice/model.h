@@ -59,7 +59,8 @@ struct sl_model_info {
     const char *const *labels; /* their names */
     int dimensions;            /* of the embeddings of a pretrained model; else 0 */
     bool explains;             /* a classifier explains its results exactly (explanation.h) */
-    const char *pooling;       /* how they are made: "mean" or "weighted_mean"; else NULL */
+    const char *base;    /* the model whose word vectors it reads, as in "base/1"; NULL: none */
+    const char *pooling; /* how they are made: "mean" or "weighted_mean"; else NULL */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
     /* How layers are skipped when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */

@@ -16,7 +16,7 @@ build=$(realpath "${1:-$top/build/release}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export PATH="$build:$PATH" LC_ALL=C COLUMNS=79 TERM=dumb
-unset SLUICE_URL SLUICE_CONFIG SLUICE_ISA || :
+unset SLUICE_URL SLUICE_CONFIG SLUICE_ISA SLUICE_MODELS || :
 version=$(sluice --version | sed 's/[^0-9]*\([0-9][0-9.]*[0-9]\).*/\1/; s/[.]/[.]/g')
 
 # What the case's command says now, below the lines that make the case.

@@ -31,6 +31,16 @@ static struct sl_parameter *saved(struct sl_builder *b, const char *name, int ro
                              .kind = SL_BUFFER_SAVED, .rows = rows, .cols = cols, .init = init});
 }
 
+static struct sl_parameter *build_vectors(struct sl_builder *b, const struct sl_config *c)
+{
+    return sl_buffer_add(
+        b, "token_embedding.weight",
+        (struct sl_buffer_shape){.kind = c->shares_vectors ? SL_BUFFER_SHARED : SL_BUFFER_SAVED,
+                                 .rows = c->vocab,
+                                 .cols = c->width,
+                                 .init = sl_normal(0.1f)});
+}
+
 static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const struct sl_config *c)
 {
     const struct linear_config *own = sl_config_own(c);
@@ -55,7 +65,7 @@ static void linear_build(struct sl_builder *b, void *self, const struct sl_confi
     struct sl_bag_of_words *m = self;
     m->roles = saved(b, "token_roles", 1, c->vocab, sl_constant(SL_TOKEN_WORD));
     if (c->width > 0) {
-        m->vectors = saved(b, "token_embedding.weight", c->vocab, c->width, sl_normal(0.1f));
+        m->vectors = build_vectors(b, c);
         m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
     }
     m->embedding_width = c->embedding_width > 0 ? c->embedding_width : c->width;
@@ -134,6 +144,7 @@ const struct sl_arch sl_arch_linear = {
     .tasks = SL_CLASSIFIES | SL_PRETRAINS,
     .pretrained_by = "sluice vectors",
     .embeds = "weighted_mean",
+    .shares_vectors = true,
     .size = sizeof(struct sl_bag_of_words),
     .explain = linear_explain,
     .check = linear_check,

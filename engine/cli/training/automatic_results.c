@@ -312,6 +312,8 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
     label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->labels);
     if (published)
         sl_json_add_string(sl_json_key(json, "published"), published);
+    if (published && r->l->refers)
+        sl_json_add_string(sl_json_key(json, "base"), r->l->origin.model);
     sl_json_end_object(json);
 }
 
@@ -443,7 +445,9 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
     automatic_results_minimum_score(r, text);
     print_sentence(text);
     label_metrics_print(r->l->model, r->labels);
-    printf("\npublished to %s\n", model);
+    printf("\npublished to %s%s%s\n", model,
+           r->l->refers ? ", which uses the word vectors of " : "",
+           r->l->refers ? r->l->origin.model : "");
     if (page)
         printf("report: %s/index.html\n", page);
 }

@@ -15,27 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-/* Where this program's base is: installed, or in the source tree. */
+/* The base that came with this program. */
 static const char *find_base(char path[SL_PATH_MAX])
 {
-    static const char *const places[] = {"../share/sluice/models/base/1", "../../models/base/1"};
-    char program[SL_PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = NULL;
-    if (length > 0) {
-        program[length] = '\0';
-        slash = strrchr(program, '/');
-    }
-    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; i++) {
-        int bytes = (int)(slash + 1 - program);
-        int needed = snprintf(path, SL_PATH_MAX, "%.*s%s", bytes, program, places[i]);
-        if (needed < SL_PATH_MAX && model_path_check_input(path, NULL))
+    char models[SL_PATH_MAX];
+    for (int i = 0; sl_installed_models(i, models); i++)
+        if (sl_path_join(path, models, "base/1", NULL) && model_path_check_input(path, NULL))
             return path;
-    }
     return NULL;
 }
 
@@ -184,6 +173,7 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
         .sources = a->sources,
         .keep_text = true, /* until it is described */
         .seconds = a->seconds,
+        .standalone = a->standalone,
         .base = a->base ? a->base : (learns ? NULL : find_base(path))};
     struct run run = {.a = a};
     bool ok =

@@ -16,6 +16,10 @@ const struct sl_option train_automatic_rows[] = {
      "print the lowest score S such that of the predictions scored S or higher at least this "
      "fraction is right, by the lower end of its 95 % interval, and how many texts reach S",
      SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 0.9999},
+    {"standalone", NULL,
+     "write the word vectors into the model; otherwise it refers to those of a base that is in the "
+     "same store or installed with Sluice, and must stay there",
+     SL_OPTION_FLAG, offsetof(struct train_automatic_options, standalone), 0, 0},
     {"time", "DURATION",
      "use this much time, such as 90s, 10m or 2h: try more recipes near the best, then the best "
      "ones again with more folds [only the usual recipes]",

@@ -187,7 +187,7 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "problem_type, hyperparameters, vocab_size, "
-     "tokenizer, inference, operating_points, int8_loss_increase, training"},
+     "tokenizer, inference, operating_points, int8_loss_increase, base, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
@@ -253,6 +253,12 @@ static const struct {
      "layer_ops_skipped"},
     {"\"training\"", "\"int8_loss_increase\":null,\"training\"", SL_CORRUPT,
      "'int8_loss_increase' is null: expected a number"},
+    {"\"training\"", "\"base\":\"base/1\",\"training\"", SL_CORRUPT,
+     "'base' is a string: expected an object"},
+    {"\"training\"", "\"base\":{\"model\":\"../1\",\"sha256\":\"00\"},\"training\"", SL_CORRUPT,
+     "base: invalid 'model' '../1': expected <model>/<version>"},
+    {"\"training\"", "\"base\":{\"model\":\"base/1\",\"sha256\":\"00\"},\"training\"", SL_CORRUPT,
+     "base: invalid 'sha256' '00': expected 64 hex digits"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string: expected an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };
