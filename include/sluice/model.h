@@ -16,7 +16,9 @@ extern "C" {
 
 struct sl_model;
 
-/* Opens a checkpoint and verifies it. The engine must outlive the model. */
+/* Opens a checkpoint and verifies it. The engine must outlive the model. Word vectors that it takes
+ * from another model, a base, are looked for in its own store, with the program and in the stores
+ * that the environment variable SLUICE_MODELS lists; the models of an engine have them once. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
                                          struct sl_err *err) SL_MUST_CHECK;
 /* Its sessions and classifiers must be destroyed before. NULL is fine. */
