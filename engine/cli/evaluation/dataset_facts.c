@@ -1,4 +1,4 @@
-/* dataset_facts.c - see dataset_facts.h. */
+/* dataset_facts.c - compares all texts of a data set, and counts its labels. */
 #include "cli/evaluation/dataset_facts.h"
 
 #include "tokenizer/tokenizer.h"

@@ -1,4 +1,4 @@
-/* dataset_words.c - see dataset_words.h. */
+/* dataset_words.c - words the facts of a data set, and prints them or adds them to JSON. */
 #include "cli/evaluation/dataset_words.h"
 
 #include "base/explained_words.h"

@@ -1,4 +1,4 @@
-/* joined_labels.c - see joined_labels.h. */
+/* joined_labels.c - splits labels at a separator, and looks their parts up among the labels. */
 #include "cli/evaluation/joined_labels.h"
 
 #include <string.h>

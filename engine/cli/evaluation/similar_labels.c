@@ -1,4 +1,4 @@
-/* similar_labels.c - see similar_labels.h. */
+/* similar_labels.c - folds labels to a common form, and finds those that share one. */
 #include "cli/evaluation/similar_labels.h"
 
 #include "base/utf8.h"

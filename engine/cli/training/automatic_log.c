@@ -1,4 +1,4 @@
-/* automatic_log.c - see automatic_log.h. */
+/* automatic_log.c - writes the events of a search as lines of JSON. */
 #include "cli/training/automatic_log.h"
 
 #include "base/clock.h"

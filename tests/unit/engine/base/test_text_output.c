@@ -199,7 +199,7 @@ Test(writing, an_error_in_a_file_says_where)
 Test(writing, codes_have_names)
 {
     for (int code = SL_BAD_INPUT; code <= SL_NOT_FINITE; code++)
-        cr_assert_eq(sl_code_find(sl_code_name((enum sl_code)code)), code);
+        cr_assert_eq((int)sl_code_find(sl_code_name((enum sl_code)code)), code);
     cr_assert_eq(sl_code_find("terrible"), SL_OK);
 }
 
