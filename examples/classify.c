@@ -13,7 +13,7 @@ static bool encode(const struct sl_model *model, const char *text, struct sl_cla
                    struct sl_err *err)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(model);
-    size_t max = sl_tokenizer_max_tokens(strlen(text));
+    size_t max = sl_tokenizer_max_tokens(tokenizer, strlen(text));
     int32_t *ids = malloc(max * sizeof *ids);
     struct sl_encoding encoding = {.text = text,
                                    .bytes = strlen(text),

@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "checkpoint/json_io.h"
+#include "checkpoint/tokenizer_json.h"
+#include "tokenizer/pipeline.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>
@@ -12,27 +14,36 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char lines_file[] = "vocab.txt", json_file[] = "vocab.json";
+static const char lines_file[] = "vocab.txt", json_file[] = "vocab.json",
+                  pipeline_file[] = "tokenizer.json";
 
 static const struct sl_tokenizer_kind *kind_of(const char *name)
 {
-    struct sl_err err;
-    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_find(name, &err);
+    const struct sl_tokenizer_kind *kind = sl_tokenizer_kind_named(name);
     assert(kind);
     return kind;
 }
 
 const char *sl_vocabulary_file(const char *kind)
 {
-    return kind_of(kind)->split_words ? lines_file : json_file;
+    const struct sl_tokenizer_kind *k = kind_of(kind);
+    if (k->imported)
+        return pipeline_file;
+    return k->split_words ? lines_file : json_file;
+}
+
+static bool has_file(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", directory, name);
+    return length > 0 && length < (int)sizeof path && access(path, F_OK) == 0;
 }
 
 const char *sl_vocabulary_file_in(const char *directory)
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s", directory, lines_file);
-    bool there = length > 0 && length < (int)sizeof path && access(path, F_OK) == 0;
-    return there ? lines_file : json_file;
+    if (has_file(directory, pipeline_file))
+        return pipeline_file;
+    return has_file(directory, lines_file) ? lines_file : json_file;
 }
 
 bool sl_vocabulary_splits(const char *kind)
@@ -179,8 +190,18 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
 
 /* -- either ----------------------------------------------------------------------------------- */
 
+static char *source_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
+{
+    char *text = strdup(sl_pipeline_source(tokenizer));
+    if (!text)
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
+    return text;
+}
+
 char *sl_vocabulary_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
+    if (tokenizer->kind->imported)
+        return source_print(tokenizer, err);
     return tokenizer->kind->split_words ? lines_print(tokenizer, err) : json_print(tokenizer, err);
 }
 
@@ -189,6 +210,8 @@ struct sl_tokenizer *sl_vocabulary_read(const char *kind, bool lower, const char
 {
     const struct sl_tokenizer_kind *k = kind_of(kind);
     text = bytes > 0 ? text : ""; /* an empty file is mapped to nothing */
+    if (k->imported)
+        return sl_tokenizer_json_read(text, bytes, err);
     return k->split_words ? lines_read(kind, lower, text, bytes, err)
                           : json_read(k, text, bytes, err);
 }

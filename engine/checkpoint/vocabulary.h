@@ -5,12 +5,14 @@
  * fixed vocabulary has no pieces:
  *
  *     {"kind": "characters", "pieces": ["\n", " ", "!", ...]}
- *     {"kind": "bytes"} */
+ *     {"kind": "bytes"}
+ *
+ * An imported tokenizer is stored as the tokenizer.json that it is from. */
 #pragma once
 
 #include "tokenizer/tokenizer.h"
 
-/* "vocab.txt" or "vocab.json": the file of an existing kind. */
+/* "vocab.txt", "vocab.json" or "tokenizer.json": the file of an existing kind. */
 const char *sl_vocabulary_file(const char *kind);
 /* The one that a directory has. */
 const char *sl_vocabulary_file_in(const char *directory);

@@ -95,7 +95,7 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
 {
     struct text_line *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    size_t max = sl_tokenizer_max_tokens(line->bytes);
+    size_t max = sl_tokenizer_max_tokens(tokens, line->bytes);
     if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
         !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
         (w->explains && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,

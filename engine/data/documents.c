@@ -21,7 +21,7 @@ static bool room_for(struct sl_documents *d, size_t more, struct sl_err *err)
 static bool append_line(struct sl_documents *d, const struct sl_line *line,
                         const struct sl_tokenizer *tokens, struct sl_err *err)
 {
-    size_t most = sl_tokenizer_max_tokens(line->bytes);
+    size_t most = sl_tokenizer_max_tokens(tokens, line->bytes);
     if (!room_for(d, most, err))
         return false;
     int32_t *ids = (int32_t *)d->file.data + d->count;

@@ -115,6 +115,7 @@ static bool allocate(struct sl_generation *g, struct sl_err *err)
     return ok || sl_fail(err, SL_NO_MEMORY, "no memory for a text of %zu tokens", tokens);
 }
 
+/* The first token of a text that echoes its prompt loses a blank that only its tokenizer added. */
 static void append_token(struct sl_generation *g, int32_t id, const float *logits);
 static void settle(struct sl_generation *g);
 
@@ -209,14 +210,15 @@ static bool append_record(struct sl_generation *g, int32_t id, const float *logi
 
 static void append_token(struct sl_generation *g, int32_t id, const float *logits)
 {
-    size_t bytes;
-    const char *piece = sl_tokenizer_piece(g->model->tokenizer, id, &bytes);
+    const struct sl_tokenizer *tokenizer = g->model->tokenizer;
+    bool first = g->options.echo && g->text_bytes == 0;
+    size_t bytes = sl_tokenizer_decode_next(tokenizer, id, first, NULL, 0);
     if (!sl_dynarray_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
         (g->options.logprobs && !append_record(g, id, logits))) {
         g->finish = SL_FINISH_ERROR;
         return;
     }
-    memcpy(g->text + g->text_bytes, piece, bytes);
+    (void)sl_tokenizer_decode_next(tokenizer, id, first, g->text + g->text_bytes, bytes);
     g->text_bytes += bytes;
 }
 

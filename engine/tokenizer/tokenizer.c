@@ -8,13 +8,19 @@
 #include <string.h>
 
 static const struct sl_tokenizer_kind *const kinds[] = {
-    &sl_tokenizer_characters,
-    &sl_tokenizer_bytes,
-    &sl_tokenizer_words,
-    &sl_tokenizer_wordpiece,
+    &sl_tokenizer_characters, &sl_tokenizer_bytes,    &sl_tokenizer_words,
+    &sl_tokenizer_wordpiece,  &sl_tokenizer_pipeline,
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+const struct sl_tokenizer_kind *sl_tokenizer_kind_named(const char *name)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
 
 const char *sl_tokenizer_kind_name(int index)
 {
@@ -26,6 +32,8 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
 {
     char known[256] = "";
     for (int i = 0; i < KINDS; i++) {
+        if (kinds[i]->imported)
+            continue;
         if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
         sl_list_add(known, sizeof known, kinds[i]->name);
@@ -62,8 +70,27 @@ static struct sl_tokenizer *tokens_allocate(const struct sl_tokenizer_kind *kind
         return NULL;
     tokenizer->kind = kind;
     tokenizer->lower = lower && kind->split_words;
+    tokenizer->growth = 1;
     for (int i = 0; i < SL_SPECIALS; i++)
         tokenizer->special[i] = -1;
+    return tokenizer;
+}
+
+struct sl_tokenizer *sl_tokenizer_allocate(const struct sl_tokenizer_kind *kind, bool lower,
+                                           const struct sl_piece *pieces, int count,
+                                           struct sl_err *err)
+{
+    if (count < 1 || count > SL_VOCAB_MAX) {
+        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 to %d", count,
+                SL_VOCAB_MAX);
+        return NULL;
+    }
+    struct sl_tokenizer *tokenizer = tokens_allocate(kind, lower);
+    if (!tokenizer || !pieces_copy(tokenizer, pieces, count)) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %d pieces", count);
+        sl_tokenizer_destroy(tokenizer);
+        return NULL;
+    }
     return tokenizer;
 }
 
@@ -72,23 +99,15 @@ struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                                          struct sl_err *err)
 {
     const struct sl_tokenizer_kind *k = sl_tokenizer_kind_find(kind, err);
-    if (!k)
+    struct sl_tokenizer *tokenizer = k ? sl_tokenizer_allocate(k, lower, pieces, count, err) : NULL;
+    if (!tokenizer)
         return NULL;
-    if (count < 1 || count > SL_VOCAB_MAX) {
-        sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 to %d", count,
-                SL_VOCAB_MAX);
-        return NULL;
-    }
-    struct sl_tokenizer *tokenizer = tokens_allocate(k, lower);
-    if (!tokenizer || !pieces_copy(tokenizer, pieces, count)) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %d pieces", count);
-        sl_tokenizer_destroy(tokenizer);
-        return NULL;
-    }
     if (!k->open(tokenizer, err)) {
         sl_tokenizer_destroy(tokenizer);
         return NULL;
     }
+    sl_post_processor_init(&tokenizer->post, tokenizer->special[SL_SPECIAL_BEGIN],
+                           tokenizer->special[SL_SPECIAL_END]);
     return tokenizer;
 }
 
@@ -117,66 +136,6 @@ int32_t sl_tokenizer_special(const struct sl_tokenizer *tokenizer, enum sl_speci
     assert(which < SL_SPECIALS);
     return tokenizer->special[which];
 }
-
-bool sl_tokenizer_has_text(const struct sl_tokenizer *tokenizer, const int32_t *ids, long count)
-{
-    int32_t begin = tokenizer->special[SL_SPECIAL_BEGIN], end = tokenizer->special[SL_SPECIAL_END];
-    for (long i = 0; i < count; i++)
-        if (ids[i] != begin && ids[i] != end)
-            return true;
-    return false;
-}
-
-/* -- encoding --------------------------------------------------------------------------------- */
-
-void sl_encoder_emit(struct sl_encoder_output *sink, int32_t id, struct sl_token_offset place)
-{
-    const struct sl_encoding *job = sink->job;
-    if (sink->count < job->capacity) {
-        job->ids[sink->count] = id;
-        if (job->offsets)
-            job->offsets[sink->count] = place;
-    }
-    sink->count++;
-}
-
-static void special_put(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
-                        enum sl_special which)
-{
-    int32_t id = tokenizer->special[which];
-    if (sink->job->special && id >= 0)
-        sl_encoder_emit(sink, id, (struct sl_token_offset){.special = true});
-}
-
-long sl_tokenizer_tokenize(const struct sl_tokenizer *tokenizer, const struct sl_encoding *encoding,
-                           struct sl_err *err)
-{
-    assert(encoding->capacity >= 0);
-    assert(encoding->ids || encoding->capacity == 0);
-    struct sl_encoder_output sink = {.job = encoding};
-    special_put(tokenizer, &sink, SL_SPECIAL_BEGIN);
-    if (!tokenizer->kind->encode(tokenizer, &sink, err))
-        return -1;
-    special_put(tokenizer, &sink, SL_SPECIAL_END);
-    return sink.count;
-}
-
-/* Parameters as the public header has them. */
-/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
-size_t sl_tokenizer_max_tokens(size_t bytes)
-{
-    return bytes + 2;
-}
-
-long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const char *text, size_t bytes,
-                         enum sl_unknown unknown, int32_t *ids, long max, struct sl_err *err)
-{
-    const struct sl_encoding job = {
-        .text = text, .bytes = bytes, .unknown = unknown, .ids = ids, .capacity = max};
-    return sl_tokenizer_tokenize(tokenizer, &job, err);
-}
-
-/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 /* -- decoding --------------------------------------------------------------------------------- */
 
@@ -227,19 +186,28 @@ static size_t piece_put(const struct sl_tokenizer *tokenizer, const struct sl_de
     return text_put(job, used, piece->text, piece->bytes);
 }
 
+static bool ids_check(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,
+                      struct sl_err *err)
+{
+    for (long i = 0; i < decoding->count; i++)
+        if (decoding->ids[i] < 0 || decoding->ids[i] >= tokenizer->count)
+            return sl_fail(err, SL_BAD_INPUT, "token %ld: invalid id %d: expected 0 to %d", i,
+                           decoding->ids[i], tokenizer->count - 1);
+    return true;
+}
+
 long sl_tokenizer_decode(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,
                          struct sl_err *err)
 {
     assert(decoding->count >= 0);
     assert(decoding->text || decoding->capacity == 0);
+    if (!ids_check(tokenizer, decoding, err))
+        return -1;
+    if (tokenizer->kind->decode)
+        return tokenizer->kind->decode(tokenizer, decoding, err);
     size_t used = 0;
     for (long i = 0; i < decoding->count; i++) {
         int32_t id = decoding->ids[i];
-        if (id < 0 || id >= tokenizer->count) {
-            sl_fail(err, SL_BAD_INPUT, "token %ld: invalid id %d: expected 0 to %d", i, id,
-                    tokenizer->count - 1);
-            return -1;
-        }
         if (!decoding->skip_special || !is_special(tokenizer, id))
             used = piece_put(tokenizer, decoding, used, &tokenizer->pieces[id]);
     }
@@ -254,38 +222,14 @@ const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id,
     return tokenizer->pieces[id].text;
 }
 
-/* Moves `count` ids, and their offsets, within the arrays. */
-static void shift(int32_t *ids, struct sl_token_offset *places, long from, long to, long count)
+size_t sl_tokenizer_decode_next(const struct sl_tokenizer *tokenizer, int32_t id, bool first,
+                                char *text, size_t capacity)
 {
-    memmove(ids + to, ids + from, (size_t)count * sizeof *ids);
-    if (places)
-        memmove(places + to, places + from, (size_t)count * sizeof *places);
-}
-
-enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokenizer)
-{
-    return tokenizer->truncation_side == SL_TRUNCATE_LEFT ? SL_TRUNCATE_LEFT : SL_TRUNCATE_RIGHT;
-}
-
-void sl_tokenizer_set_truncation(struct sl_tokenizer *tokenizer, enum sl_truncation side)
-{
-    if (side != SL_TRUNCATE_DEFAULT)
-        tokenizer->truncation_side = side;
-}
-
-long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum sl_truncation side, long max,
-                           int32_t *ids, struct sl_token_offset *offsets, long count)
-{
-    assert(max >= 2);
-    if (count <= max)
-        return count;
-    int32_t begin = tokenizer->special[SL_SPECIAL_BEGIN], end = tokenizer->special[SL_SPECIAL_END];
-    long head = begin >= 0 && ids[0] == begin, tail = end >= 0 && ids[count - 1] == end;
-    if (side == SL_TRUNCATE_DEFAULT)
-        side = sl_tokenizer_truncation_side(tokenizer);
-    if (side == SL_TRUNCATE_LEFT)
-        shift(ids, offsets, count - (max - head), head, max - head);
-    else
-        shift(ids, offsets, count - tail, max - tail, tail);
-    return max;
+    assert(id >= 0 && id < tokenizer->count);
+    if (tokenizer->kind->decode_next)
+        return tokenizer->kind->decode_next(tokenizer, id, first, text, capacity);
+    const struct sl_piece *piece = &tokenizer->pieces[id];
+    if (capacity > 0)
+        memcpy(text, piece->text, piece->bytes < capacity ? piece->bytes : capacity);
+    return piece->bytes;
 }

@@ -15,7 +15,9 @@ enum { SL_VOCAB_SIZE_DEFAULT = 30000 }; /* close to BERT's */
 
 /* The names of the kinds, by index; NULL past the last. */
 const char *sl_tokenizer_kind_name(int index);
-/* NULL with err, which lists the kinds, for an unknown name. */
+/* NULL for an unknown name. */
+const struct sl_tokenizer_kind *sl_tokenizer_kind_named(const char *name);
+/* The same among the kinds that are made here, not imported. NULL with err, which lists them. */
 const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
     SL_MUST_CHECK;
 
@@ -23,6 +25,10 @@ const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct 
 struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
                                          const struct sl_piece *pieces, int count,
                                          struct sl_err *err) SL_MUST_CHECK;
+/* The same without what the kind's `open` does: for a kind that is opened otherwise. */
+struct sl_tokenizer *sl_tokenizer_allocate(const struct sl_tokenizer_kind *kind, bool lower,
+                                           const struct sl_piece *pieces, int count,
+                                           struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer); /* NULL is fine */
 
 /* Training: on which side texts of this model are cut; SL_TRUNCATE_DEFAULT keeps what it is. */

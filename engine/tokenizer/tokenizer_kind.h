@@ -3,7 +3,7 @@
  * A kind is one file in tokenizer/ and one row in the table of tokenizer.c. */
 #pragma once
 
-#include "sluice/tokenizer.h"
+#include "tokenizer/post_processor.h"
 
 /* The text of one token id. Not terminated by a NUL, and it may contain one. */
 struct sl_piece {
@@ -32,20 +32,44 @@ struct sl_tokenizer {
     bool lower;                         /* for kinds that split words */
     enum sl_truncation truncation_side; /* default: right */
     int32_t special[SL_SPECIALS];       /* ids; -1: none */
+    struct sl_post_processor post;
+    size_t growth; /* tokens per byte of text, at most */
+};
+
+/* A token that waits for truncation. */
+struct sl_listed_token {
+    int32_t id;
+    struct sl_token_offset offset;
+    struct sl_token_spaces spaces;
+};
+
+/* Starts as zeros. */
+struct sl_token_list {
+    struct sl_listed_token *items;
+    size_t count, capacity;
+    bool failed; /* out of memory: some are missing */
 };
 
 /* The tokens that an encoder has found so far. */
 struct sl_encoder_output {
-    const struct sl_encoding *job;
+    const struct sl_encoding *job; /* its `text` is the one to encode */
     long count;
+    const struct sl_post_processor *post;
+    long text_start; /* `count` at the text's first token */
+    int32_t type;
+    struct sl_token_list *list; /* where tokens wait; NULL: they are written at once */
 };
 
 void sl_encoder_emit(struct sl_encoder_output *output, int32_t id, struct sl_token_offset offset);
+/* The same for a token whose text begins or ends with spaces. */
+void sl_encoder_emit_spaced(struct sl_encoder_output *output, int32_t id,
+                            struct sl_token_offset offset, struct sl_token_spaces spaces);
 
 struct sl_tokenizer_kind {
     const char *name;
     size_t size;      /* of its own struct, which begins with a struct sl_tokenizer; zeroed */
     bool fixed;       /* its vocabulary is constant: none is saved */
+    bool imported;    /* it is not learnt, and is saved as the file that it is from */
     bool split_words; /* it splits text into words: it may lower-case, its file is vocab.txt */
 
     /* Decoding: pieces are joined by a space, */
@@ -65,6 +89,12 @@ struct sl_tokenizer_kind {
     /* Pieces are set: checks them, finds the special tokens, builds the lookup tables. */
     bool (*open)(struct sl_tokenizer *tokenizer, struct sl_err *err);
     void (*close)(struct sl_tokenizer *tokenizer); /* undoes open, also after it failed */
+
+    /* Decoding otherwise; NULL: as above. */
+    long (*decode)(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,
+                   struct sl_err *err);
+    size_t (*decode_next)(const struct sl_tokenizer *tokenizer, int32_t id, bool first, char *text,
+                          size_t capacity);
     bool (*encode)(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *output,
                    struct sl_err *err);
 };
@@ -73,3 +103,4 @@ extern const struct sl_tokenizer_kind sl_tokenizer_characters; /* character_toke
 extern const struct sl_tokenizer_kind sl_tokenizer_bytes;      /* byte_tokenizer.c */
 extern const struct sl_tokenizer_kind sl_tokenizer_words;      /* word_tokenizer.c */
 extern const struct sl_tokenizer_kind sl_tokenizer_wordpiece;  /* wordpiece_tokenizer.c */
+extern const struct sl_tokenizer_kind sl_tokenizer_pipeline;   /* pipeline.c */

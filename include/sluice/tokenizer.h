@@ -6,9 +6,11 @@
  *     words        a lower-cased word, no punctuation      [UNK]         [START] before
  *     wordpiece    the longest piece that begins a word,   [UNK], for    [CLS] before,
  *                  then the longest of the rest (##...)    the word      [SEP] after
+ *     pipeline     what its tokenizer.json says            the same      the same
  *
- * The last two normalize and split text as BERT does. Special tokens are only added: a text that
- * spells out "[CLS]" is text. */
+ * `words` and `wordpiece` normalize and split text as BERT does. Special tokens are only added: a
+ * text that spells out "[CLS]" is text. A `pipeline` makes the tokens that Hugging Face's tokenizer
+ * of the same file makes: there, a text that spells out an added token has that token. */
 #pragma once
 
 #include "sluice/err.h"
@@ -48,28 +50,46 @@ SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokenizer, enu
 struct sl_token_offset {
     size_t start, stop;
     bool special;
+    bool second; /* of the second of two texts */
 };
 
-/* A text to encode, and where the ids go. */
+/* The side that a text loses when it is too long. */
+enum sl_truncation {
+    SL_TRUNCATE_DEFAULT, /* the side that the model was trained with */
+    SL_TRUNCATE_RIGHT,
+    SL_TRUNCATE_LEFT
+};
+
+/* A text to encode, or two, and where the ids go. */
 struct sl_encoding {
     const char *text; /* UTF-8; any bytes for `bytes` */
     size_t bytes;
+    const char *pair; /* the second of two texts; NULL: there is one */
+    size_t pair_bytes;
     enum sl_unknown unknown;
-    bool special;                    /* add the kind's special tokens */
+    bool special; /* add the kind's special tokens */
+
+    /* Truncate to so many tokens, special ones included, which stay; 0: do not. Of two texts the
+     * longer loses a token at a time; of two of the same length, the first. */
+    long max_tokens;
+    enum sl_truncation side; /* that each text loses */
+
     int32_t *ids;                    /* room for `capacity`; may be NULL if that is 0 */
     struct sl_token_offset *offsets; /* likewise; NULL: not wanted */
+    int32_t *types;                  /* likewise: 0, of the second text 1, or as its file says */
     long capacity;
 };
 
-/* Returns how many tokens the text has, which may be more than `capacity`: then only the first were
+/* Returns how many tokens there are, which may be more than `capacity`: then only the first were
  * written, without a special token at the end. -1 with err: invalid UTF-8, with the offset of its
  * first byte, or unknown characters. */
 SL_PUBLIC long sl_tokenizer_tokenize(const struct sl_tokenizer *tokenizer,
                                      const struct sl_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The maximum number of tokens of a text of that many bytes, special tokens included. */
-SL_PUBLIC size_t sl_tokenizer_max_tokens(size_t bytes);
+/* The maximum number of tokens of a text, or of two, of that many bytes, special tokens included.
+ * More than there are bytes only for a `pipeline` whose normalization can lengthen a text. */
+SL_PUBLIC size_t sl_tokenizer_max_tokens(const struct sl_tokenizer *tokenizer, size_t bytes);
 
 /* The same for ids alone, without special tokens. */
 SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const char *text,
@@ -80,13 +100,6 @@ SL_PUBLIC long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const c
  * any cannot be classified or trained on. */
 SL_PUBLIC bool sl_tokenizer_has_text(const struct sl_tokenizer *tokenizer, const int32_t *ids,
                                      long count);
-
-/* The side that a text loses when it is too long. */
-enum sl_truncation {
-    SL_TRUNCATE_DEFAULT, /* the side that the model was trained with */
-    SL_TRUNCATE_RIGHT,
-    SL_TRUNCATE_LEFT
-};
 
 /* The side that the model was trained with: right or left. */
 SL_PUBLIC enum sl_truncation sl_tokenizer_truncation_side(const struct sl_tokenizer *tokenizer);
@@ -108,6 +121,7 @@ struct sl_decoding {
 
 /* Concatenates pieces; words are separated by a space, a piece that continues a word (##) is not.
  * With `wordpiece`, no space precedes . ? ! , n't 'm 's 've 're, as with Hugging Face's decoder.
+ * A `pipeline` decodes as its file says; bytes that are no UTF-8 become U+FFFD.
  * Accents, case and spacing that encoding removed are lost. Returns how many bytes the text has,
  * which may be more than `capacity`: then only the first were written. -1 with err: an id is out of
  * range. Adds no NUL. */
@@ -115,8 +129,15 @@ SL_PUBLIC long sl_tokenizer_decode(const struct sl_tokenizer *tokenizer,
                                    const struct sl_decoding *decoding, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* The text of one id, owned by the tokenizer; whole UTF-8 characters, except for `bytes`. NULL if
- * the id is out of range. */
+/* Decoding token by token, as a stream: what a token adds to the text, which begins with it if
+ * `first`. The bytes may end within a character, which the next token continues. Special tokens add
+ * nothing. Returns how many bytes they are, which may be more than `capacity`. The id must be in
+ * range. */
+SL_PUBLIC size_t sl_tokenizer_decode_next(const struct sl_tokenizer *tokenizer, int32_t id,
+                                          bool first, char *text, size_t capacity);
+
+/* The text of one id as the vocabulary spells it, owned by the tokenizer; whole UTF-8 characters,
+ * except for `bytes`. NULL if the id is out of range. */
 SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id,
                                          size_t *bytes);
 

@@ -153,15 +153,16 @@ static bool check_outputs(const struct sv_classification *c, int texts, struct s
                    outputs);
 }
 
-/* At most one per byte, and what the model reads. */
+/* At most what the tokenizer can make of them, and what the model reads. */
 static int64_t count_tokens_at_most(const struct sv_classification *c)
 {
     const struct sv_texts *texts = &c->input.texts;
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(c->ref));
     size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
     int64_t tokens = 0;
     for (int i = 0; i < texts->count; i++) {
         size_t max = c->input.ids ? (size_t)c->input.ids[i].id_count
-                                  : sl_tokenizer_max_tokens(texts->items[i].bytes);
+                                  : sl_tokenizer_max_tokens(tokenizer, texts->items[i].bytes);
         tokens += (int64_t)(max < context ? max : context);
     }
     return tokens * sv_explain_token_factor(c);

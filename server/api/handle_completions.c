@@ -362,15 +362,16 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
     return NULL;
 }
 
-/* At most one token per byte, and what the model reads. */
+/* At most what the tokenizer can make of a prompt, and what the model reads. */
 static int64_t cost_at_most(const struct sv_completion_params *params, const struct completion *c)
 {
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(c->ref));
     size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
     int64_t cost = 0;
     for (int i = 0; i < c->prompt_count; i++) {
         const struct sv_prompt *prompt = prompt_of(params, i);
-        size_t max =
-            prompt->ids ? (size_t)prompt->id_count : sl_tokenizer_max_tokens(prompt->text.bytes);
+        size_t max = prompt->ids ? (size_t)prompt->id_count
+                                 : sl_tokenizer_max_tokens(tokenizer, prompt->text.bytes);
         cost += params->n * ((int64_t)(max < context ? max : context) + params->max_tokens);
     }
     return cost;

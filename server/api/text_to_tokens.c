@@ -25,7 +25,8 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
                  struct sv_tokens *tokens, struct sv_error *error)
 {
     struct sl_err err;
-    size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(bytes);
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(tokenizer, bytes);
     if (input->max > 0 && input->max < room)
         room = input->max;
     *tokens = (struct sv_tokens){.ids = calloc(room + 1, sizeof *tokens->ids)};
@@ -42,8 +43,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
         .offsets = tokens->places,
         .capacity = (long)room,
     };
-    long count =
-        sl_tokenizer_tokenize(sl_model_tokenizer(sv_model_ref_model(ref)), &encoding, &err);
+    long count = sl_tokenizer_tokenize(tokenizer, &encoding, &err);
     if (count < 0)
         return sv_fail(
             error, SV_UNKNOWN_CHARACTERS, input->param,

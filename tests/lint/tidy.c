@@ -186,7 +186,7 @@ static const struct {
     {"yaml.h", {"server/core/options_file.c"}},
     {"sqlite3.h", {"server/state/state_directory.c", "tests/*"}},
     {"nettle/*", {"engine/base/sha256.c", "engine/base/api_key.c"}},
-    {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/normalizer.c"}},
+    {"utf8proc.h", {"engine/base/utf8.c", "engine/tokenizer/*.c"}},
     {"openssl/*", {NULL}},
     {"criterion/*", {"tests/support/test.h", "tests/runners/criterion_fork.c"}},
 };

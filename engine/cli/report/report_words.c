@@ -59,7 +59,7 @@ void report_words_close(struct report_words *words)
 /* Returns the number of tokens that the model reads; -1: failed. */
 static long encode(struct report_words *w, const char *text, size_t bytes, struct sl_err *err)
 {
-    const size_t most = sl_tokenizer_max_tokens(bytes);
+    const size_t most = sl_tokenizer_max_tokens(w->tokens, bytes);
     if (!sl_dynarray_reserve(&w->ids, &w->ids_room, most, sizeof *w->ids, err) ||
         !sl_dynarray_reserve(&w->offsets, &w->offsets_room, most, sizeof *w->offsets, err))
         return -1;

@@ -286,7 +286,7 @@ Test(wordpiece, only_as_many_as_there_is_room_for)
     struct sl_tokenizer *tokens = tokens_of("wordpiece", true, SPECIALS "a\nb\n");
     struct sl_err err;
     int32_t ids[3] = {-7, -7, -7};
-    struct sl_token_offset places[3] = {{7, 7, false}, {7, 7, false}, {7, 7, false}};
+    struct sl_token_offset places[3] = {{.start = 7}, {.start = 7}, {.start = 7}};
     struct sl_encoding job = {
         .text = "a b a", .bytes = 5, .special = true, .ids = ids, .offsets = places, .capacity = 2};
     cr_assert_eq(sl_tokenizer_tokenize(tokens, &job, &err), 5);

@@ -1,0 +1,54 @@
+/* pretrained_tokenizer.c - which of a directory's files say how texts become tokens. */
+#include "checkpoint/pretrained_tokenizer.h"
+
+#include "base/file.h"
+#include "checkpoint/json_io.h"
+#include "checkpoint/tokenizer_json.h"
+#include "checkpoint/tokenizer_json_parts.h"
+#include "checkpoint/vocabulary.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+/* Joins the path of a file; whether the file is there. */
+static bool has_file(char path[SL_PATH_MAX], const char *directory, const char *name)
+{
+    struct sl_err ignored;
+    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
+}
+
+static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
+{
+    struct sl_map map = {0};
+    struct sl_tokenizer *tokenizer = NULL;
+    if (sl_map_open(&map, path, err))
+        tokenizer = sl_tokenizer_json_read(map.data, map.size, err);
+    if (!tokenizer)
+        sl_wrap(err, "'%s'", path);
+    sl_map_close(&map);
+    return tokenizer;
+}
+
+static bool lower_read(const char *path, bool *lower, struct sl_err *err)
+{
+    struct sl_map map = {0};
+    bool ok = sl_map_open(&map, path, err);
+    json_auto_t *root = ok ? sl_json_parse(map.data, map.size, err) : NULL;
+    ok = root && sl_member_flag(root, "do_lower_case", lower, err);
+    sl_map_close(&map);
+    return ok || sl_wrap(err, "'%s'", path);
+}
+
+struct sl_tokenizer *sl_pretrained_tokenizer_open(const char *directory, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    bool lower = true;
+    if (has_file(path, directory, "tokenizer.json"))
+        return json_open(path, err);
+    if (has_file(path, directory, "tokenizer_config.json") && !lower_read(path, &lower, err))
+        return NULL;
+    if (has_file(path, directory, "vocab.txt"))
+        return sl_vocabulary_open("wordpiece", lower, path, err);
+    sl_fail(err, SL_NOT_FOUND, "'%s' has neither tokenizer.json nor vocab.txt", directory);
+    return NULL;
+}
