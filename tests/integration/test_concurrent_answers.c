@@ -498,9 +498,9 @@ Test(concurrent_answers, every_answer_belongs_to_its_question)
     uint64_t count = text ? strtoull(text, NULL, 10) : QUESTIONS;
     daemon_make_store(&d);
     tiny_classifiers_make(d.store);
-    daemon_serve(&d, (const char *const[]){"--classify-max-batch-size", "48",
-                                           "--classify-max-batch-tokens", "500", "--threads", "2",
-                                           NULL});
+    daemon_serve(&d, (const char *const[]){
+                         "--max-client-batch-size", "256", "--classify-max-batch-size", "48",
+                         "--classify-max-batch-tokens", "500", "--threads", "2", NULL});
     for (int i = 0; i < 2; i++)
         oracles[i] = in_process_open(d.store, models[i]);
     CURLM *multi = curl_multi_init();
