@@ -34,29 +34,17 @@ static void symbol_add(struct sl_model_scratch *s, int32_t id, size_t bytes)
 }
 
 /* A character of a word, spelled as in the vocabulary: with the prefix unless it is the first, with
- * the suffix if it is the last. */
-struct spelled {
-    char text[2 * SL_AFFIX_MAX + 4];
-    size_t bytes;
-};
-
-static void spelled_append(struct spelled *s, const char *text, size_t bytes)
+ * the suffix if it is the last. `room` is for one that has either. */
+static struct sl_piece spell(const struct sl_token_model *model, struct sl_piece character,
+                             bool first, bool last, char room[2 * SL_AFFIX_MAX + 4])
 {
-    memcpy(s->text + s->bytes, text, bytes);
-    s->bytes += bytes;
-}
-
-static struct spelled spell(const struct sl_token_model *model, struct sl_piece character,
-                            bool first, bool last)
-{
-    struct spelled s;
-    s.bytes = 0;
-    if (!first)
-        spelled_append(&s, model->prefix, model->prefix_bytes);
-    spelled_append(&s, character.text, character.bytes);
-    if (last)
-        spelled_append(&s, model->suffix, model->suffix_bytes);
-    return s;
+    size_t prefix = first ? 0 : model->prefix_bytes, suffix = last ? model->suffix_bytes : 0;
+    if (prefix + suffix == 0)
+        return character;
+    memcpy(room, model->prefix, prefix);
+    memcpy(room + prefix, character.text, character.bytes);
+    memcpy(room + prefix + character.bytes, model->suffix, suffix);
+    return (struct sl_piece){room, prefix + character.bytes + suffix};
 }
 
 /* Unknown characters that are not added yet: known ones come first. */
@@ -74,15 +62,15 @@ static void unknown_flush(const struct sl_token_model *model, struct sl_model_sc
 }
 
 static bool bytes_add(const struct sl_token_model *model, struct sl_model_scratch *s,
-                      const struct spelled *spelled)
+                      struct sl_piece spelled)
 {
     if (!model->byte_fallback)
         return false;
-    for (size_t i = 0; i < spelled->bytes; i++)
-        if (model->bytes[(unsigned char)spelled->text[i]] < 0)
+    for (size_t i = 0; i < spelled.bytes; i++)
+        if (model->bytes[(unsigned char)spelled.text[i]] < 0)
             return false;
-    for (size_t i = 0; i < spelled->bytes; i++)
-        symbol_add(s, model->bytes[(unsigned char)spelled->text[i]], 1);
+    for (size_t i = 0; i < spelled.bytes; i++)
+        symbol_add(s, model->bytes[(unsigned char)spelled.text[i]], 1);
     return true;
 }
 
@@ -90,16 +78,17 @@ static void symbols_fill(const struct sl_token_model *model, const char *word, s
                          struct sl_model_scratch *s)
 {
     struct unknown unknown = {0};
+    char room[2 * SL_AFFIX_MAX + 4];
     s->symbol_count = 0;
     for (size_t at = 0, length; at < bytes; at += length) {
         length = model->byte_level ? 1 : sl_char_bytes(word[at]);
-        struct spelled spelled =
-            spell(model, (struct sl_piece){word + at, length}, at == 0, at + length == bytes);
+        struct sl_piece spelled =
+            spell(model, (struct sl_piece){word + at, length}, at == 0, at + length == bytes, room);
         int32_t id = sl_piece_table_find(&model->table, spelled.text, spelled.bytes);
         if (id >= 0) {
             unknown_flush(model, s, &unknown);
             symbol_add(s, id, length);
-        } else if (!bytes_add(model, s, &spelled) && model->unknown >= 0) {
+        } else if (!bytes_add(model, s, spelled) && model->unknown >= 0) {
             if (!model->fuse_unknown)
                 unknown_flush(model, s, &unknown);
             unknown.waits = true;
