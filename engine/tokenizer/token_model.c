@@ -200,7 +200,8 @@ static bool encode(const struct sl_token_model *model, const char *word, size_t 
     return sl_unigram_encode(model, word, bytes, scratch);
 }
 
-/* Most words of most texts are pieces: what becomes of those is found out once. */
+/* Most words of most texts are pieces: what becomes of those is found out once. Of longer pieces
+ * it is not, so that a file cannot make this take long. */
 static bool whole_fill(struct sl_token_model *model, const struct sl_token_model_parts *parts,
                        struct sl_err *err)
 {
@@ -211,8 +212,9 @@ static bool whole_fill(struct sl_token_model *model, const struct sl_token_model
     for (int32_t id = 0; id < model->count && !scratch.failed; id++) {
         const struct sl_piece *piece = &model->pieces[id];
         scratch.count = 0;
-        bool one = piece->text && encode(model, piece->text, piece->bytes, &scratch) &&
-                   scratch.count == 1 && scratch.tokens[0].stop == piece->bytes;
+        bool one = piece->text && piece->bytes <= SL_PIECE_TEXT_MAX &&
+                   encode(model, piece->text, piece->bytes, &scratch) && scratch.count == 1 &&
+                   scratch.tokens[0].stop == piece->bytes;
         model->whole[id] = one ? scratch.tokens[0].id : -1;
         if (parts->ignore_merges)
             model->whole[id] = id;
