@@ -4,6 +4,7 @@
 #include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/training/dataset_summary.h"
+#include "data/data_options.h"
 #include "data/record_reader.h"
 #include "tokenizer/tokenizer_trainer.h"
 
@@ -30,8 +31,7 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, cased), 0, 0},
     {"text", "COLUMNS", "learn from these columns only, such as title,body [whole files]",
      SL_OPTION_STRING, offsetof(struct arguments, text), 0, 0},
-    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
-     offsetof(struct arguments, format), 0, 0},
+    {"format", "NAME", SL_FORMAT_HELP, SL_OPTION_STRING, offsetof(struct arguments, format), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/evaluation/label_names.h"
 #include "cli/training/dataset_summary.h"
+#include "data/data_options.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ const struct sl_option eval_source_rows[] = {
      "file that translates labels; each line is a label of --data, a tab and the model's label; "
      "every label of the model needs a line",
      SL_OPTION_STRING, offsetof(struct eval_source_options, labels), 0, 0},
-    {"label", "COLUMN", "column of the label: a name, or a number from 1 [label]", SL_OPTION_STRING,
+    {"label", "COLUMN", SL_LABEL_HELP, SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.label), 0, 0},
     {"label-separator", "TEXT",
      "separator between the labels of a text, if the model gives texts several [| in TSV and "
@@ -26,7 +27,7 @@ const struct sl_option eval_source_rows[] = {
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.label_separator), 0, 0},
     {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.text), 0, 0},
-    {"format", "NAME", "file format: tsv, csv or jsonl [from the file name]", SL_OPTION_STRING,
+    {"format", "NAME", SL_FORMAT_HELP, SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.format), 0, 0},
     TRUNCATE_OPTION(struct eval_source_options),
     {"split", "NAME", "part of --corpus to evaluate on: train, validation or test [validation]",

@@ -67,8 +67,7 @@ struct text_arguments {
      0},                                                                                           \
         {"format",                                                                                 \
          "NAME",                                                                                   \
-         "with --text: tsv, csv or jsonl [from the file name; of standard input from its "         \
-         "content]",                                                                               \
+         "with --text: the file format, as of `sluice train` [from it]",                           \
          SL_OPTION_STRING,                                                                         \
          offsetof(struct text_arguments, format),                                                  \
          0,                                                                                        \

@@ -4,6 +4,7 @@
 #include "data/compressed_file.h"
 
 #include "base/dynarray.h"
+#include "base/file_kind.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -16,6 +17,9 @@
 static const uint64_t xz_memory_max = UINT64_C(256) << 20;
 
 static const int64_t standard_bytes_max = INT64_C(4) << 30;
+
+/* No text packs so well, but a file that was made to fill the memory does. */
+static const int64_t ratio_max = 200, small_bytes = INT64_C(64) << 20;
 
 enum { MAGIC_MAX = 6, PIECE_BYTES = 1 << 16 };
 
@@ -39,6 +43,7 @@ struct sl_compressed_reader {
     size_t at;           /* bytes of the file that are read */
     int64_t left;        /* bytes that may still come out */
     int64_t bytes_max;   /* of how many */
+    bool is_ratio;       /* which follow from the size of the file */
     bool begun, between; /* a decoder exists; its member is at its end */
     z_stream gzip;
     lzma_stream xz;
@@ -161,9 +166,6 @@ static const struct packing packings[] = {
      .begin = xz_begin,
      .unpack = xz_unpack,
      .end = xz_end},
-    /* Recognised, to be rejected by name instead of as invalid UTF-8. */
-    {.name = "zstd", .magic = {0x28, 0xB5, 0x2F, 0xFD}, .magic_bytes = 4},
-    {.name = "zip", .magic = {'P', 'K', 3, 4}, .magic_bytes = 4},
 };
 
 enum { PACKINGS = sizeof packings / sizeof packings[0] };
@@ -179,12 +181,20 @@ static bool source_begin(struct sl_compressed_reader *s, struct sl_err *err)
     for (int i = 0; i < PACKINGS && !s->packing; i++)
         if (begins_with(s, &packings[i]))
             s->packing = &packings[i];
-    if (!s->packing)
-        return true;
-    if (s->packing->begin)
+    if (s->packing)
         return s->packing->begin(s, err);
-    return sl_fail(err, SL_BAD_INPUT, "%s data is not supported: expected plain text, gzip or xz",
-                   s->packing->name);
+    const struct sl_file_kind *kind = sl_file_kind_find(s->map.data, s->map.size);
+    return !kind || kind->is_text ||
+           sl_fail(err, SL_BAD_INPUT, "the file is %s, which is not read: %s", kind->name,
+                   kind->way_out);
+}
+
+static void limit_ratio(struct sl_compressed_reader *s)
+{
+    const int64_t most = (int64_t)s->map.size * ratio_max;
+    s->bytes_max = most > small_bytes ? most : small_bytes;
+    s->is_ratio = s->bytes_max < standard_bytes_max;
+    s->bytes_max = s->is_ratio ? s->bytes_max : standard_bytes_max;
 }
 
 /* ---- the source ----------------------------------------------------------------------------- */
@@ -202,7 +212,6 @@ struct sl_compressed_reader *sl_compressed_reader_open(const char *path, const c
     }
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
     s->bytes_max = bytes_max > 0 ? bytes_max : standard_bytes_max;
-    s->left = s->bytes_max;
     if (!sl_map_open(&s->map, path, err)) {
         sl_compressed_reader_close(s);
         return NULL;
@@ -212,6 +221,9 @@ struct sl_compressed_reader *sl_compressed_reader_open(const char *path, const c
         sl_compressed_reader_close(s);
         return NULL;
     }
+    if (bytes_max == 0 && s->packing)
+        limit_ratio(s);
+    s->left = s->bytes_max;
     return s;
 }
 
@@ -284,6 +296,11 @@ bool sl_compressed_reader_read(struct sl_compressed_reader *source, char *buffer
         plain_read(source, buffer, bytes, &count);
     else if (!packed_read(source, buffer, bytes, &count, err))
         return false;
+    if (count > (uint64_t)source->left && source->is_ratio)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "unpacks to more than %lld bytes, which is suspicious for a file of %zu: if "
+                       "it is right, unpack it first, and give the plain file",
+                       (long long)source->bytes_max, source->map.size);
     if (count > (uint64_t)source->left)
         return sl_fail(err, SL_BAD_INPUT, "larger than the limit of %lld bytes%s",
                        (long long)source->bytes_max, source->packing ? " when unpacked" : "");

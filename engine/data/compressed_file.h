@@ -12,7 +12,7 @@
 struct sl_compressed_reader;
 
 /* display_name: the file's name in errors; NULL: its path. bytes_max: limit of the unpacked size; 0
- * for 4 GiB. */
+ * for 4 GiB and, of a packed file, 200 times its size or 64 MiB, whichever is more. */
 struct sl_compressed_reader *sl_compressed_reader_open(const char *path, const char *display_name,
                                                        int64_t bytes_max, struct sl_err *err)
     SL_MUST_CHECK;

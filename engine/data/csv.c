@@ -21,13 +21,14 @@ struct csv {
     bool finds_separator; /* in the next line, which is the first */
     char *text;           /* of the row's fields, one after another */
     size_t used, room;
-    struct sl_row *row; /* the one being read */
-    int64_t field_line; /* where its present field begins */
-    int64_t line;       /* being read */
-    size_t row_bytes;   /* read for the row */
-    bool ended;         /* the row is whole */
-    struct sl_err *err; /* for the callbacks */
-    bool failed;        /* a callback failed and set err */
+    struct sl_line first; /* read before this format was chosen; text NULL: none */
+    struct sl_row *row;   /* the one being read */
+    int64_t field_line;   /* where its present field begins */
+    int64_t line;         /* being read */
+    size_t row_bytes;     /* read for the row */
+    bool ended;           /* the row is whole */
+    struct sl_err *err;   /* for the callbacks */
+    bool failed;          /* a callback failed and set err */
 };
 
 /* RFC 4180, section 2, number 4: spaces are part of a field. */
@@ -46,16 +47,24 @@ static bool needs_fields(const struct sl_chosen *chosen)
     return false;
 }
 
-static bool csv_open(void *state, const struct sl_chosen *chosen, struct sl_err *err)
+static bool csv_open(void *state, const struct sl_record_input *input, struct sl_err *err)
 {
     struct csv *csv = state;
     if (csv_init(&csv->parser, CSV_STRICT) != 0)
         return sl_fail(err, SL_NO_MEMORY, "no memory to read CSV");
     csv->begun = true;
-    csv->finds_separator = needs_fields(chosen);
+    csv->finds_separator = needs_fields(&input->chosen);
     csv_set_space_func(&csv->parser, is_space);
     csv_set_blk_size(&csv->parser, BLOCK_BYTES);
     return true;
+}
+
+void sl_csv_continue_tsv(void *state, const struct sl_line *line)
+{
+    struct csv *csv = state;
+    csv->finds_separator = false;
+    csv_set_delim(&csv->parser, '\t');
+    csv->first = line ? *line : (struct sl_line){0};
 }
 
 static void csv_close(void *state)
@@ -224,6 +233,18 @@ static void row_begin(struct csv *csv, struct sl_row *row, struct sl_err *err)
     csv->ended = false;
 }
 
+static bool read_line(struct csv *csv, struct sl_line_reader *lines, struct sl_line *line,
+                      struct sl_err *err)
+{
+    if (csv->first.text) {
+        *line = csv->first;
+        csv->first.text = NULL;
+        return true;
+    }
+    return csv->row_bytes == 0 ? sl_line_reader_next_nonempty(lines, line, err)
+                               : sl_line_reader_next(lines, line, err);
+}
+
 static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *row,
                      struct sl_err *err)
 {
@@ -231,8 +252,7 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
     struct sl_line line;
     row_begin(csv, row, err);
     while (!csv->ended) {
-        if (!(csv->row_bytes == 0 ? sl_line_reader_next_nonempty(lines, &line, err)
-                                  : sl_line_reader_next(lines, &line, err)))
+        if (!read_line(csv, lines, &line, err))
             return false;
         if (!line.text)
             return csv->row_bytes == 0 || fail_unended(csv, lines, err);
@@ -251,6 +271,7 @@ static bool csv_next(void *state, struct sl_line_reader *lines, struct sl_row *r
 
 const struct sl_record_format sl_record_format_csv = {
     .name = "csv",
+    .extensions = {"csv"},
     .separator = "commas or semicolons",
     .too_many = "; a field that has the separator in it must be quoted",
     .size = sizeof(struct csv),

@@ -5,15 +5,17 @@
 #include "base/option_parser.h"
 #include "tokenizer/tokenizer.h"
 
+#define SL_LABEL_HELP                                                                              \
+    "column of the label: a name, a path such as meta.label, or a number from 1; several, such "   \
+    "as sport,food, hold 0 or 1 each [label]"
+#define SL_FORMAT_HELP                                                                             \
+    "file format: tsv, csv, jsonl, json or fasttext, or what the objects of JSON are: chat, "      \
+    "sharegpt, gemini, completions, alpaca, prodigy, label-studio, spacy or doccano [from the "    \
+    "file]"
+
 /* place(member): the offset of this member of a struct sl_data_sources. */
 #define SL_DATA_OPTIONS(place)                                                                     \
-    {"label",                                                                                      \
-     "COLUMN",                                                                                     \
-     "column of the label: a name, or a number from 1 [label]",                                    \
-     SL_OPTION_STRING,                                                                             \
-     place(columns.label),                                                                         \
-     0,                                                                                            \
-     0},                                                                                           \
+    {"label", "COLUMN", SL_LABEL_HELP, SL_OPTION_STRING, place(columns.label), 0, 0},              \
         {"text",                                                                                   \
          "COLUMNS",                                                                                \
          "columns of the text, joined if several, as in title,body [text]",                        \
@@ -29,13 +31,7 @@
          place(columns.label_separator),                                                           \
          0,                                                                                        \
          0},                                                                                       \
-        {"format",                                                                                 \
-         "NAME",                                                                                   \
-         "file format: tsv, csv or jsonl [from the file name]",                                    \
-         SL_OPTION_STRING,                                                                         \
-         place(columns.format),                                                                    \
-         0,                                                                                        \
-         0},                                                                                       \
+        {"format", "NAME", SL_FORMAT_HELP, SL_OPTION_STRING, place(columns.format), 0, 0},         \
         {"tokenizer",                                                                              \
          "KIND",                                                                                   \
          "characters, bytes, words or wordpiece [--corpus: characters; --data: words; without an " \

@@ -35,14 +35,21 @@ static bool label_find(struct sl_dataset *set, bool given, const struct sl_field
     return sl_labels_add(&set->labels, label->data, label->bytes, err);
 }
 
+static bool fail_repeated(const char *label, struct sl_err *err)
+{
+    const bool is_flag = strcmp(label, "0") == 0 || strcmp(label, "1") == 0;
+    return sl_fail(err, SL_BAD_INPUT, "the label '%s' is given twice%s", label,
+                   is_flag ? "; if these are one-hot vectors, write the names of the labels instead"
+                           : "");
+}
+
 /* Of a text's sorted labels. */
 static bool check_repeated(const struct sl_dataset *set, struct sl_err *err)
 {
     const struct sl_label_list list = sl_label_list(&set->label_lists, set->label_lists.count - 1);
     for (int i = 1; i < list.count; i++)
         if (list.ids[i] == list.ids[i - 1])
-            return sl_fail(err, SL_BAD_INPUT, "the label '%s' is given twice",
-                           set->labels.list[list.ids[i]].key);
+            return fail_repeated(set->labels.list[list.ids[i]].key, err);
     return true;
 }
 
@@ -51,6 +58,7 @@ static bool labels_take(struct sl_dataset *set, bool given, const struct sl_reco
 {
     int32_t ids[SL_LABELS_MAX];
     set->multi_label = set->multi_label || record->is_multi_label;
+    set->has_lists = set->has_lists || record->is_list;
     for (int i = 0; i < record->label_count; i++)
         if (!label_find(set, given, &record->labels[i], &ids[i], err))
             return false;
@@ -112,8 +120,8 @@ static bool check_count(const struct sl_dataset *set, struct sl_err *err)
 {
     if (set->count == 0 && set->skipped.records > 0)
         return sl_fail(err, SL_BAD_INPUT,
-                       "no record has both a label and a text; the first is in line %lld",
-                       (long long)set->skipped.line);
+                       "no record has both a label and a text; in line %lld %s",
+                       (long long)set->skipped.line, set->skipped.why);
     return set->count > 0 || sl_fail(err, SL_BAD_INPUT, "the file has no texts");
 }
 
@@ -122,8 +130,12 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
 {
     struct sl_record_reader *records = sl_record_reader_open(set->path, options, err);
     bool ok = records && records_take(set, given, records, err);
-    if (ok)
+    if (ok) {
         set->skipped = sl_record_reader_skipped(records);
+        set->notes = *sl_record_reader_notes(records);
+        if (set->has_lists && !set->multi_label)
+            sl_note(&set->notes, "every list of labels has one: a text has one label");
+    }
     sl_record_reader_close(records);
     if (!ok)
         return false;
@@ -151,6 +163,30 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
     }
     sl_dataset_close(&fresh);
     return false;
+}
+
+bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err)
+{
+    struct sl_name_list names = {0};
+    const struct sl_label_list first = sl_label_list(&set->label_lists, 0);
+    bool is_flags = first.count > 1;
+    for (int i = 1; i < set->count; i++)
+        if (!sl_label_list_equals(first, sl_label_list(&set->label_lists, i)))
+            return true;
+    for (int i = 0; i < first.count; i++) {
+        const char *key = set->labels.list[first.ids[i]].key;
+        sl_name_list_add(&names, key, strlen(key));
+        is_flags = is_flags && (strcmp(key, "0") == 0 || strcmp(key, "1") == 0);
+    }
+    return sl_fail(err, SL_BAD_INPUT,
+                   "all %d texts have the same label%s, %s: there is nothing to learn; %s",
+                   set->count, first.count == 1 ? "" : "s",
+                   first.count > 0 ? sl_name_list_text(&names) : "none",
+                   is_flags
+                       ? "if these are one-hot vectors, write the names of the labels instead, "
+                         "or give a column for each label, label: sport,food"
+                       : "check that label is their column") ||
+           sl_wrap_file(err, set->path, 0);
 }
 
 bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *err)

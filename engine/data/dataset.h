@@ -29,6 +29,8 @@ struct sl_dataset {
     struct sl_example *examples;
     int count;
     struct sl_skipped skipped; /* records without a label or a text */
+    struct sl_notes notes;     /* what had to be assumed */
+    bool has_lists;            /* labels are in lists */
 
     /* The texts, each followed by a line feed: together one text to learn a vocabulary from. NULL
      * once they are encoded, unless keeping them was requested. */
@@ -47,6 +49,8 @@ struct sl_dataset {
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
                      const struct sl_record_options *options, const struct sl_labels *labels,
                      struct sl_err *err) SL_MUST_CHECK;
+/* Fails if a model could learn nothing, because all texts have the same labels. */
+bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;
 /* Makes a set one for a model: where its texts may have several labels, so may those of the set.
  * Fails if they may not, but do. */
 bool sl_dataset_fit_to(struct sl_dataset *set, bool multi_label, struct sl_err *err) SL_MUST_CHECK;

@@ -1,5 +1,6 @@
 /* dataset_load.c - the public interface of data sets: loads a file, reads examples by index. */
 #include "data/dataset.h"
+#include "data/record_formats.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -31,6 +32,14 @@ struct sl_dataset *sl_dataset_load(const char *path, const struct sl_dataset_opt
         return set;
     sl_dataset_destroy(set);
     return NULL;
+}
+
+bool sl_dataset_is_recognised(const char *path)
+{
+    struct sl_err ignored;
+    struct sl_notes notes = {0};
+    struct sl_record_choice choice;
+    return sl_record_choose(path, &(struct sl_record_options){0}, &choice, &notes, &ignored);
 }
 
 void sl_dataset_destroy(struct sl_dataset *set)

@@ -2,6 +2,7 @@
 #include "data/line_reader.h"
 
 #include "base/dynarray.h"
+#include "base/file_kind.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -19,6 +20,8 @@ struct sl_line_reader {
     char *text; /* what was read and not yet given out: text[start] to text[end - 1] */
     size_t room, start, end;
     int64_t number; /* of the last line given out */
+    bool by_pieces; /* a long line is given out in pieces */
+    bool in_piece;  /* the last one was not the end of its line */
     bool finished;  /* the file has no more than that */
     bool in_line;   /* `start` is within a line that was too long */
     bool can_go_on;
@@ -104,7 +107,11 @@ static bool line_find(struct sl_line_reader *l, size_t *bytes, struct sl_err *er
         const char *feed =
             there > searched ? memchr(l->text + l->start + searched, '\n', there - searched) : NULL;
         size_t length = feed ? (size_t)(feed - (l->text + l->start)) : there;
-        if (length > l->record_bytes) {
+        if (l->by_pieces && length > PIECE_BYTES) {
+            *bytes = sl_utf8_fit(l->text + l->start, length, PIECE_BYTES);
+            return true;
+        }
+        if (length > l->record_bytes && !l->by_pieces) {
             l->in_line = l->can_go_on = true;
             return sl_fail(err, SL_BAD_INPUT, "longer than the record limit of %zu bytes",
                            l->record_bytes);
@@ -141,11 +148,6 @@ static size_t end_bytes_of(const char *text, size_t bytes)
     return bytes > 1 && text[bytes - 2] == '\r' ? 2 : 1;
 }
 
-static bool has_utf16_mark(const char *text, size_t bytes)
-{
-    return bytes >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0);
-}
-
 static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_err *err)
 {
     size_t bytes = 0;
@@ -164,11 +166,11 @@ static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_
     l->start += bytes;
     l->can_go_on = true;
     if (!sl_utf8_check(text, bytes, err)) {
-        const struct sl_err why = *err;
-        return sl_fail(err, why.code,
-                       "%s; convert the file, for example with `iconv -f %s -t utf-8`", why.text,
-                       l->number == 1 && has_utf16_mark(text, bytes) ? "utf-16" : "latin1");
+        const size_t valid = sl_utf8_valid_bytes(text, bytes);
+        return sl_err_append(err, "; convert the file, for example with `iconv -f %s -t utf-8`",
+                             sl_file_encoding(text + valid, bytes - valid));
     }
+    l->in_piece = l->by_pieces && end == 0;
     *line =
         (struct sl_line){.text = text, .bytes = bytes - end, .end_bytes = end, .number = l->number};
     return true;
@@ -178,8 +180,14 @@ bool sl_line_reader_next(struct sl_line_reader *lines, struct sl_line *line, str
 {
     assert(lines);
     assert(line);
-    lines->number++;
+    lines->number += !lines->in_piece;
     return line_next(lines, line, err) || sl_line_reader_wrap(lines, lines->number, err);
+}
+
+bool sl_line_reader_piece(struct sl_line_reader *lines, struct sl_line *piece, struct sl_err *err)
+{
+    lines->by_pieces = true;
+    return sl_line_reader_next(lines, piece, err);
 }
 
 bool sl_line_reader_next_nonempty(struct sl_line_reader *lines, struct sl_line *line,

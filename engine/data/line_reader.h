@@ -31,6 +31,10 @@ bool sl_line_reader_next(struct sl_line_reader *lines, struct sl_line *line, str
 /* The same, but of the lines that are not empty. */
 bool sl_line_reader_next_nonempty(struct sl_line_reader *lines, struct sl_line *line,
                                   struct sl_err *err) SL_MUST_CHECK;
+/* The next line, or a piece of one that is long: then end_bytes is 0 and the rest follows, with the
+ * same number. */
+bool sl_line_reader_piece(struct sl_line_reader *lines, struct sl_line *piece, struct sl_err *err)
+    SL_MUST_CHECK;
 /* Whether the last failure concerned one line, too long or not UTF-8: then reading may go on. */
 bool sl_line_reader_can_continue(const struct sl_line_reader *lines);
 

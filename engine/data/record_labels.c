@@ -86,16 +86,93 @@ static bool split(struct sl_record_labels *labels, struct sl_field field, const 
     }
 }
 
+/* ---- lists written as text ------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
+        at++;
+    return at;
+}
+
+/* A string in quotes. Returns what follows it; NULL: it is none. */
+static const char *read_string(const char *at, const char *end, char **out)
+{
+    const char quote = *at++;
+    for (; at < end && *at != quote; at++) {
+        if (*at == '\\' && ++at == end)
+            return NULL;
+        *(*out)++ = *at;
+    }
+    return at < end ? at + 1 : NULL;
+}
+
+/* A string, or a number. */
+static const char *read_item(const char *at, const char *end, char **out)
+{
+    if (*at == '\'' || *at == '"')
+        return read_string(at, end, out);
+    const char *first = at;
+    while (at < end && *at && strchr("0123456789.+-eE", *at))
+        *(*out)++ = *at++;
+    return at > first ? at : NULL;
+}
+
+/* *is_list: whether the field is a list; then its items are added. */
+static bool take_written_list(struct sl_record_labels *labels, struct sl_field field,
+                              const char *column, bool *is_list, struct sl_err *err)
+{
+    const char *at = field.data, *end = field.data + field.bytes;
+    *is_list = false;
+    if (field.bytes < 2 || at[0] != '[' || end[-1] != ']')
+        return true;
+    if (!sl_dynarray_reserve(&labels->copy, &labels->copy_room, field.bytes, 1, err))
+        return false;
+    char *out = labels->copy;
+    at = skip_blanks(at + 1, --end);
+    while (at < end) {
+        const char *item = out;
+        at = read_item(at, end, &out);
+        if (!at) {
+            labels->count = 0;
+            return true;
+        }
+        if (!add(labels, (struct sl_field){item, (size_t)(out - item)}, column, err))
+            return false;
+        at = skip_blanks(at, end);
+        at = skip_blanks(at < end && *at == ',' ? at + 1 : at, end);
+    }
+    *is_list = true;
+    return true;
+}
+
+static void note_list(const struct sl_row *row, struct sl_field field)
+{
+    char shown[SL_NAME_SHORT];
+    sl_note(row->notes,
+            "lists written as text, such as %s, are read as lists of labels; [] is none",
+            sl_name_shorten(field.data, field.bytes, shown));
+}
+
 bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row *row,
                            struct sl_field field, const char *separator, const char *column,
                            struct sl_err *err)
 {
     labels->count = 0;
+    labels->is_list = row->is_list;
     for (int i = 0; row->is_list && i < row->list_count; i++)
         if (!add(labels, row->list[i], column, err))
             return false;
     if (row->is_list || (separator && field.bytes == 0 && field.data))
         return true;
+    if (field.data && !take_written_list(labels, field, column, &labels->is_list, err))
+        return false;
+    if (labels->is_list) {
+        if (!labels->has_noted)
+            note_list(row, field);
+        labels->has_noted = true;
+        return true;
+    }
     return separator && field.data ? split(labels, field, separator, column, err)
                                    : add(labels, field, column, err);
 }
@@ -103,5 +180,6 @@ bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row 
 void sl_record_labels_release(struct sl_record_labels *labels)
 {
     free(labels->list);
+    free(labels->copy);
     *labels = (struct sl_record_labels){0};
 }

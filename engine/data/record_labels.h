@@ -1,5 +1,7 @@
 /* record_labels.h - the labels of a record: its field is one, or several with a separator between
- * them, or a list. */
+ * them, or a list.
+ *
+ * A list may be written as text, as Python and JSON do: ['food', 'sport'], [1], []. */
 #pragma once
 
 #include "data/record_format.h"
@@ -9,6 +11,9 @@ struct sl_record_labels {
     struct sl_field *list;
     int count;
     size_t room;
+    bool is_list, has_noted;
+    char *copy; /* of a list that is written as text, without escapes */
+    size_t copy_room;
 };
 
 /* field: that of the label's column, which is `column`; an empty one has no label if there is a

@@ -1,9 +1,12 @@
-/* record_reader.c - the table of formats, and what they share: column selection and checks. */
+/* record_reader.c - what formats share: records from rows, their checks, and what is left out. */
 #include "data/record_reader.h"
 
 #include "base/dynarray.h"
 #include "base/utf8.h"
+#include "data/flag_columns.h"
 #include "data/name_list.h"
+#include "data/record_columns.h"
+#include "data/record_formats.h"
 #include "data/record_labels.h"
 #include "tokenizer/normalizer.h"
 
@@ -12,221 +15,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sl_record_format *const formats[] = {
-    &sl_record_format_tsv, &sl_record_format_csv, &sl_record_format_jsonl};
-
-enum { FORMATS = sizeof formats / sizeof formats[0], LABEL = 0 };
-
 struct sl_record_reader {
     const struct sl_record_format *format;
+    const struct sl_record_shape *shape;
     struct sl_line_reader *lines;
     void *state;
-    char *label_column, *text_columns; /* as the caller wrote them, for errors */
-    char *names;                       /* the same, cut into names */
-    struct sl_chosen chosen;
-    bool numbered;             /* columns are chosen by number */
-    int places[SL_CHOSEN_MAX]; /* of the chosen columns in a row, from 0 */
-    int fields;                /* of every row; 0 before the first */
-    int64_t fields_line;       /* which was in this line */
+    struct sl_record_input input;
+    struct sl_record_columns columns;
+    struct sl_notes notes;
+    int fields;          /* of every row; 0 before the first */
+    int64_t fields_line; /* which was in this line */
     struct sl_row row;
     char *text; /* columns joined */
     size_t room;
+    struct sl_field *flags; /* labels of one column each */
     bool skips_incomplete;
-    char *label_separator; /* or NULL */
+    char *path, *label_separator; /* label_separator: or NULL */
     struct sl_record_labels labels;
     struct sl_skipped skipped;
     bool can_continue; /* after a failure, which was that of one record */
 };
 
-/* ---- which format --------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, size_t bytes, const char *end)
-{
-    size_t length = strlen(end);
-    return bytes >= length && strncmp(text + bytes - length, end, length) == 0;
-}
-
-static const struct sl_record_format *format_of_path(const char *path)
-{
-    size_t bytes = strlen(path);
-    if (ends_with(path, bytes, ".xz") || ends_with(path, bytes, ".gz"))
-        bytes -= strlen(".xz");
-    for (int i = 0; i < FORMATS; i++) {
-        size_t name = strlen(formats[i]->name);
-        if (bytes > name && path[bytes - name - 1] == '.' &&
-            ends_with(path, bytes, formats[i]->name))
-            return formats[i];
-    }
-    return NULL;
-}
-
-bool sl_record_reader_knows(const char *path)
-{
-    return format_of_path(path) != NULL;
-}
-
-static const struct sl_record_format *format_find(const char *path, const char *name,
-                                                  struct sl_err *err)
-{
-    if (!name) {
-        const struct sl_record_format *found = format_of_path(path);
-        if (!found)
-            sl_fail(err, SL_BAD_INPUT,
-                    "the name '%s' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); "
-                    "rename the file, or give its format",
-                    path);
-        return found;
-    }
-    for (int i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    sl_fail(err, SL_BAD_INPUT, "invalid format '%.64s': expected tsv, csv or jsonl", name);
-    return NULL;
-}
-
-/* ---- which columns -------------------------------------------------------------------------- */
-
-static bool is_number(const char *name)
-{
-    return name[0] && name[strspn(name, "0123456789")] == '\0';
-}
-
-static bool chosen_add(struct sl_record_reader *r, const char *name, struct sl_err *err)
-{
-    if (!name[0])
-        return sl_fail(err, SL_BAD_INPUT,
-                       "empty column name in '%s': expected one name, or several with commas",
-                       r->chosen.count == LABEL ? r->label_column : r->text_columns);
-    if (r->chosen.count == SL_CHOSEN_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "more than %d text columns in '%s'", SL_CHOSEN_MAX - 1,
-                       r->text_columns);
-    for (int i = r->chosen.unlabelled ? LABEL + 1 : LABEL; i < r->chosen.count; i++)
-        if (strcmp(r->chosen.names[i], name) == 0)
-            return sl_fail(err, SL_BAD_INPUT, "column '%s' is chosen twice%s", name,
-                           i == LABEL ? ", for the label and for the text" : "");
-    r->chosen.names[r->chosen.count++] = name;
-    return true;
-}
-
-/* The label's name is one whole; the text's are separated by commas. */
-static bool chosen_split(struct sl_record_reader *r, struct sl_err *err)
-{
-    size_t label_bytes = strlen(r->label_column) + 1, text_bytes = strlen(r->text_columns) + 1;
-    r->names = malloc(label_bytes + text_bytes);
-    if (!r->names)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
-    memcpy(r->names, r->label_column, label_bytes);
-    memcpy(r->names + label_bytes, r->text_columns, text_bytes);
-    if (r->chosen.unlabelled)
-        r->chosen.count = LABEL + 1;
-    else if (!chosen_add(r, r->names, err))
-        return false;
-    for (char *name = r->names + label_bytes;;) {
-        size_t length = strcspn(name, ",");
-        bool last = name[length] == '\0';
-        name[length] = '\0';
-        if (!chosen_add(r, name, err))
-            return false;
-        if (last)
-            return true;
-        name += length + 1;
-    }
-}
-
-/* 01 is refused with 0: it would be a second name for 1. */
-static bool place_read(struct sl_record_reader *r, int column, struct sl_err *err)
-{
-    const char *name = r->chosen.names[column];
-    long number = strtol(name, NULL, 10);
-    if (name[0] == '0' || number > SL_FIELDS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "invalid column number '%s': expected 1 to %d", name,
-                       SL_FIELDS_MAX);
-    r->places[column] = (int)number - 1;
-    return true;
-}
-
-static bool columns_number(struct sl_record_reader *r, struct sl_err *err)
-{
-    int numbers = 0;
-    for (int i = 0; i < r->chosen.count; i++)
-        numbers += is_number(r->chosen.names[i]);
-    if (numbers > 0 && numbers < r->chosen.count)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "label column '%s', text column '%s': give both by name, or both by number, as in 1 "
-            "and 2",
-            r->label_column, r->text_columns);
-    r->numbered = numbers > 0;
-    for (int i = 0; r->numbered && i < r->chosen.count; i++)
-        if (!place_read(r, i, err))
-            return false;
-    return true;
-}
-
-static bool columns_choose(struct sl_record_reader *r, const struct sl_record_options *options,
-                           struct sl_err *err)
-{
-    const char *separator = options->label_separator;
-    if (!separator && !r->format->keyed)
-        separator = options->table_label_separator;
-    r->chosen.unlabelled = options->unlabelled;
-    r->skips_incomplete = options->skip_incomplete;
-    r->label_column = strdup(options->label ? options->label : "label");
-    r->text_columns = strdup(options->text ? options->text : "text");
-    r->label_separator = separator ? strdup(separator) : NULL;
-    if (!r->label_column || !r->text_columns || (separator && !r->label_separator))
-        return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
-    if (!sl_label_separator_check(r->label_separator, err) || !chosen_split(r, err))
-        return false;
-    if (r->chosen.unlabelled)
-        r->chosen.names[LABEL] = r->chosen.names[LABEL + 1];
-    for (int i = 0; i < r->chosen.count; i++)
-        r->places[i] = i;
-    return r->format->keyed || columns_number(r, err);
-}
-
-/* ---- the line of names ---------------------------------------------------------------------- */
-
-/* One field that has the separator of another format in it has not come apart. */
-static bool is_whole(const struct sl_row *row)
-{
-    static const char separators[] = {'\t', ',', ';'};
-    bool found = false;
-    for (size_t i = 0; i < sizeof separators; i++)
-        found = found || memchr(row->fields[0].data, separators[i], row->fields[0].bytes);
-    return row->count == 1 && found;
-}
-
-static bool name_find(struct sl_record_reader *r, int column, struct sl_err *err)
-{
-    struct sl_name_list list = {0};
-    const char *name = r->chosen.names[column];
-    int found = -1;
-    for (int i = 0; i < r->row.count; i++) {
-        const struct sl_field *field = &r->row.fields[i];
-        sl_name_list_add(&list, field->data, field->bytes);
-        if (field->bytes != strlen(name) || memcmp(field->data, name, field->bytes) != 0)
-            continue;
-        if (found >= 0)
-            return sl_fail(err, SL_BAD_INPUT, "fields %d and %d are both named '%s'", found + 1,
-                           i + 1, name);
-        found = i;
-    }
-    r->places[column] = found;
-    if (found < 0 && is_whole(&r->row))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "no column '%s': there is only one, %s; fields must be separated by %s",
-                       name, sl_name_list_text(&list), r->format->separator);
-    return found >= 0 ||
-           sl_fail(
-               err, SL_BAD_INPUT,
-               "no column '%s'; the columns are %s; set %s by name or, if this line is data, by "
-               "number: %s",
-               name, sl_name_list_text(&list), r->chosen.unlabelled ? "text" : "label and text",
-               r->chosen.unlabelled ? "text 1" : "label 1, text 2");
-}
-
-static bool names_read(struct sl_record_reader *r, struct sl_err *err)
+static bool read_row_of_names(struct sl_record_reader *r, struct sl_err *err)
 {
     if (!r->format->next(r->state, r->lines, &r->row, err))
         return false;
@@ -235,34 +47,100 @@ static bool names_read(struct sl_record_reader *r, struct sl_err *err)
                sl_wrap_file(err, sl_line_reader_name(r->lines), 0);
     r->fields = r->row.count;
     r->fields_line = r->row.line;
-    for (int i = 0; i < r->chosen.count; i++)
-        if (!name_find(r, i, err))
-            return sl_line_reader_wrap(r->lines, r->row.line, err);
     return true;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* Without a column of labels, a column for each label is one, too. */
+static bool find_flag_columns(struct sl_record_reader *r, const struct sl_record_options *options,
+                              struct sl_err *err)
+{
+    char names[SL_FLAG_NAMES_BYTES];
+    if (!sl_flag_columns_find(r->format, &r->input, names, err))
+        return false;
+    if (!names[0])
+        return true;
+    char *text = strdup(r->columns.text);
+    sl_record_columns_release(&r->columns);
+    bool ok =
+        (text || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns")) &&
+        sl_record_columns_choose(&r->columns, options, names, text, false, &r->input.chosen, err);
+    free(text);
+    sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; --label names others",
+            names);
+    return ok;
+}
+
+static bool find_columns(struct sl_record_reader *r, const struct sl_record_options *options,
+                         struct sl_err *err)
+{
+    const bool guesses = !options->label && !options->unlabelled;
+    if (!read_row_of_names(r, err))
+        return false;
+    if (guesses && !sl_record_columns_has(&r->row, r->columns.label) &&
+        !find_flag_columns(r, options, err))
+        return false;
+    return sl_record_columns_find(&r->columns, &r->row, r->format->separator, err) ||
+           sl_line_reader_wrap(r->lines, r->row.line, err);
+}
+
+static const char *or_else(const char *text, const char *instead)
+{
+    return text ? text : instead;
+}
+
+static bool choose_columns(struct sl_record_reader *r, const struct sl_record_options *options,
+                           struct sl_err *err)
+{
+    const struct sl_record_shape *s = r->shape;
+    const char *separator = options->label_separator;
+    if (!separator && !r->format->keyed)
+        separator = options->table_label_separator;
+    r->skips_incomplete = options->skip_incomplete;
+    r->label_separator = separator ? strdup(separator) : NULL;
+    if (separator && !r->label_separator)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
+    return sl_label_separator_check(r->label_separator, err) &&
+           sl_record_columns_choose(&r->columns, options,
+                                    or_else(options->label, s && s->label ? s->label : "label"),
+                                    or_else(options->text, s && s->text ? s->text : "text"),
+                                    r->format->keyed, &r->input.chosen, err);
+}
+
+static bool open_format(struct sl_record_reader *r, const struct sl_record_options *options,
+                        const struct sl_record_choice *choice, struct sl_err *err)
+{
+    r->path = strdup(r->input.path);
+    /* One byte where there is no state, so that NULL says there is no memory. */
+    r->state = calloc(1, r->format->size + 1);
+    if (!r->state || !r->path)
+        return sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", r->input.path);
+    r->input.path = r->path;
+    r->input.limits = options->limits;
+    r->input.shape = choice->shape;
+    r->input.by_lines = choice->by_lines;
+    r->row.notes = &r->notes;
+    return !r->format->open || r->format->open(r->state, &r->input, err);
+}
 
 static bool records_begin(struct sl_record_reader *r, const char *path,
                           const struct sl_record_options *options, struct sl_err *err)
 {
+    struct sl_record_choice choice;
     if (strcmp(path, "-") == 0)
         return sl_fail(err, SL_BAD_INPUT,
                        "'-': records are read from a file, not from standard "
                        "input; give its path");
-    r->format = format_find(path, options->format, err);
-    if (!r->format)
+    r->input.path = path;
+    if (!sl_record_choose(path, options, &choice, &r->notes, err))
         return false;
-    if (!columns_choose(r, options, err))
+    r->format = choice.format;
+    r->shape = choice.shape;
+    if (!choose_columns(r, options, err))
         return sl_wrap_file(err, path, 0);
-    /* One byte where there is no state, so that NULL says there is no memory. */
-    r->state = calloc(1, r->format->size + 1);
-    if (!r->state)
-        return sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
-    if (r->format->open && !r->format->open(r->state, &r->chosen, err))
+    if (!open_format(r, options, &choice, err))
         return false;
     r->lines = sl_line_reader_open(path, options->display_name, &options->limits, err);
-    return r->lines && (r->format->keyed || r->numbered || names_read(r, err));
+    return r->lines && (r->format->keyed || r->columns.numbered || find_columns(r, options, err));
 }
 
 struct sl_record_reader *sl_record_reader_open(const char *path,
@@ -289,11 +167,11 @@ void sl_record_reader_close(struct sl_record_reader *records)
     if (records->state && records->format->close)
         records->format->close(records->state);
     sl_line_reader_close(records->lines);
+    sl_record_columns_release(&records->columns);
     free(records->state);
-    free(records->label_column);
-    free(records->text_columns);
-    free(records->names);
     free(records->text);
+    free(records->flags);
+    free(records->path);
     free(records->label_separator);
     sl_record_labels_release(&records->labels);
     free(records);
@@ -305,8 +183,8 @@ static bool number_missing(const struct sl_record_reader *r, int place, struct s
 {
     if (r->row.count == 1)
         return sl_fail(err, SL_BAD_INPUT,
-                       "no column %d: there is only one; fields must be separated by %s", place + 1,
-                       r->format->separator);
+                       "no column %d: there is only one; fields must be separated by %s%s",
+                       place + 1, r->format->separator, sl_record_columns_hint(&r->row));
     return sl_fail(err, SL_BAD_INPUT, "no column %d: there are only %d", place + 1, r->row.count);
 }
 
@@ -322,18 +200,23 @@ static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld%s", r->row.count,
                        r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line,
                        hint ? hint : "");
-    for (int i = 0; i < r->chosen.count; i++)
-        if (r->places[i] >= r->row.count)
-            return number_missing(r, r->places[i], err);
+    for (int i = 0; i < r->input.chosen.count; i++)
+        if (r->columns.places[i] >= r->row.count)
+            return number_missing(r, r->columns.places[i], err);
     return true;
+}
+
+static const struct sl_field *field_at(const struct sl_record_reader *r, int column)
+{
+    return &r->row.fields[r->columns.places[column]];
 }
 
 /* The text columns that are not empty, a space between them. */
 static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct sl_err *err)
 {
     size_t used = 0;
-    for (int i = LABEL + 1; i < r->chosen.count; i++) {
-        const struct sl_field *field = &r->row.fields[r->places[i]];
+    for (int i = r->input.chosen.labels; i < r->input.chosen.count; i++) {
+        const struct sl_field *field = field_at(r, i);
         if (!sl_dynarray_reserve(&r->text, &r->room, used + 1 + field->bytes, 1, err))
             return false;
         if (used > 0 && field->bytes > 0)
@@ -346,17 +229,40 @@ static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct 
     return true;
 }
 
-static bool skip(struct sl_record_reader *r)
+/* ---- labels of one column each --------------------------------------------------------------- */
+
+/* The names of the columns with 1 become a list of labels. */
+static bool list_flags(struct sl_record_reader *r, struct sl_err *err)
 {
-    if (r->skipped.records++ == 0)
-        r->skipped.line = r->row.line;
+    char shown[SL_NAME_SHORT];
+    const struct sl_chosen *chosen = &r->input.chosen;
+    if (!r->flags)
+        r->flags = calloc(SL_LABEL_COLUMNS_MAX, sizeof *r->flags);
+    if (!r->flags)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for labels");
+    r->row.list_count = 0;
+    for (int i = 0; i < chosen->labels; i++) {
+        const struct sl_field *field = field_at(r, i);
+        const int flag = sl_flag_read(field);
+        if (flag < 0)
+            return sl_fail(err, SL_BAD_INPUT,
+                           "column '%s' is '%s': with a column for each label expected 0 or 1",
+                           chosen->names[i], sl_name_shorten(field->data, field->bytes, shown));
+        if (flag)
+            r->flags[r->row.list_count++] =
+                (struct sl_field){chosen->names[i], strlen(chosen->names[i])};
+    }
+    r->row.is_list = true;
+    r->row.list = r->flags;
     return true;
 }
+
+/* ---- what is left out ------------------------------------------------------------------------ */
 
 /* Whether there is a label, or it is said that there is none. */
 static bool has_label(const struct sl_record_reader *r, const struct sl_field *label)
 {
-    return r->chosen.unlabelled || r->row.is_list || label->bytes > 0 ||
+    return r->input.chosen.unlabelled || r->row.is_list || label->bytes > 0 ||
            (r->label_separator && label->data);
 }
 
@@ -375,34 +281,92 @@ static bool is_blank(const struct sl_field *text)
     return at == text->bytes;
 }
 
+static const char *state_of(const struct sl_field *field)
+{
+    if (!field->data)
+        return "missing or null";
+    return field->bytes == 0 ? "empty" : "blank";
+}
+
+/* Says why a record cannot be used; false: it can. */
+static bool is_incomplete(const struct sl_record_reader *r, const struct sl_field *label,
+                          const struct sl_field *text, char why[SL_WHY_BYTES])
+{
+    const char *column = !has_label(r, label) ? r->columns.label : r->columns.text;
+    const struct sl_field *field = !has_label(r, label) ? label : text;
+    if (r->row.left_out)
+        (void)snprintf(why, SL_WHY_BYTES, "%s", r->row.left_out);
+    else if (field == label || is_blank(text))
+        (void)snprintf(why, SL_WHY_BYTES, "'%.48s' is %s", column, state_of(field));
+    else
+        return false;
+    return true;
+}
+
+static void skip(struct sl_record_reader *r, const char *why)
+{
+    if (r->skipped.records++ > 0)
+        return;
+    r->skipped.line = r->row.line;
+    (void)snprintf(r->skipped.why, sizeof r->skipped.why, "%s", why);
+}
+
 static bool take_labels(struct sl_record_reader *r, const struct sl_field *label,
                         struct sl_record *record, struct sl_err *err)
 {
-    if (!sl_record_labels_take(&r->labels, &r->row, *label, r->label_separator, r->label_column,
+    if (!sl_record_labels_take(&r->labels, &r->row, *label, r->label_separator, r->columns.label,
                                err))
-        return sl_err_set_field(err, r->label_column);
+        return sl_err_set_field(err, r->columns.label);
     record->labels = r->labels.list;
     record->label_count = r->labels.count;
-    record->is_multi_label = r->label_separator || r->row.is_list;
+    record->is_list = r->labels.is_list;
+    record->is_multi_label = r->label_separator || (r->labels.is_list && r->labels.count != 1);
     return true;
+}
+
+static void trim(struct sl_field *field)
+{
+    static const char blanks[] = " \t\r\n";
+    while (field->bytes > 0 && strchr(blanks, field->data[0])) {
+        field->data++;
+        field->bytes--;
+    }
+    while (field->bytes > 0 && strchr(blanks, field->data[field->bytes - 1]))
+        field->bytes--;
+}
+
+/* The fields of the label and of the text. */
+static bool find_fields(struct sl_record_reader *r, struct sl_field *label, struct sl_field *text,
+                        struct sl_err *err)
+{
+    const struct sl_chosen *chosen = &r->input.chosen;
+    *label = *field_at(r, 0);
+    *text = *field_at(r, chosen->labels);
+    if (r->shape && r->shape->trims_label && !chosen->unlabelled)
+        trim(label);
+    return (chosen->labels == 1 || list_flags(r, err)) &&
+           (chosen->count == chosen->labels + 1 || text_join(r, text, err));
 }
 
 /* The record's text is NULL if it was skipped. */
 static bool record_take(struct sl_record_reader *r, struct sl_record *record, struct sl_err *err)
 {
-    if (!r->format->keyed && !fields_check(r, err))
-        return false;
-    const struct sl_field label = r->row.fields[r->places[LABEL]];
-    struct sl_field text = r->row.fields[r->places[LABEL + 1]];
-    if (r->chosen.count > LABEL + 2 && !text_join(r, &text, err))
-        return false;
+    char why[SL_WHY_BYTES];
+    struct sl_field label, text;
     *record = (struct sl_record){0};
-    if (r->skips_incomplete && (!has_label(r, &label) || is_blank(&text)))
-        return skip(r);
-    if (!r->chosen.unlabelled && !take_labels(r, &label, record, err))
+    if ((!r->format->keyed && !fields_check(r, err)) || !find_fields(r, &label, &text, err))
+        return false;
+    if (r->skips_incomplete && is_incomplete(r, &label, &text, why)) {
+        skip(r, why);
+        return true;
+    }
+    if (r->row.left_out)
+        return sl_fail(err, SL_BAD_INPUT, "the record cannot be used: %s", r->row.left_out);
+    if (!r->input.chosen.unlabelled && !take_labels(r, &label, record, err))
         return false;
     if (text.bytes == 0)
-        return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is empty", r->text_columns);
+        return sl_fail(err, SL_BAD_INPUT, "column '%s': the text is %s", r->columns.text,
+                       state_of(&text));
     record->line = r->row.line;
     record->text = text.data;
     record->text_bytes = text.bytes;
@@ -417,6 +381,7 @@ bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *r
     *record = (struct sl_record){0};
     do {
         const int64_t line = records->row.line;
+        records->row.left_out = NULL;
         if (!records->format->next(records->state, records->lines, &records->row, err)) {
             records->can_continue = records->format->keyed && records->row.line > line;
             return false;
@@ -462,4 +427,9 @@ const struct sl_line_reader *sl_record_reader_lines(const struct sl_record_reade
 struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *records)
 {
     return records->skipped;
+}
+
+const struct sl_notes *sl_record_reader_notes(const struct sl_record_reader *records)
+{
+    return &records->notes;
 }

@@ -1,11 +1,15 @@
-/* record_reader.h - labelled texts read one by one from TSV, CSV or JSON Lines, plain or packed.
+/* record_reader.h - labelled texts read one by one, plain or packed.
  *
- *   TSV         a record per line, fields separated by tabs; quotes are text like any other
- *   CSV         RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes; or
- *               semicolons, if the first line has some and no comma
- *   JSON Lines  an object per line
+ *   tsv       a record per line, fields separated by tabs; quotes as in CSV if the whole file has
+ *             them so, and else part of the text
+ *   csv       RFC 4180: commas, "quoted, fields", "doubled "" quotes", line breaks in quotes; or
+ *             semicolons, if the first line has some and no comma
+ *   jsonl     an object per line
+ *   json      an array of objects, or objects one after another
+ *   fasttext  words that begin with __label__ are labels, all others are the text
  *
- * Empty lines are skipped, except inside a quoted CSV field.
+ * Objects of JSON have columns, or a shape that other programs write, such as conversations
+ * (record_formats.c). Empty lines are skipped, except inside quotes.
  *
  * Every error names the file, the line and the column, what was found and what was expected. */
 #pragma once
@@ -16,13 +20,15 @@
 
 /* Which columns to read. By name: the first line of a TSV or CSV file is a header line. By number,
  * from 1: it is not. Several text columns, as in "title,description", are joined by a space; empty
- * ones are skipped. JSON Lines always has names. */
+ * ones are skipped. Several label columns, as in "sport,food", hold 0 or 1, and their names are the
+ * labels. JSON always has names, or paths: "data.text". */
 struct sl_record_options {
-    const char *format; /* "tsv", "csv", "jsonl"; NULL: from the file name */
+    const char *format; /* a name of the tables in record_formats.c; NULL: from the file's name and
+                           content */
     const char *label;  /* NULL: "label" */
     const char *text;   /* NULL: "text" */
     /* Between the labels of a text, which then may have several, or none if the field is empty.
-     * NULL: a field is one label. A list of JSON Lines is several labels either way. */
+     * NULL: a field is one label. A list is several labels either way. */
     const char *label_separator;
     /* Instead of NULL, but not in JSON Lines, whose lists leave any character to labels. */
     const char *table_label_separator;
@@ -39,7 +45,8 @@ struct sl_record {
     /* Each has 1 to SL_LABEL_BYTES_MAX bytes, no NUL. Unlabelled: there is none. */
     const struct sl_field *labels;
     int label_count;
-    bool is_multi_label; /* a separator or a list allows for another number than one */
+    bool is_multi_label; /* a separator allows for another number than one, or a list has it */
+    bool is_list;        /* the labels are in a list */
     const char *text;    /* 1 byte or more of UTF-8; NULL past the last record */
     size_t text_bytes;
 };
@@ -54,10 +61,16 @@ struct sl_record_reader *sl_record_reader_open(const char *path,
                                                struct sl_err *err) SL_MUST_CHECK;
 void sl_record_reader_close(struct sl_record_reader *records); /* NULL is fine */
 
-/* How many records were skipped so far, and the line of the first. */
+enum { SL_WHY_BYTES = 96 };
+
+/* How many records were skipped so far, and the line of the first and why. */
 struct sl_skipped {
     int64_t records, line;
+    char why[SL_WHY_BYTES]; /* "'text' is empty" */
 };
+
+/* What had to be assumed. Labels are known to be lists only when all records are read. */
+const struct sl_notes *sl_record_reader_notes(const struct sl_record_reader *records);
 
 /* What it reads from, to name file and line in the errors of others. */
 const struct sl_line_reader *sl_record_reader_lines(const struct sl_record_reader *records);

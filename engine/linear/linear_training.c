@@ -22,7 +22,8 @@ static bool open_texts(struct sl_linear_training *l, const struct sl_data_source
 {
     struct sl_labels listed = {0};
     bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
-              sl_dataset_open(&l->set, s->data, &s->columns, s->labels ? &listed : NULL, err);
+              sl_dataset_open(&l->set, s->data, &s->columns, s->labels ? &listed : NULL, err) &&
+              sl_dataset_check_labels(&l->set, err);
     sl_labels_release(&listed);
     return ok;
 }

@@ -23,7 +23,7 @@ static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, stru
     bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
               sl_dataset_open(&m->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
     sl_labels_release(&listed);
-    if (!ok || !check_labels(&m->train, err))
+    if (!ok || !check_labels(&m->train, err) || !sl_dataset_check_labels(&m->train, err))
         return false;
     if (s->validation)
         return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err) &&

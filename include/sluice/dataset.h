@@ -1,4 +1,5 @@
-/* dataset.h - labelled texts from TSV, CSV or JSON Lines, plain or compressed with gzip or xz.
+/* dataset.h - labelled texts from TSV, CSV, JSON or fastText's format, plain or compressed with
+ * gzip or xz.
  *
  *     struct sl_dataset *set = sl_dataset_load("reviews.tsv", NULL, &err);
  *     for (int i = 0; i < sl_dataset_size(set); i++) {
@@ -24,8 +25,8 @@ struct sl_dataset;
 /* Which columns to read: by name, and then TSV and CSV files begin with a line of names, or by
  * number from 1, and then they do not. Several text columns are joined by a space: "title,body". */
 struct sl_dataset_options {
-    const char *format; /* "tsv", "csv" or "jsonl"; NULL: by the file's name */
-    const char *label;  /* column; NULL: "label" */
+    const char *format; /* a --format of `sluice train`; NULL: by the file's name and content */
+    const char *label;  /* column, or one for each label; NULL: "label" */
     const char *text;   /* columns; NULL: "text" */
     const char *labels; /* file with one label per line, in the order of classes; NULL: those found,
                          * sorted */
@@ -44,6 +45,8 @@ SL_PUBLIC bool sl_label_separator_check(const char *separator, struct sl_err *er
 SL_PUBLIC struct sl_dataset *sl_dataset_load(const char *path,
                                              const struct sl_dataset_options *options,
                                              struct sl_err *err) SL_MUST_CHECK;
+/* Whether the file is recognised as labelled texts, by its name or by its content. */
+SL_PUBLIC bool sl_dataset_is_recognised(const char *path);
 SL_PUBLIC void sl_dataset_destroy(struct sl_dataset *set); /* NULL is fine */
 
 SL_PUBLIC int sl_dataset_size(const struct sl_dataset *set);        /* examples */

@@ -65,7 +65,7 @@ struct sv_job_progress {
     int64_t tokens;        /* trained on in all */
     int64_t tokens_before; /* by earlier trainers, up to `resumed` */
     int64_t saved_step, saved_tokens, saved_at;
-    int warnings; /* of the data, that were reported */
+    int remarks; /* on the data, that were reported */
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
     int64_t ends_at;                 /* estimate [seconds since 1970]; 0: unknown */
     int64_t evaluated, saved, shown; /* the steps of the last events of each kind */

@@ -4,11 +4,10 @@
 #include "core/log.h"
 #include "core/options.h"
 #include "jobs/job_paths.h"
-#include "jobs/openai_training_file.h"
+#include "sluice/dataset.h"
 #include "state/file_format.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +42,17 @@ static bool find_local(const struct sv_jobs *jobs, const char *name, const char 
                    "There is no file 'local:%.200s' in the daemon's data_directory.", name);
 }
 
-static bool set_task(const char *name, const char *extension, const char *param,
+/* path: of the content. A text may hold labelled ones, in fastText's format. */
+static bool set_task(const char *name, const char *extension, const char *path, const char *param,
                      struct sv_job_spec *spec, struct sv_error *error)
 {
     if (!extension)
         return sv_fail(
             error, SV_INVALID_VALUE, param,
-            "The file name '%.200s' must end in .jsonl, .tsv, .csv or .txt; .gz or .xz may "
+            "The file name '%.200s' must end in .jsonl, .json, .tsv, .csv or .txt; .gz or .xz may "
             "follow.",
             name);
-    bool classifies = strncmp(extension, ".txt", 4) != 0;
+    bool classifies = strncmp(extension, ".txt", 4) != 0 || sl_dataset_is_recognised(path);
     if (strcmp(param, "validation_file") == 0 && !classifies)
         return sv_fail(error, SV_INVALID_VALUE, param,
                        "The validation file must hold labelled texts (.jsonl, .tsv, .csv), not a "
@@ -68,9 +68,10 @@ bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
     char extension[SV_FILE_EXTENSION_MAX];
     if (strncmp(name, local, sizeof local - 1) == 0)
         return find_local(jobs, name + sizeof local - 1, param, data, error) &&
-               set_task(name, sv_file_extension(data, extension), param, spec, error);
+               set_task(name, sv_file_extension(data, extension), data, param, spec, error);
     if (!sv_file_find(jobs->server->files, name, param, &info, error) ||
-        !set_task(info.filename, sv_file_extension(info.filename, extension), param, spec, error))
+        !set_task(info.filename, sv_file_extension(info.filename, extension), info.path, param,
+                  spec, error))
         return false;
     (void)snprintf(data, PATH_MAX, "%s%s", as, extension);
     return true;
@@ -108,83 +109,4 @@ bool sv_job_data_link(struct sv_jobs *jobs, const struct sv_job *job, struct sv_
     const struct sv_job_spec *spec = &job->spec;
     return link_one(jobs, job, spec->training_file, spec->data, "training_file", error) &&
            link_one(jobs, job, spec->validation_file, spec->validation, "validation_file", error);
-}
-
-/* ---- OpenAI's formats ------------------------------------------------------------------------ */
-
-struct output {
-    FILE *file;
-    int error; /* errno of the first failure; 0: there was none */
-};
-
-static bool check_output(struct output *output, bool ok)
-{
-    output->error = ok || output->error ? output->error : errno;
-    return ok;
-}
-
-static bool write_line(void *context, const char *line, size_t count)
-{
-    struct output *output = context;
-    return check_output(output, fwrite(line, 1, count, output->file) == count);
-}
-
-static void close_synced(struct output *output)
-{
-    (void)check_output(output, fflush(output->file) == 0 && fsync(fileno(output->file)) == 0);
-    (void)check_output(output, fclose(output->file) == 0);
-}
-
-static bool fail_conversion(int number, const char *param, struct sv_error *error)
-{
-    bool is_full = sl_file_error_code(number) == SL_NO_SPACE;
-    return sv_fail(error, is_full ? SV_STORAGE_FULL : SV_INTERNAL, param,
-                   "The file could not be converted: %s.", strerrordesc_np(number));
-}
-
-/* Writes the converted lines beside the file and puts them in its place. */
-static bool convert(const char *path, const struct sl_map *map, const char *param,
-                    struct sv_error *error)
-{
-    char fresh[PATH_MAX + 8];
-    (void)snprintf(fresh, sizeof fresh, "%s" SV_JOB_UNFINISHED, path);
-    struct output output = {.file = fopen(fresh, "we")};
-    if (!output.file)
-        return fail_conversion(errno, param, error);
-    bool ok = sv_openai_training_file_convert(map->data, map->size, write_line, &output, error);
-    close_synced(&output);
-    ok = ok && output.error == 0 && check_output(&output, rename(fresh, path) == 0);
-    if (ok)
-        return true;
-    if (output.error)
-        (void)fail_conversion(output.error, param, error);
-    (void)snprintf(error->param, sizeof error->param, "%s", param);
-    (void)unlink(fresh);
-    return false;
-}
-
-static bool prepare_one(const struct sv_jobs *jobs, const struct sv_job_spec *spec,
-                        const char *data, const char *param, struct sv_error *error)
-{
-    char path[PATH_MAX];
-    struct sl_map map;
-    struct sl_err err;
-    const char *end = strrchr(data, '.');
-    if (!end || strcmp(end, ".jsonl") != 0 || data[0] == '/')
-        return true;
-    (void)snprintf(path, sizeof path, "%s/jobs/%s/%s", sv_state_directory(jobs->server->state),
-                   spec->id, data);
-    if (!sl_map_open(&map, path, &err))
-        return sv_fail(error, SV_INTERNAL, param, "%s.", err.text);
-    bool ok = map.size == 0 || !sv_openai_training_file_found(map.data, map.size) ||
-              convert(path, &map, param, error);
-    sl_map_close(&map);
-    return ok;
-}
-
-bool sv_job_data_prepare(struct sv_jobs *jobs, const struct sv_job_spec *spec,
-                         struct sv_error *error)
-{
-    return prepare_one(jobs, spec, spec->data, "training_file", error) &&
-           prepare_one(jobs, spec, spec->validation, "validation_file", error);
 }

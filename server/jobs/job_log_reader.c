@@ -89,7 +89,7 @@ static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_li
 {
     p->resumed = line->step;
     p->steps = line->steps;
-    p->warnings = line->warning_count;
+    p->remarks = line->remark_count;
     p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
     if (line->step == 0)
         p->tokens_before = 0;
@@ -192,20 +192,21 @@ static void on_saved(struct sv_jobs *jobs, struct sv_job *job,
                      (long long)line->step);
 }
 
-/* What may be wrong with the data, in the trainer's words. The next trainer of the job says it,
- * too. */
-static void warn_of_data(struct sv_jobs *jobs, struct sv_job *job,
-                         const struct sv_trainer_log_line *line)
+/* What was assumed of the data and what may be wrong with it, in the trainer's words. The next
+ * trainer of the job says it, too. */
+static void report_data(struct sv_jobs *jobs, struct sv_job *job,
+                        const struct sv_trainer_log_line *line)
 {
-    for (int i = job->progress.warnings; i < line->warning_count; i++)
-        sv_job_event(jobs, job, "warn", NULL, "%s", line->warnings[i]);
+    for (int i = job->progress.remarks; i < line->remark_count; i++)
+        sv_job_event(jobs, job, line->remarks[i].is_warning ? "warn" : "info", NULL, "%s",
+                     line->remarks[i].text);
 }
 
 static void on_started(struct sv_jobs *jobs, struct sv_job *job,
                        const struct sv_trainer_log_line *line, bool is_news)
 {
     if (is_news)
-        warn_of_data(jobs, job, line);
+        report_data(jobs, job, line);
     start_from(&job->progress, line);
     if (is_news && line->step > 0)
         sv_job_event(jobs, job, "info", NULL, "Training continues from step %lld",

@@ -141,24 +141,11 @@ static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, enum sv
 
 static bool prepare(struct sv_jobs *jobs, struct sv_job *job)
 {
-    struct sv_error error = {0};
     if (job->desired == SV_DESIRED_PAUSED)
         return false;
-    pthread_mutex_unlock(&jobs->lock);
-    bool ok = sv_job_data_prepare(jobs, &job->spec, &error);
-    pthread_mutex_lock(&jobs->lock);
-    if (job->phase != SV_JOB_PREPARING)
-        return true;
-    if (ok) {
-        sv_job_event(jobs, job, "info", NULL,
-                     "Files found, moving job to queued state; training checks what is in them");
-        enter(jobs, job, SV_JOB_WAITING);
-    } else if (error.kind == SV_STORAGE_FULL)
-        pause_until_mended(jobs, job, SV_JOB_PREPARING, error.message);
-    else
-        sv_job_fail(jobs, job,
-                    error.kind == SV_INTERNAL ? "internal" : sv_trainer_failure_code(error.param),
-                    error.param, error.message);
+    sv_job_event(jobs, job, "info", NULL,
+                 "Files found, moving job to queued state; training checks what is in them");
+    enter(jobs, job, SV_JOB_WAITING);
     return true;
 }
 

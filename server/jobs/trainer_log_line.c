@@ -34,15 +34,18 @@ static bool find_event(const json_t *object, enum sv_trainer_event *event)
     return false;
 }
 
-static void read_warnings(const json_t *list, struct sv_trainer_log_line *line)
+static void read_remarks(const json_t *list, struct sv_trainer_log_line *line)
 {
     size_t i;
-    const json_t *warning;
-    json_array_foreach (list, i, warning) {
-        const char *message = json_string_value(json_object_get(warning, "message"));
-        if (message && line->warning_count < SV_TRAINER_WARNINGS_MAX)
-            (void)snprintf(line->warnings[line->warning_count++], SV_TRAINER_REASON_MAX, "%s",
-                           message);
+    const json_t *remark;
+    json_array_foreach (list, i, remark) {
+        const char *message = json_string_value(json_object_get(remark, "message")),
+                   *level = json_string_value(json_object_get(remark, "level"));
+        if (!message || line->remark_count == SV_TRAINER_REMARKS_MAX)
+            continue;
+        struct sv_trainer_remark *to = &line->remarks[line->remark_count++];
+        to->is_warning = !level || strcmp(level, "info") != 0;
+        (void)snprintf(to->text, sizeof to->text, "%s", message);
     }
 }
 
@@ -56,7 +59,7 @@ bool sv_trainer_log_line_read(const char *text, size_t bytes, struct sv_trainer_
     line->steps = integer(o, "steps");
     line->time = integer(o, "time");
     line->trained_tokens = integer(o, "trained_tokens");
-    read_warnings(json_object_get(o, "warnings"), line);
+    read_remarks(json_object_get(o, "warnings"), line);
     line->train_loss = number(o, "train_loss");
     line->train_accuracy = number(o, "train_accuracy");
     line->validation_loss = number(o, "validation_loss");

@@ -16,7 +16,7 @@ enum sv_trainer_event {
     SV_TRAINER_EVENTS
 };
 
-enum { SV_TRAINER_REASON_MAX = 512, SV_TRAINER_RECIPE_MAX = 128, SV_TRAINER_WARNINGS_MAX = 8 };
+enum { SV_TRAINER_REASON_MAX = 512, SV_TRAINER_RECIPE_MAX = 128, SV_TRAINER_REMARKS_MAX = 12 };
 
 /* Numbers that a line does not have are -1, or NAN. */
 struct sv_trainer_log_line {
@@ -27,8 +27,12 @@ struct sv_trainer_log_line {
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;
     char recipe[SV_TRAINER_RECIPE_MAX]; /* that a step tried, or "" */
-    int warning_count;                  /* what may be wrong with the data: */
-    char warnings[SV_TRAINER_WARNINGS_MAX][SV_TRAINER_REASON_MAX];
+    int remark_count;                   /* on the data */
+
+    struct sv_trainer_remark {
+        bool is_warning; /* something may be wrong; else what was assumed */
+        char text[SV_TRAINER_REASON_MAX];
+    } remarks[SV_TRAINER_REMARKS_MAX];
 };
 
 /* False: the text is not such a line. */

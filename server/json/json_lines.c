@@ -1,4 +1,7 @@
-/* json_lines.c - whether a text is JSON Lines. */
+/* json_lines.c - whether a text is JSON Lines.
+ *
+ * Training reads the file in full; what would be useless is found here already. An array, or
+ * objects that span lines, are left to it. */
 #include "json/json_lines.h"
 #include "base/utf8.h"
 #include "core/limits.h"
@@ -25,9 +28,23 @@ static bool check_line(const char *line, size_t bytes, long long number, struct 
     return is_object;
 }
 
+/* By the first line: it is a bracket, or begins with one of an array. */
+static bool spans_lines(const char *text, const char *end)
+{
+    const char *first = text;
+    while (first < end && strchr(" \t\r\n", *first))
+        first++;
+    const char *after = first < end ? first + 1 : end;
+    while (after < end && strchr(" \t\r", *after))
+        after++;
+    return first < end && (*first == '[' || (*first == '{' && after < end && *after == '\n'));
+}
+
 bool sv_json_lines_check(const char *text, size_t bytes, struct sv_error *error)
 {
     const char *end = text + bytes;
+    if (spans_lines(text + sl_utf8_mark(text, bytes), end))
+        return true;
     long long number = 0, objects = 0;
     for (const char *line = text + sl_utf8_mark(text, bytes); line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));

@@ -1,4 +1,4 @@
-/* json_lines.h - whether a text is JSON Lines: one object per line. */
+/* json_lines.h - whether a text is JSON Lines: one object per line. An array passes, too. */
 #pragma once
 
 #include "core/request_error.h"

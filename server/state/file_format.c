@@ -1,5 +1,6 @@
 /* file_format.c - the format of an uploaded file, by its name or its content. */
 #include "state/file_format.h"
+#include "base/file_kind.h"
 #include "base/utf8.h"
 #include "json/json_lines.h"
 
@@ -8,7 +9,7 @@
 #include <strings.h>
 
 /* What the name of a data file may end with, before .gz or .xz. */
-static const char *const formats[] = {".jsonl", ".json", ".tsv", ".csv", ".txt"};
+static const char *const formats[] = {".jsonl", ".ndjson", ".json", ".tsv", ".csv", ".txt"};
 
 static bool ends_with(const char *text, size_t bytes, const char *end)
 {
@@ -35,7 +36,7 @@ const char *sv_file_extension(const char *filename, char extension[static SV_FIL
     if (!format)
         return NULL;
     (void)snprintf(extension, SV_FILE_EXTENSION_MAX, "%s%s",
-                   strcmp(format, ".json") == 0 ? ".jsonl" : format,
+                   strstr(format, "json") ? ".jsonl" : format,
                    is_compressed ? filename + strlen(filename) - 3 : "");
     return extension;
 }
@@ -49,8 +50,19 @@ static bool check_text(const char *text, size_t bytes, struct sv_error *error)
     for (size_t i = 0; i < at; i++)
         line += text[i] == '\n';
     return sv_fail(error, SV_INVALID_VALUE, "file",
-                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X.", at + 1, line,
-                   (unsigned)(unsigned char)text[at]);
+                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X; convert it, for example "
+                   "with `iconv -f %s -t utf-8`.",
+                   at + 1, line, (unsigned)(unsigned char)text[at],
+                   sl_file_encoding(text + at, bytes - at));
+}
+
+/* What is no text at all is named. */
+static bool check_kind(const char *content, size_t bytes, struct sv_error *error)
+{
+    const struct sl_file_kind *kind = sl_file_kind_find(content, bytes);
+    return !kind || kind->is_text ||
+           sv_fail(error, SV_INVALID_VALUE, "file", "The file is %s, which is not read: %s.",
+                   kind->name, kind->way_out);
 }
 
 /* The format of a text that shows it: JSON objects, or columns separated by tabs. NULL: another. */
@@ -87,11 +99,13 @@ bool sv_file_format_check(char filename[static SV_FILE_NAME_MAX], const char *co
                           struct sv_error *error)
 {
     bool is_compressed;
+    if (!check_kind(content, bytes, error))
+        return false;
     if (!format_of(filename, &is_compressed) && !complete_name(filename, content, bytes, error))
         return false;
     const char *format = format_of(filename, &is_compressed);
     if (is_compressed)
         return true;
-    return strncmp(format, ".json", 5) == 0 ? sv_json_lines_check(content, bytes, error)
-                                            : check_text(content, bytes, error);
+    return check_text(content, bytes, error) &&
+           (!strstr(format, "json") || sv_json_lines_check(content, bytes, error));
 }

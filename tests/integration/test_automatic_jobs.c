@@ -154,7 +154,7 @@ Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)
     (void)snprintf(settings, sizeof settings, ",\"validation_file\":\"%s\"", file);
     create(file, "mood", settings, id);
     job_wait(&d, id, "succeeded");
-    cr_assert(job_has_event(&d, id, "1 record has no label or no text, in line 6; it is left out"));
+    cr_assert(job_has_event(&d, id, "1 record is left out, in line 6: 'label' is empty"));
     cr_assert(job_has_event(&d, id,
                             "1 text repeats an earlier one with another label: line 3 has 'good', "
                             "line 7 'bad'; correct the wrong one"));

@@ -293,8 +293,11 @@ Test(jobs, a_bad_validation_file_is_named)
 {
     expect_bad_validation("{\"text\":\"a\",\"label\":\"z\"}\n",
                           "'checked.jsonl' line 1: unknown label 'z': expected one of: 'x', 'y'");
-    expect_bad_validation("{\"prompt\":\"a\",\"completion\":\"x\"}\n\n \n\n{\"prompt\":\"a\"}\n",
-                          "Line 5 needs");
+    expect_bad_validation(
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"conten"
+        "t\":\"x\"}]}"
+        "\n\n \n\n{\"messages\":[{\"role\":\"assistant\",\"content\":null}]}\n",
+        "line 5: messages[0].content is null or missing");
 }
 
 Test(jobs, local_files_stay_in_their_directory)
@@ -573,8 +576,7 @@ Test(jobs, records_that_are_left_out_are_reported_once)
     file_upload_text(&d, "some.jsonl", text.data, file);
     sl_buffer_release(&text);
     job_create(&d, file, "mood", JOB_LONG, id);
-    job_wait_event(&d, id,
-                   "2 records have no label or no text, the first in line 1; they are left out");
+    job_wait_event(&d, id, "2 records are left out, the first in line 1: 'label' is empty");
     job_wait_event(&d, id, "Step");
     cr_assert_eq(job_act(&d, id, "pause"), 200);
     job_wait_event(&d, id, "Job paused at step");

@@ -61,8 +61,7 @@ Test(newcomer, three_commands)
     write_tickets();
     sluice_expect_success(&r, ARGS("train", "--data", csv, "--label", "Assigned team", "--text",
                                    "Subject", "--output", model, "--report", report));
-    EXPECT_SAID(r.err, "6 records have no label or no text, the first in line 10; they are left "
-                       "out");
+    EXPECT_SAID(r.err, "6 records are left out, the first in line 10: 'Assigned team' is empty");
     EXPECT_SAID(r.err, "the labels 'sales' and 'Sales ' (first in line 28) are perhaps one: they "
                        "differ only in case, spaces, invisible characters or how a number is "
                        "written; spell it in one way, or give both one name "

@@ -104,10 +104,18 @@ void dataset_warnings_skipped(struct dataset_warnings *w, const char *of, struct
     if (records == 0)
         return;
     struct dataset_warning *warning = add(w, "skipped_records");
-    SAY(warning->text, "%lld record%s%s %s no label or no text, %s %lld; %s left out", records,
-        one_or_more(records, "", "s"), of, one_or_more(records, "has", "have"),
-        one_or_more(records, "in line", "the first in line"), (long long)skipped.line,
-        one_or_more(records, "it is", "they are"));
+    SAY(warning->text, "%lld record%s%s %s left out, %s %lld: %s", records,
+        one_or_more(records, "", "s"), of, one_or_more(records, "is", "are"),
+        one_or_more(records, "in line", "the first in line"), (long long)skipped.line, skipped.why);
+}
+
+void dataset_warnings_notes(struct dataset_warnings *w, const struct sl_notes *notes)
+{
+    for (int i = 0; i < notes->count; i++) {
+        struct dataset_warning *note = add(w, "assumed");
+        note->is_note = true;
+        SAY(note->text, "%s", notes->text[i]);
+    }
 }
 
 static void warn_of_conflicts(const struct dataset_facts *f, struct dataset_warnings *w)
@@ -221,6 +229,7 @@ static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnin
 void dataset_words_warn(const struct dataset_facts *f, struct dataset_warnings *w)
 {
     *w = (struct dataset_warnings){0};
+    dataset_warnings_notes(w, &f->set->notes);
     dataset_warnings_skipped(w, "", f->set->skipped);
     if (f->validation)
         dataset_warnings_skipped(w, " of the validation texts", f->validation->skipped);
@@ -241,7 +250,8 @@ void dataset_warnings_print(const struct dataset_warnings *w, const char *comman
 {
     for (int i = 0; i < w->count; i++) {
         const struct dataset_warning *warning = &w->list[i];
-        (void)fprintf(stderr, "sluice %s: warning: %s%s%s\n", command, warning->text,
+        (void)fprintf(stderr, "sluice %s: %s: %s%s%s\n", command,
+                      warning->is_note ? "note" : "warning", warning->text,
                       warning->advice[0] ? "; " : "", warning->advice);
     }
 }
@@ -253,8 +263,9 @@ void dataset_warnings_add(const struct dataset_warnings *w, json_t *object)
         const struct dataset_warning *warning = &w->list[i];
         char message[sizeof warning->text + sizeof warning->setting + 2];
         SAY(message, "%s%s%s", warning->text, warning->setting[0] ? "; " : "", warning->setting);
-        (void)json_array_append_new(
-            list, json_pack("{s:s, s:s}", "code", warning->code, "message", message));
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "code", warning->code,
+                                                    "level", warning->is_note ? "info" : "warn",
+                                                    "message", message));
     }
     (void)json_object_set_new(object, "warnings", list);
 }

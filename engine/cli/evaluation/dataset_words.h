@@ -14,12 +14,13 @@ void dataset_words_print_conflicts(const struct dataset_facts *facts);
 /* What may be wrong. */
 struct dataset_warning {
     const char *code;
+    bool is_note;     /* nothing is wrong: what was assumed */
     char text[384];   /* what, and where */
     char advice[192]; /* what to do, in words of the command line; or "" */
     char setting[96]; /* the same for a job, which has settings instead of options */
 };
 
-enum { DATASET_WARNINGS_MAX = 9 };
+enum { DATASET_WARNINGS_MAX = 9 + SL_NOTES_MAX };
 
 struct dataset_warnings {
     int count;
@@ -32,6 +33,8 @@ void dataset_warnings_print(const struct dataset_warnings *warnings, const char 
 /* As "warnings" of a JSON object, in words of a job. */
 void dataset_warnings_add(const struct dataset_warnings *warnings, struct json_t *object);
 
-/* Records without a label or a text, which are left out. Appends nothing if there are none. */
+/* Appends what had to be assumed to read the file. */
+void dataset_warnings_notes(struct dataset_warnings *warnings, const struct sl_notes *notes);
+/* Records that are left out, and why the first. Appends nothing if there are none. */
 void dataset_warnings_skipped(struct dataset_warnings *warnings, const char *of,
                               struct sl_skipped skipped);

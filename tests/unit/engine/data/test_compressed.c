@@ -308,8 +308,9 @@ static const struct {
 } bad_files[] = {
     {NULL, SL_NOT_FOUND, "input'"},
     {"\x28\xB5\x2F\xFDxyz", SL_BAD_INPUT,
-     "input': zstd data is not supported: expected plain text, gzip or xz"},
-    {"PK\3\4xyz", SL_BAD_INPUT, "zip data is not supported"},
+     "input': the file is zstd data, which is not read: unpack it, or pack its contents with gzip "
+     "or xz"},
+    {"PK\3\4xyz", SL_BAD_INPUT, "the file is a zip archive"},
 };
 
 Test(compressed, other_formats_are_rejected_by_name, .init = setup, .fini = teardown)

@@ -63,6 +63,22 @@ static const struct {
      "a+b|c a+d -", 0, false},
     {"jsonl", NULL, "{\"label\":[10,9],\"text\":\"x\"}\n{\"label\":9,\"text\":\"y\"}\n", "9+10 9",
      0, false},
+    /* A list written as text, as Python or JSON writes it, is one in every format. */
+    {"csv", NULL,
+     "label,text\n\"['b', 'a']\",x\n[],y\n\"[\"\"it's\"\"]\",z\n\"['it\\'s']\",w\n[1 2],v\n",
+     "a+b - it's it's 1+2", 0, false},
+    {"tsv", "|", "label\ttext\n[]\tx\n[\"a\"]\ty\na|[b]\tz\n", "- a [b]+a", 0, false},
+    {"jsonl", NULL,
+     "{\"label\":\"['a']\",\"text\":\"x\"}\n{\"label\":\"[]\",\"text\":\"y\"}\n"
+     "{\"label\":\"[b]\",\"text\":\"z\"}\n",
+     "a - [b]", 0, false},
+    /* If every list has one label, a text has one. */
+    {"jsonl", NULL, "{\"label\":[\"b\"],\"text\":\"x\"}\n{\"label\":[\"a\"],\"text\":\"y\"}\n",
+     "b a", 0, true},
+    {"jsonl", NULL,
+     "{\"label\":{\"a\":1,\"b\":0.0},\"text\":\"x\"}\n"
+     "{\"label\":{\"a\":false,\"b\":true},\"text\":\"y\"}\n",
+     "a b", 0, true},
     /* Without either, one label: an empty one is missing. */
     {"tsv", NULL, "label\ttext\na|b\tx\nc\ty\n\tz\n", "a|b c", 1, true},
 };
@@ -116,8 +132,12 @@ static const struct {
      "line 1: column 'label': the label is empty"},
     {"jsonl", NULL, "{\"label\":[\"a\",[\"b\"]],\"text\":\"x\"}",
      "line 1: column 'label': item 1 is an array: expected a string or a number"},
-    {"jsonl", NULL, "{\"label\":{\"a\":1},\"text\":\"x\"}",
-     "column 'label' is an object: expected a string, a number or a list of them"},
+    {"jsonl", NULL, "{\"label\":{\"a\":2},\"text\":\"x\"}",
+     "column 'label' is an object: expected a string, a number or a list of them; name one of its "
+     "members, as in --label label.a"},
+    {"jsonl", NULL, "{\"label\":[1,0,0],\"text\":\"x\"}",
+     "line 1: the label '0' is given twice; if these are one-hot vectors, write the names"},
+    {"csv", "|", "sport,food,text\n1,2,x\n", "no column 'label'"},
     {"jsonl", NULL, "{\"label\":\"a\",\"text\":[\"x\"]}",
      "column 'text' is an array: expected a string"},
     {"tsv", "|", "label\ttext\n\tx\n\ty\n", "no text has a label"},

@@ -110,6 +110,8 @@ static const struct {
     {"jsonl", "1", "2", "{\"1\":\"a\",\"2\":\"one\"}\n", "1:a|one;"},
     {"jsonl", NULL, NULL, "{\"label\":-3,\"text\":\"x\"}\n{\"label\":0.1,\"text\":\"y\"}\n",
      "1:-3|x;2:0.1|y;"},
+    {"jsonl", NULL, NULL, "{\"label\":true,\"text\":2}\n{\"label\":1.0,\"text\":\"y\"}\n",
+     "1:true|2;2:1.0|y;"},
     {"jsonl", NULL, NULL, "", ""},
 };
 
@@ -281,7 +283,7 @@ static const struct {
      "line 2: 3 fields: expected 2 as in line 1; a field that has the separator in it must be "
      "quoted"},
     {"jsonl", NULL, NULL, "{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
-     "input' line 2: column 'text': the text is empty"},
+     "input' line 2: column 'text': the text is missing or null"},
     {"jsonl", "topic", "body", "{\"label\":\"a\",\"text\":\"x\"}",
      "no column 'topic'; the object has: 'label', 'text'; set label and text to two of them"},
     {"jsonl", "1", "2", "{\"label\":\"a\",\"text\":\"x\"}",
@@ -298,10 +300,12 @@ static const struct {
     {"csv", "1", "01", "", "invalid column number '01': expected 1 to 1024"},
     {"csv", "1", "99999999999999999999", "", "99': expected 1 to 1024"},
     {"csv", "1", "2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18", "", "more than 16 text columns in"},
-    {"yaml", "1", "2", "", "invalid format 'yaml': expected tsv, csv or jsonl"},
+    {"yaml", "1", "2", "",
+     "invalid format 'yaml': expected one of: tsv, csv, jsonl, json, fasttext, chat, sharegpt, "
+     "gemini, completions, alpaca, prodigy, label-studio, spacy, doccano"},
     {NULL, "1", "2", "",
-     "input' does not end in .tsv, .csv or .jsonl (perhaps with .gz or .xz); rename the file, or "
-     "give its format"},
+     "input' does not end in .tsv, .csv, .jsonl or .json (perhaps with .gz or .xz), and the file "
+     "begins neither with JSON nor with __label__; rename it, or give its format"},
     /* Labels and texts. */
     {"tsv", "1", "2", "a\tone\n\ttwo\n", "input' line 2: column '1': the label is empty"},
     {"tsv", NULL, NULL, "label\ttext\na\t\n", "line 2: column 'text': the text is empty"},
@@ -310,14 +314,12 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":\"a\\u0000\",\"text\":\"x\"}",
      "column 'label': the label contains the control character 0x00"},
     {"csv", "1", "2", "a\tb,one\n", "0x09; if tabs separate the fields, the format is tsv"},
-    {"jsonl", NULL, NULL, "{\"label\":true,\"text\":\"x\"}",
-     "line 1: column 'label' is true or false: expected a string, a number or a list of them"},
     {"jsonl", NULL, NULL, "{\"label\":null,\"text\":\"x\"}", "column 'label': the label is empty"},
     {"jsonl", NULL, NULL, "{\"label\":[[1]],\"text\":\"x\"}",
      "column 'label': item 0 is an array: expected"},
     {"jsonl", NULL, NULL, "{\"label\":{},\"text\":\"x\"}", "column 'label' is an object: expected"},
-    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":2}",
-     "column 'text' is a number: expected a string"},
+    {"jsonl", NULL, NULL, "{\"label\":1,\"text\":true}",
+     "column 'text' is true or false: expected a string"},
     /* Lines. */
     {"tsv", "1", "2", "a\tone\n\nb two\n", "line 3: 1 field: expected 2 as in line 1"},
     {"tsv", "1", "2", "a\tone\nb\tcaf\xE9\n", "input' line 2: byte 6 is 0xE9: not UTF-8"},
@@ -325,14 +327,15 @@ static const struct {
     {"tsv", "1", "2",
      "\xFF\xFE"
      "a\tone\n",
-     "line 1: byte 1 is 0xFF: not UTF-8; convert the file, for example with `iconv -f utf-16 "},
+     "the file is UTF-16 (little-endian), which is not read: convert it, for example with `iconv "
+     "-f utf-16 -t utf-8`"},
     {"tsv", "1", "2", "a\xFE\tone\n",
      "byte 2 is 0xFE: not UTF-8; convert the file, for example with `iconv -f latin1 "},
     {"jsonl", NULL, NULL, "{\"label\":1,\"text\":\"\xC3\"}", "line 1: byte 20 is 0xC3: not UTF-8"},
     {"tsv", "1", "2",
      "\xFF\xFE"
      "a",
-     "line 1: byte 1 is 0xFF: not UTF-8"},
+     "the file is UTF-16"},
     /* CSV's own. */
     {"csv", "1", "2", "a,one\nb,t\"wo\n",
      "input' line 2: field 2 has a stray quote at byte offset 3; a field with quotes must "

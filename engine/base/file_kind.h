@@ -1,0 +1,20 @@
+/* file_kind.h - what a file is that is no UTF-8 text, by its first bytes, and what to do then. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sl_file_kind {
+    const char *name;    /* "a Parquet file" */
+    const char *way_out; /* "write it as JSON Lines, ..." */
+    bool is_text;        /* it can be read, but has a syntax of its own, such as HTML */
+};
+
+/* NULL: perhaps a text. bytes: SL_FILE_KIND_BYTES, or the whole file if it is shorter. */
+const struct sl_file_kind *sl_file_kind_find(const char *beginning, size_t bytes);
+
+enum { SL_FILE_KIND_BYTES = 4096 };
+
+/* The encoding that a text which is no UTF-8 probably has, as iconv names it. at: the first byte
+ * that is wrong. */
+const char *sl_file_encoding(const char *at, size_t bytes);
