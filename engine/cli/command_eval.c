@@ -151,7 +151,7 @@ static bool report(const struct sl_model *m, const struct arguments *a,
                                              .facts = &facts,
                                              .of = m,
                                              .evaluation = v};
-    bool ok = dataset_facts_open(&facts, set, NULL, true, m->tokenizer, err) &&
+    bool ok = dataset_facts_open(&facts, set, NULL, LABELS_OF_MODEL, m->tokenizer, err) &&
               report_evaluation_write(&report, a->report, err);
     dataset_facts_close(&facts);
     return ok;

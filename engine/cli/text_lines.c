@@ -233,8 +233,8 @@ static const char *recognise_format(int fd)
     begin[bytes > 0 ? bytes : 0] = '\0';
     const char *first = begin + sl_utf8_mark(begin, strlen(begin));
     first += strspn(first, " \t\r\n");
-    if (*first == '{')
-        return "jsonl";
+    if (*first == '{' || *first == '[')
+        return *first == '{' ? "jsonl" : "json";
     return memchr(first, '\t', strcspn(first, "\n")) ? "tsv" : "csv";
 }
 

@@ -80,7 +80,8 @@ static void csv_close(void *state)
 static bool field_add(struct csv *csv, const void *data, size_t bytes)
 {
     if (csv->row->count == SL_FIELDS_MAX)
-        return sl_fail(csv->err, SL_BAD_INPUT, "more than %d fields", SL_FIELDS_MAX);
+        return sl_fail(csv->err, SL_BAD_INPUT,
+                       "more than %d fields; keep the columns of label and text", SL_FIELDS_MAX);
     /* One byte more, so that a row of empty fields is not NULL. */
     if (!sl_dynarray_reserve(&csv->text, &csv->room, csv->used + bytes + 1, 1, csv->err))
         return false;

@@ -108,7 +108,8 @@ static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "no text has a label");
     if (set->labels.count < SL_LABELS_MIN)
         return sl_fail(err, SL_BAD_INPUT,
-                       "the only label is '%s'; a classifier needs at least %d labels",
+                       "the only label is '%s'; a classifier needs at least %d labels; check "
+                       "that label is their column",
                        set->labels.list[0].key, SL_LABELS_MIN);
     if (!sl_labels_arrange(&set->labels, fresh, err))
         return false;
@@ -119,8 +120,7 @@ static bool labels_settle(struct sl_dataset *set, struct sl_err *err)
 static bool check_count(const struct sl_dataset *set, struct sl_err *err)
 {
     if (set->count == 0 && set->skipped.records > 0)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "no record has both a label and a text; in line %lld %s",
+        return sl_fail(err, SL_BAD_INPUT, "no record has both a label and a text; in line %lld %s",
                        (long long)set->skipped.line, set->skipped.why);
     return set->count > 0 || sl_fail(err, SL_BAD_INPUT, "the file has no texts");
 }
@@ -178,14 +178,13 @@ bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err)
         sl_name_list_add(&names, key, strlen(key));
         is_flags = is_flags && (strcmp(key, "0") == 0 || strcmp(key, "1") == 0);
     }
-    return sl_fail(err, SL_BAD_INPUT,
-                   "all %d texts have the same label%s, %s: there is nothing to learn; %s",
-                   set->count, first.count == 1 ? "" : "s",
-                   first.count > 0 ? sl_name_list_text(&names) : "none",
-                   is_flags
-                       ? "if these are one-hot vectors, write the names of the labels instead, "
-                         "or give a column for each label, label: sport,food"
-                       : "check that label is their column") ||
+    return sl_fail(
+               err, SL_BAD_INPUT,
+               "all %d texts have the same label%s, %s: there is nothing to learn; %s", set->count,
+               first.count == 1 ? "" : "s", first.count > 0 ? sl_name_list_text(&names) : "none",
+               is_flags ? "if these are one-hot vectors, write the names of the labels instead, "
+                          "or give a column for each label, label: sport,food"
+                        : "check that label is their column") ||
            sl_wrap_file(err, set->path, 0);
 }
 

@@ -1,8 +1,8 @@
 /* json_chat.c - conversations as examples: each answer of the assistant that is to be learnt is a
  * label, and the turns before it are the text, one per line, without the system's.
  *
- * OpenAI's fine-tuning files, ShareGPT's and Gemini's differ in the names of members and roles
- * only. A turn of the assistant with "weight": 0 is not learnt. */
+ * OpenAI's fine-tuning files, ShareGPT's, Gemini's and their mixtures differ in the names of
+ * members and roles only. A turn of the assistant with "weight": 0 is not learnt. */
 #include "base/dynarray.h"
 #include "data/json_reader.h"
 #include "data/record_format.h"
@@ -12,21 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct dialect {
-    const char *turns, *role, *content;
-} dialects[] = {
-    {"messages", "role", "content"},
-    {"conversations", "from", "value"},
-    {"contents", "role", "parts"},
-};
-
-static const char *const assistants[] = {"assistant", "gpt", "chatgpt", "bot", "model", NULL},
+/* The names that a member has; the first is used in errors if there is none. */
+static const char *const turn_lists[] = {"messages", "conversations", "conversation", "contents",
+                                         NULL},
+                         *const roles[] = {"role", "from", NULL},
+                         *const contents[] = {"content", "value", "parts", NULL},
+                         *const assistants[] = {"assistant", "gpt",   "chatgpt",
+                                                "bot",       "model", NULL},
                          *const systems[] = {"system", "developer", NULL};
 
 struct chat {
     const struct sl_chosen *chosen;
     struct sl_json_reader json;
-    const struct dialect *dialect;
+    const char *list, *content_name; /* of the members */
     const json_t *turns;
     size_t next; /* the turn to go on with */
     char *text;  /* of the turns before */
@@ -75,8 +73,7 @@ static bool append(char **text, size_t *room, size_t *used, const char *more, si
 
 static bool fail_member(const struct chat *c, const char *why, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT, "%s[%zu].%s %s", c->dialect->turns, c->next,
-                   c->dialect->content, why);
+    return sl_fail(err, SL_BAD_INPUT, "%s[%zu].%s %s", c->list, c->next, c->content_name, why);
 }
 
 static bool add_content(struct chat *c, const json_t *string, struct sl_err *err)
@@ -105,21 +102,30 @@ static bool read_content(struct chat *c, const json_t *content, struct sl_err *e
     return true;
 }
 
+/* *name: that of the member which the object has, or the first. NULL: it has none. */
+static const json_t *find_member(const json_t *object, const char *const *names, const char **name)
+{
+    *name = names[0];
+    for (; *names; names++) {
+        const json_t *value = json_object_get(object, *names);
+        if (!value)
+            continue;
+        *name = *names;
+        return value;
+    }
+    return NULL;
+}
+
 static bool find_turns(struct chat *c, struct sl_err *err)
 {
-    c->turns = NULL;
-    for (size_t i = 0; !c->turns && i < sizeof dialects / sizeof dialects[0]; i++) {
-        c->dialect = &dialects[i];
-        c->turns = json_object_get(c->json.value, c->dialect->turns);
-    }
+    c->turns = find_member(c->json.value, turn_lists, &c->list);
     c->next = c->used = 0;
     c->learns_any = false;
     if (!c->turns)
         return sl_fail(err, SL_BAD_INPUT,
-                       "no 'messages': expected a list of turns, each with "
-                       "'role' and 'content'");
+                       "no 'messages': expected a list of turns, each with 'role' and 'content'");
     return (json_is_array(c->turns) && json_array_size(c->turns) > 0) ||
-           sl_fail(err, SL_BAD_INPUT, "'%s' is %s: expected a list of turns", c->dialect->turns,
+           sl_fail(err, SL_BAD_INPUT, "'%s' is %s: expected a list of turns", c->list,
                    json_is_array(c->turns) ? "empty" : sl_json_type_name(c->turns));
 }
 
@@ -160,12 +166,13 @@ static void fill_row(struct chat *c, struct sl_row *row, const char *left_out)
 static bool read_turn(struct chat *c, const char **role, bool *learns, struct sl_err *err)
 {
     const json_t *turn = json_array_get(c->turns, c->next);
-    const json_t *content = json_object_get(turn, c->dialect->content);
+    const json_t *content = find_member(turn, contents, &c->content_name);
     const json_t *weight = json_object_get(turn, "weight");
-    *role = json_string_value(json_object_get(turn, c->dialect->role));
+    const char *role_name;
+    *role = json_string_value(find_member(turn, roles, &role_name));
     if (!*role)
-        return sl_fail(err, SL_BAD_INPUT, "%s[%zu].%s is missing or no string", c->dialect->turns,
-                       c->next, c->dialect->role);
+        return sl_fail(err, SL_BAD_INPUT, "%s[%zu].%s is missing or no string", c->list, c->next,
+                       role_name);
     if (!read_content(c, content, err))
         return false;
     *learns = is_one_of(*role, assistants) &&

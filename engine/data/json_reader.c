@@ -67,7 +67,7 @@ static bool fail_json(const struct sl_json_reader *json, const char *text, size_
     if (json->by_lines && text[0] == '[')
         sl_fail(err, SL_BAD_INPUT,
                 "invalid JSON: expected one object per line, not an array; "
-                "--format json reads an array");
+                "the format json reads an array");
     else if (json_error_code(error) == json_error_premature_end_of_input)
         sl_fail(err, SL_BAD_INPUT, "invalid JSON: it ends too early%s",
                 json->by_lines ? "; each line must be a whole object" : "; is the file cut off?");
@@ -85,7 +85,9 @@ static bool take(struct sl_json_reader *json, const char *text, size_t bytes,
     if (!json->value)
         (void)fail_json(json, text, bytes, &error, err);
     else if (!json_is_object(json->value))
-        (void)sl_fail(err, SL_BAD_INPUT, "the JSON is %s: expected an object",
+        (void)sl_fail(err, SL_BAD_INPUT,
+                      "the JSON is %s: expected an object, such as {\"text\": \"a good film\", "
+                      "\"label\": \"good\"}",
                       sl_json_type_name(json->value));
     else
         return true;

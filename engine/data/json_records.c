@@ -1,6 +1,6 @@
 /* json_records.c - objects whose members are columns: one per line, in an array, or one after
  * another. */
-#include "data/json_fields.h"
+#include "data/json_members.h"
 #include "data/name_list.h"
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 struct json_records {
     const struct sl_record_input *input;
     struct sl_json_reader json;
-    struct sl_json_fields fields;
+    struct sl_json_members fields;
     bool seen[SL_CHOSEN_MAX]; /* a column that an object had: others may leave it out */
 };
 
@@ -27,7 +27,7 @@ static void records_close(void *state)
 {
     struct json_records *r = state;
     sl_json_reader_release(&r->json);
-    sl_json_fields_release(&r->fields);
+    sl_json_members_release(&r->fields);
 }
 
 /* The member that holds a list of records, if the object is the only one; or NULL. */
@@ -57,9 +57,13 @@ static bool fail_missing(const struct json_records *r, const char *name, struct 
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s': in JSON Lines columns have names, not numbers: %s", name,
                        sl_name_list_text(&list));
-    (void)sl_fail(err, SL_BAD_INPUT, "no column '%s'; the object has: %s; choose with %s--text",
-                  name, list.count ? sl_name_list_text(&list) : "nothing",
-                  r->input->chosen.unlabelled ? "" : "--label and ");
+    (void)sl_fail(err, SL_BAD_INPUT, "no column '%s'; the object has: %s; set %stext to %s", name,
+                  list.count ? sl_name_list_text(&list) : "nothing",
+                  r->input->chosen.unlabelled ? "" : "label and ",
+                  r->input->chosen.unlabelled ? "one of them" : "two of them");
+    if (json_object_get(object, "columns") && json_object_get(object, "data"))
+        return sl_err_append(err, "; if pandas wrote it, write records instead: to_json(path, "
+                                  "orient='records', lines=True)");
     return inner &&
            sl_err_append(err, "; if the records are the list in '%.36s', write that alone", inner);
 }

@@ -102,8 +102,8 @@ static bool read_numbers(struct sl_record_columns *c, struct sl_err *err)
     if (numbers > 0 && numbers < c->chosen->count)
         return sl_fail(
             err, SL_BAD_INPUT,
-            "label column '%s', text column '%s': give both by name, or both by number, as in "
-            "--label 1 --text 2",
+            "label column '%s', text column '%s': give both by name, or both by number, as in 1 "
+            "and 2",
             c->label, c->text);
     c->numbered = numbers > 0;
     for (int i = 0; c->numbered && i < c->chosen->count; i++)
@@ -147,11 +147,11 @@ const char *sl_record_columns_hint(const struct sl_row *row)
     if (row->count != 1)
         return "";
     if (memchr(field->data, '\t', field->bytes))
-        return "; it has tabs: give --format tsv";
+        return "; it has tabs: the format is tsv";
     if (memchr(field->data, ',', field->bytes) || memchr(field->data, ';', field->bytes))
-        return "; it has commas or semicolons: give --format csv";
+        return "; it has commas or semicolons: the format is csv";
     return memchr(field->data, '|', field->bytes)
-               ? "; it has bars (|): begin the file with the line sep=| and give --format csv"
+               ? "; it has bars (|): begin the file with the line sep=|, and the format is csv"
                : "";
 }
 
@@ -167,10 +167,10 @@ static bool fail_name(const struct sl_record_columns *c, const char *name, const
                        name, sl_name_list_text(&list), separator, sl_record_columns_hint(row));
     return sl_fail(
         err, SL_BAD_INPUT,
-        "no column '%s'; the columns are %s; choose %s by name or, if this line is data, "
-        "by number: %s",
-        name, sl_name_list_text(&list), c->chosen->unlabelled ? "--text" : "--label and --text",
-        c->chosen->unlabelled ? "--text 1" : "--label 1 --text 2");
+        "no column '%s'; the columns are %s; set %s by name or, if this line is data, by "
+        "number: %s",
+        name, sl_name_list_text(&list), c->chosen->unlabelled ? "text" : "label and text",
+        c->chosen->unlabelled ? "text 1" : "label 1, text 2");
 }
 
 /* *place: -1 if there is no such column. */
@@ -182,8 +182,8 @@ static bool find(const char *name, const struct sl_row *row, int *place, struct 
         if (field->bytes != strlen(name) || memcmp(field->data, name, field->bytes) != 0)
             continue;
         if (*place >= 0)
-            return sl_fail(err, SL_BAD_INPUT, "fields %d and %d are both named '%s'", *place + 1,
-                           i + 1, name);
+            return sl_fail(err, SL_BAD_INPUT, "fields %d and %d are both named '%s'; rename one",
+                           *place + 1, i + 1, name);
         *place = i;
     }
     return true;

@@ -30,6 +30,10 @@ static const struct sl_record_shape shapes[] = {
      .members = {"conversations"},
      .format = &sl_record_format_chat,
      .note = conversation},
+    {.name = "sharegpt",
+     .members = {"conversation"},
+     .format = &sl_record_format_chat,
+     .note = conversation},
     {.name = "gemini",
      .members = {"contents"},
      .format = &sl_record_format_chat,
@@ -46,7 +50,7 @@ static const struct sl_record_shape shapes[] = {
      .text = "instruction,input",
      .trims_label = true,
      .note = "Alpaca's records: 'instruction' and 'input' are the text, 'output' is the "
-             "label; --text input --label output leave the instruction out"},
+             "label; text 'input' and label 'output' leave the instruction out"},
     {.name = "prodigy",
      .members = {"answer", "accept"},
      .label = "accept",
@@ -56,9 +60,8 @@ static const struct sl_record_shape shapes[] = {
      .members = {"answer", "label"},
      .label = "label",
      .text = "text",
-     .note = "Prodigy's records: 'label' is that of records whose 'answer' is accept; --label answe"
-             "r learns "
-             "the answers instead"},
+     .note = "Prodigy's records: 'label' is that of records whose 'answer' is accept; label "
+             "'answer' learns the answers instead"},
     {.name = "label-studio",
      .members = {"annotations", "data"},
      .label = "annotations.0.result.0.value.choices",
@@ -141,10 +144,11 @@ struct beginning {
 };
 
 /* What cannot be read is reported with its line when it is read again. */
-static bool read_beginning(const char *path, struct beginning *b, struct sl_err *err)
+static bool read_beginning(const char *path, const struct sl_record_options *o, struct beginning *b,
+                           struct sl_err *err)
 {
     struct sl_err ignored;
-    struct sl_compressed_reader *source = sl_compressed_reader_open(path, NULL, 0, err);
+    struct sl_compressed_reader *source = sl_compressed_reader_open(path, o->display_name, 0, err);
     if (!source)
         return false;
     if (!sl_compressed_reader_read(source, b->text, sizeof b->text, &b->bytes, &ignored))
@@ -162,15 +166,15 @@ static bool begins_with(const struct beginning *b, const char *text)
            memcmp(b->text + b->first, text, strlen(text)) == 0;
 }
 
-static bool check_kind(const char *path, const struct beginning *b, bool named, struct sl_err *err)
+static bool check_kind(const char *path, const struct sl_record_options *o,
+                       const struct beginning *b, struct sl_err *err)
 {
     const struct sl_file_kind *kind = sl_file_kind_find(b->text, b->bytes);
-    if (!kind || (kind->is_text && named))
+    if (!kind || (kind->is_text && o->format))
         return true;
     (void)sl_fail(err, SL_BAD_INPUT, "the file is %s, which is not read: %s", kind->name,
                   kind->way_out);
-    (void)sl_err_set_path(err, path);
-    return sl_wrap(err, "'%s'", path);
+    return sl_wrap_file(err, o->display_name ? o->display_name : path, 0);
 }
 
 /* The first value of the file, read in this way; NULL: it is no object. The caller releases it. */
@@ -247,7 +251,7 @@ bool sl_record_choose(const char *path, const struct sl_record_options *o,
     *choice = (struct sl_record_choice){0};
     if (o->format && !find_name(o->format, choice, err))
         return false;
-    if (!read_beginning(path, &beginning, err) || !check_kind(path, &beginning, o->format, err))
+    if (!read_beginning(path, o, &beginning, err) || !check_kind(path, o, &beginning, err))
         return false;
     if (choice->shape)
         choice->format = &sl_record_format_jsonl;
@@ -255,12 +259,16 @@ bool sl_record_choose(const char *path, const struct sl_record_options *o,
         choice->format = format_of_path(path);
         look_at_text(path, o, &beginning, choice, notes);
     }
+    if (!choice->format && memchr(beginning.text, '\t', beginning.bytes))
+        return sl_fail(
+            err, SL_BAD_INPUT,
+            "the name '%s' does not say what the file is; it has tabs: the format is tsv", path);
     if (!choice->format)
         return sl_fail(
             err, SL_BAD_INPUT,
             "the name '%s' does not end in .tsv, .csv, .jsonl or .json (perhaps with .gz "
-            "or .xz), and the file begins neither with JSON nor with __label__; rename "
-            "it, or give --format",
+            "or .xz), and the file begins neither with JSON nor with __label__; rename it, or g"
+            "ive its format",
             path);
     if (is_json(choice->format))
         look_at_json(path, o, choice, notes);

@@ -65,7 +65,7 @@ static bool find_flag_columns(struct sl_record_reader *r, const struct sl_record
         (text || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns")) &&
         sl_record_columns_choose(&r->columns, options, names, text, false, &r->input.chosen, err);
     free(text);
-    sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; --label names others",
+    sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; label names others",
             names);
     return ok;
 }

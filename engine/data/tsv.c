@@ -16,7 +16,8 @@ enum quoting { UNDECIDED, PLAIN, QUOTED };
 struct tsv {
     const struct sl_record_input *input;
     enum quoting quoting;
-    void *csv; /* reads the file if it is quoted */
+    bool has_noted; /* that quotes are text */
+    void *csv;      /* reads the file if it is quoted */
 };
 
 static bool tsv_open(void *state, const struct sl_record_input *input, struct sl_err *err)
@@ -64,7 +65,9 @@ static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;
         if (row->count == SL_FIELDS_MAX)
-            return sl_fail(err, SL_BAD_INPUT, "more than %d fields", SL_FIELDS_MAX);
+            return sl_fail(err, SL_BAD_INPUT,
+                           "more than %d fields; keep the columns of label and text",
+                           SL_FIELDS_MAX);
         row->fields[row->count++] = (struct sl_field){.data = at, .bytes = (size_t)(stop - at)};
         if (!tab)
             return true;
@@ -111,6 +114,7 @@ static bool survey(struct tsv *tsv, const struct sl_line *line, struct sl_row *r
     if (!read || (!quoted && why.code != SL_BAD_INPUT))
         return read ? sl_fail(err, why.code, "%s", why.text) : false;
     tsv->quoting = quoted ? QUOTED : PLAIN;
+    tsv->has_noted = true;
     if (quoted)
         sl_note(row->notes,
                 "quotes around fields are taken off, as spreadsheets mean them; the first are in "
@@ -137,11 +141,12 @@ static bool decide(struct tsv *tsv, const struct sl_line *line, struct sl_row *r
     }
     if (begins && tsv->quoting == UNDECIDED)
         return survey(tsv, line, row, err);
-    if (begins)
+    if (begins && !tsv->has_noted)
         sl_note(row->notes,
                 "quotes are part of labels and texts, as in line %lld: the file is not quoted as "
                 "spreadsheets do",
                 (long long)line->number);
+    tsv->has_noted = tsv->has_noted || begins;
     if (contains)
         tsv->quoting = PLAIN;
     return true;

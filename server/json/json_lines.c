@@ -28,16 +28,25 @@ static bool check_line(const char *line, size_t bytes, long long number, struct 
     return is_object;
 }
 
-/* By the first line: it is a bracket, or begins with one of an array. */
+static const char *skip(const char *text, const char *end, const char *blanks)
+{
+    while (text < end && *text && strchr(blanks, *text))
+        text++;
+    return text;
+}
+
+/* By its beginning: an array of objects, or an object whose first line is a bracket. */
 static bool spans_lines(const char *text, const char *end)
 {
-    const char *first = text;
-    while (first < end && strchr(" \t\r\n", *first))
-        first++;
-    const char *after = first < end ? first + 1 : end;
-    while (after < end && strchr(" \t\r", *after))
-        after++;
-    return first < end && (*first == '[' || (*first == '{' && after < end && *after == '\n'));
+    const char *first = skip(text, end, " \t\r\n");
+    if (first == end)
+        return false;
+    if (*first == '[') {
+        const char *item = skip(first + 1, end, " \t\r\n");
+        return item < end && *item == '{';
+    }
+    const char *after = skip(first + 1, end, " \t\r");
+    return *first == '{' && after < end && *after == '\n';
 }
 
 bool sv_json_lines_check(const char *text, size_t bytes, struct sv_error *error)

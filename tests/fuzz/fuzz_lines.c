@@ -1,12 +1,11 @@
 /* fuzz_lines.c - any bytes, as a short text of another program.
  *
- * The first byte says which: a line of a trainer's log, an evaluation, a training file of OpenAI, a
- * header traceparent, a path with escapes, or a list of origins ('t', 'e', 'o', 'r', 'p', 'c'). */
+ * The first byte says which: a line of a trainer's log, an evaluation, a header traceparent, a
+ * path with escapes, or a list of origins ('t', 'e', 'r', 'p', 'c'). */
 #include "access/cors.h"
 #include "base/utf8.h"
 #include "core/percent_encoding.h"
 #include "core/trace_context.h"
-#include "jobs/openai_training_file.h"
 #include "jobs/trainer_log_line.h"
 #include "support/fuzz_target.h"
 
@@ -24,32 +23,16 @@ static void trainer_line_check(struct input in)
     if (!sv_trainer_log_line_read(in.text, in.bytes, &line))
         return;
     must(line.event < SV_TRAINER_EVENTS);
-    must(line.warning_count >= 0 && line.warning_count <= SV_TRAINER_WARNINGS_MAX);
+    must(line.remark_count >= 0 && line.remark_count <= SV_TRAINER_REMARKS_MAX);
     must(memchr(line.recipe, '\0', sizeof line.recipe) != NULL);
-    for (int i = 0; i < line.warning_count; i++)
-        must(memchr(line.warnings[i], '\0', sizeof line.warnings[i]) != NULL);
+    for (int i = 0; i < line.remark_count; i++)
+        must(memchr(line.remarks[i].text, '\0', sizeof line.remarks[i].text) != NULL);
 }
 
 static void evaluation_check(struct input in)
 {
     double loss, accuracy;
     (void)sv_evaluation_read(in.text, in.bytes, &loss, &accuracy);
-}
-
-static bool take_line(void *context, const char *line, size_t count)
-{
-    int *lines = context;
-    must(count > 0 && line[0] == '{');
-    return ++*lines < 3; /* a disk may be full */
-}
-
-static void training_file_check(struct input in)
-{
-    int lines = 0;
-    struct sv_error error = {.kind = SV_OK};
-    (void)sv_openai_training_file_found(in.text, in.bytes);
-    bool ok = sv_openai_training_file_convert(in.text, in.bytes, take_line, &lines, &error);
-    must(ok ? error.kind == SV_OK : lines == 3 || (error.kind != SV_OK && error.message[0]));
 }
 
 static void trace_check(struct input in)
@@ -82,9 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char letter;
         bool is_string;
         void (*check)(struct input in);
-    } texts[] = {{'t', false, trainer_line_check},  {'e', false, evaluation_check},
-                 {'o', false, training_file_check}, {'r', true, trace_check},
-                 {'p', false, path_check},          {'c', true, origins_check}};
+    } texts[] = {{'t', false, trainer_line_check},
+                 {'e', false, evaluation_check},
+                 {'r', true, trace_check},
+                 {'p', false, path_check},
+                 {'c', true, origins_check}};
 
     for (size_t i = 0; size > 0 && i < sizeof texts / sizeof texts[0]; i++) {
         if (texts[i].letter != (char)data[0])

@@ -263,8 +263,10 @@ Test(jobs, a_bad_file_fails_the_job_with_the_trainers_reason)
     json_t *job = job_get(&d, id, "");
     cr_assert_str_eq(json_string_at(job, "error/code"), "invalid_training_file");
     cr_assert_str_eq(json_string_at(job, "error/param"), "training_file");
-    cr_assert_str_eq(json_string_at(job, "error/message"),
-                     "'a.jsonl': the only label is 'x'; a classifier needs at least 2 labels");
+    cr_assert_str_eq(
+        json_string_at(job, "error/message"),
+        "'a.jsonl': the only label is 'x'; a classifier needs at least 2 labels; check that "
+        "label is their column");
     cr_assert(json_is_null(json_at(job, "fine_tuned_model")));
     json_decref(job);
     cr_assert(job_has_event(&d, id, "The job failed: 'a.jsonl': the only label"));

@@ -148,8 +148,7 @@ double dataset_facts_labels_per_text(const struct dataset_facts *f)
 }
 
 /* first, by_hash: room for each text, and texts by their hashes. */
-static bool find_all(struct dataset_facts *f, const struct sl_tokenizer *tokens,
-                     bool labels_are_listed, int32_t *first,
+static bool find_all(struct dataset_facts *f, const struct sl_tokenizer *tokens, int32_t *first,
                      const struct sl_numbered_example *by_hash, struct sl_err *err)
 {
     count_tokens(f, tokens, first);
@@ -157,22 +156,22 @@ static bool find_all(struct dataset_facts *f, const struct sl_tokenizer *tokens,
     sl_dataset_firsts(by_hash, f->set->count, first);
     find_repeats(f, first);
     find_leaks(f, by_hash);
-    return labels_are_listed || find_label_mistakes(f, err);
+    return f->origin != LABELS_FOUND || find_label_mistakes(f, err);
 }
 
 bool dataset_facts_open(struct dataset_facts *f, const struct sl_dataset *set,
-                        const struct sl_dataset *validation, bool labels_are_listed,
+                        const struct sl_dataset *validation, enum label_origin origin,
                         const struct sl_tokenizer *tokens, struct sl_err *err)
 {
     size_t texts = (size_t)set->count;
-    *f = (struct dataset_facts){.set = set, .validation = validation};
+    *f = (struct dataset_facts){.set = set, .validation = validation, .origin = origin};
     struct sl_numbered_example *by_hash = sl_dataset_by_hash(set, err);
     int32_t *first = malloc(texts * sizeof *first);
     f->label_texts = calloc((size_t)set->labels.count, sizeof *f->label_texts);
     bool ok =
         by_hash && ((first && f->label_texts) ||
                     sl_fail(err, SL_NO_MEMORY, "no memory for a summary of %zu texts", texts));
-    ok = ok && find_all(f, tokens, labels_are_listed, first, by_hash, err);
+    ok = ok && find_all(f, tokens, first, by_hash, err);
     if (!ok)
         dataset_facts_close(f);
     free(by_hash);

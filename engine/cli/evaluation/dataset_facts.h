@@ -32,6 +32,9 @@ struct rare_labels {
     int64_t line;  /* of the first */
 };
 
+/* Where the labels come from: the texts, a file of the user's, or the model that is evaluated. */
+enum label_origin { LABELS_FOUND, LABELS_LISTED, LABELS_OF_MODEL };
+
 struct dataset_facts {
     const struct sl_dataset *set;
     int shortest, median, longest;           /* tokens of a text */
@@ -43,16 +46,16 @@ struct dataset_facts {
                                                 of them that have another label */
     const struct sl_dataset *validation;     /* NULL: none */
     struct text_pairs leaks;                 /* texts of it that are in the set, too */
-    /* Unless the labels were listed by the user: */
+    enum label_origin origin;                /* if the labels were found: */
     struct similar_labels similar;
     struct joined_labels joined; /* if each text has one label */
     struct rare_labels rare;
 };
 
 /* Both sets must be encoded, and outlive the facts. Contradictions are shown with the beginning of
- * their text while the first set keeps its texts. labels_are_listed: by a file of labels. */
+ * their text while the first set keeps its texts. */
 bool dataset_facts_open(struct dataset_facts *facts, const struct sl_dataset *set,
-                        const struct sl_dataset *validation, bool labels_are_listed,
+                        const struct sl_dataset *validation, enum label_origin origin,
                         const struct sl_tokenizer *tokens, struct sl_err *err) SL_MUST_CHECK;
 void dataset_facts_close(struct dataset_facts *facts); /* a zeroed one is fine */
 

@@ -149,7 +149,7 @@ static void warn_of_joined(const struct dataset_facts *f, struct dataset_warning
     char name[SL_NAME_SHORT], others[48] = "";
     struct dataset_warning *warning = add(w, "joined_labels");
     if (j->count > 1)
-        SAY(others, " and %d others", j->count - 1);
+        SAY(others, " and %d other%s", j->count - 1, one_or_more(j->count - 1, "", "s"));
     SAY(warning->text, "the label '%s' (first in line %lld)%s consist%s of other labels",
         sl_labels_shown(&f->set->labels, j->first, name),
         (long long)dataset_facts_first_line(f, j->first), others, j->count > 1 ? "" : "s");
@@ -163,7 +163,8 @@ static void warn_of_rare(const struct dataset_facts *f, struct dataset_warnings 
     const bool most = 2 * f->rare.count > f->set->labels.count;
     struct dataset_warning *warning = add(w, "rare_labels");
     if (f->rare.count > 1)
-        SAY(others, ", and so do %d others", f->rare.count - 1);
+        SAY(others, ", and so %s %d other%s", one_or_more(f->rare.count - 1, "does", "do"),
+            f->rare.count - 1, one_or_more(f->rare.count - 1, "", "s"));
     SAY(warning->text, "the label '%s' occurs only once, in line %lld%s%s",
         sl_labels_shown(&f->set->labels, f->rare.first, name), (long long)f->rare.line, others,
         most ? "" : ": a typing error, or a header");
@@ -226,6 +227,24 @@ static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnin
     SAY(warning->setting, "spell it in one way");
 }
 
+/* What programs write where there is no label. */
+static void warn_of_missing(const struct dataset_facts *f, struct dataset_warnings *w)
+{
+    static const char *const marks[] = {"nan", "NaN", "null", "NULL", "\\N", "<NA>"};
+    int32_t label = -1;
+    for (size_t i = 0; label < 0 && i < sizeof marks / sizeof marks[0]; i++)
+        label = sl_labels_find(&f->set->labels, marks[i], strlen(marks[i]));
+    if (label < 0)
+        return;
+    struct dataset_warning *warning = add(w, "missing_labels");
+    SAY(warning->text,
+        "the label '%s' of %d text%s, the first in line %lld, is perhaps a missing value",
+        f->set->labels.list[label].key, f->label_texts[label],
+        one_or_more(f->label_texts[label], "", "s"), (long long)dataset_facts_first_line(f, label));
+    SAY(warning->advice, "leave the field empty, and the record is left out");
+    SAY(warning->setting, "leave the field empty, and the record is left out");
+}
+
 void dataset_words_warn(const struct dataset_facts *f, struct dataset_warnings *w)
 {
     *w = (struct dataset_warnings){0};
@@ -241,9 +260,12 @@ void dataset_words_warn(const struct dataset_facts *f, struct dataset_warnings *
         warn_of_joined(f, w);
     if (f->rare.count > 0)
         warn_of_rare(f, w);
-    warn_of_unused(f, w);
+    if (f->origin != LABELS_OF_MODEL)
+        warn_of_unused(f, w);
     if (f->similar.count > 0)
         warn_of_similar(f, w);
+    if (f->origin == LABELS_FOUND)
+        warn_of_missing(f, w);
 }
 
 void dataset_warnings_print(const struct dataset_warnings *w, const char *command)

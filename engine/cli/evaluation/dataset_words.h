@@ -20,7 +20,7 @@ struct dataset_warning {
     char setting[96]; /* the same for a job, which has settings instead of options */
 };
 
-enum { DATASET_WARNINGS_MAX = 9 + SL_NOTES_MAX };
+enum { DATASET_WARNINGS_MAX = 10 + SL_NOTES_MAX };
 
 struct dataset_warnings {
     int count;

@@ -19,7 +19,9 @@ bool dataset_summary_open(struct dataset_facts *facts, const struct sl_trainer *
     *facts = (struct dataset_facts){0};
     return !is_labelled(m) ||
            dataset_facts_open(facts, &m->train, &m->validation,
-                              sl_trainer_options(trainer)->sources.labels, m->tokens, err);
+                              sl_trainer_options(trainer)->sources.labels ? LABELS_LISTED
+                                                                          : LABELS_FOUND,
+                              m->tokens, err);
 }
 
 void dataset_summary_add(const struct sl_trainer *trainer, const struct dataset_facts *facts,

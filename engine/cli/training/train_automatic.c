@@ -107,7 +107,8 @@ static bool open_validation(struct run *run, struct sl_err *err)
 static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
 {
     const struct sl_dataset *given = run->a->sources.validation ? &run->validation : NULL;
-    if (!dataset_facts_open(&run->facts, &run->l.set, given, run->a->sources.labels, run->l.tokens,
+    if (!dataset_facts_open(&run->facts, &run->l.set, given,
+                            run->a->sources.labels ? LABELS_LISTED : LABELS_FOUND, run->l.tokens,
                             err))
         return false;
     dataset_summary_warn(&run->facts);

@@ -266,7 +266,7 @@ Test(dataset, an_error_lists_the_lines_of_others, .init = setup, .fini = teardow
         {"a.jsonl",
          "{\"label\":\"a\",\"text\":\"x\"}\n[]\n{\"label\":\"b\"}\n{\n"
          "{\"label\":\"b\",\"text\":\"y\"}\n",
-         "expected an object; 2 more records are refused: lines 3, 4"},
+         "; 2 more records are refused: lines 3, 4"},
         {"many.jsonl", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n",
          "; 9 more records are refused: lines 2, 3, 4, 5, 6, 7, 8, 9 and others"},
     };

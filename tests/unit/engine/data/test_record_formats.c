@@ -123,6 +123,10 @@ static const struct {
      "ts\":[{"
      "\"text\":\"a\"}]}]}\n",
      "1:a|x;" CONVERSATIONS},
+    {"a.jsonl", NULL, NULL,
+     "{\"conversation\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"conten"
+     "t\":\"a\"}]}\n",
+     "1:a|x;" CONVERSATIONS},
     /* Prompts, Alpaca, Prodigy, Label Studio, spaCy, doccano. */
     {"a.jsonl", NULL, NULL,
      "{\"prompt\":\"x\",\"completion\":\" a\\n\"}\n{\"prompt\":\"\",\"completion\":\"b\"}\n",
@@ -134,7 +138,7 @@ static const struct {
      "t\":\"b\"}]",
      "1:a|I x;1:b|J;[read as Alpaca's records: 'instruction' and 'input' are the text, 'output'"
      " is the "
-     "label; --text input --label output leave the instruction out]"},
+     "label; text 'input' and label 'output' leave the instruction out]"},
     {"a.jsonl", "output", "input", "{\"instruction\":\"I\",\"input\":\"x\",\"output\":\"a\"}\n",
      "1:a|x;"},
     {"a.jsonl", NULL, NULL,
@@ -177,9 +181,8 @@ static const struct {
     {"a.csv", "sport,food", NULL, "id,text,sport,food\n1,x,1,0\n2,y,1,1\n3,z,0,\n",
      "2:sport|x;3:sport+food|y;4:|z;"},
     {"a.csv", NULL, "t", "id,t,sport,food\n0,x,1,0\n1,y,TRUE,1.0\n2,z,0,0\n",
-     "2:sport|x;3:sport+food|y;4:|z;[labels are the columns that hold 0 or 1: sport,food; --lab"
-     "el names "
-     "others]"},
+     "2:sport|x;3:sport+food|y;4:|z;[labels are the columns that hold 0 or 1: sport,food; label "
+     "names others]"},
     {"a.jsonl", "s,f", NULL, "{\"text\":\"x\",\"s\":1,\"f\":false}\n{\"text\":\"y\",\"f\":true}\n",
      "1:s|x;2:f|y;"},
     {"a.csv", "a,b", NULL, "\"a,b\",text\nx,one\n", "2:x|one;"},
@@ -252,9 +255,17 @@ static const struct {
     {"a.json", NULL, "{\"rows\":[{\"text\":\"x\"}]}",
      "if the records are the list in 'rows', write that alone"},
     {"a.jsonl", NULL, "{'text': 'x'}\n", "strings are in single quotes, as Python prints them"},
-    {"a.csv", NULL, "label\ttext\na\tx\n", "it has tabs: give --format tsv"},
+    {"a.json", NULL, "{\"text\":[\"x\"],\"label\":[\"a\"]}",
+     "if the file holds columns, write "
+     "records"},
+    {"a.json", NULL, "{\"columns\":[\"text\"],\"data\":[[\"x\"]]}",
+     "if pandas wrote it, write "
+     "records"},
+    {"a.txt", NULL, "a\tx\n", "does not say what the file is; it has tabs: the format is tsv"},
+    {"a.csv", NULL, "text,text,label\nx,y,a\n", "both named 'text'; rename one"},
+    {"a.csv", NULL, "label\ttext\na\tx\n", "it has tabs: the format is tsv"},
     {"a.csv", NULL, "label|text\na|x\n", "it has bars (|): begin the file with the line sep=|"},
-    {"a.tsv", NULL, "label,text\na,x\n", "it has commas or semicolons: give --format csv"},
+    {"a.tsv", NULL, "label,text\na,x\n", "it has commas or semicolons: the format is csv"},
     {"a.csv", "s,f", "s,f,text\n1,2,x\n",
      "line 2: column 'f' is '2': with a column for each label "
      "expected 0 or 1"},

@@ -1,4 +1,4 @@
-/* json_fields.h - members of a JSON object as fields of a record.
+/* json_members.h - members of a JSON object as fields of a record.
  *
  * A member is named, or reached by a path through objects and arrays: "data.text",
  * "annotations.0.value". */
@@ -10,7 +10,7 @@
 enum { SL_JSON_NUMBER_BYTES = 32 };
 
 /* Keeps what a record's fields point to, beside the JSON itself. */
-struct sl_json_fields {
+struct sl_json_members {
     struct sl_field *list; /* labels, if they are a list */
     size_t list_room;
     char (*numbers)[SL_JSON_NUMBER_BYTES]; /* numbers as text */
@@ -18,7 +18,7 @@ struct sl_json_fields {
     char scalars[SL_CHOSEN_MAX][SL_JSON_NUMBER_BYTES]; /* of each column */
 };
 
-void sl_json_fields_release(struct sl_json_fields *fields);
+void sl_json_members_release(struct sl_json_members *fields);
 
 /* NULL: there is none. */
 struct json_t *sl_json_find(struct json_t *object, const char *path);
@@ -26,7 +26,8 @@ struct json_t *sl_json_find(struct json_t *object, const char *path);
 /* A value that is null, or NULL, gives a field without data; one of another type is an error that
  * names the member. A label may be a string, a number, true or false, a list of them, or an object
  * of labels with 0 or 1; a text a string or a number. column: which of the row's fields it is. */
-bool sl_json_label_field(struct sl_json_fields *fields, struct json_t *value, const char *name,
+bool sl_json_label_field(struct sl_json_members *fields, struct json_t *value, const char *name,
                          int column, struct sl_row *row, struct sl_err *err) SL_MUST_CHECK;
-bool sl_json_text_field(struct sl_json_fields *fields, const struct json_t *value, const char *name,
-                        int column, struct sl_row *row, struct sl_err *err) SL_MUST_CHECK;
+bool sl_json_text_field(struct sl_json_members *fields, const struct json_t *value,
+                        const char *name, int column, struct sl_row *row, struct sl_err *err)
+    SL_MUST_CHECK;

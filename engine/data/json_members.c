@@ -1,5 +1,5 @@
-/* json_fields.c - see json_fields.h. */
-#include "data/json_fields.h"
+/* json_members.c - see json_members.h. */
+#include "data/json_members.h"
 
 #include "base/dynarray.h"
 #include "data/labels.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sl_json_fields_release(struct sl_json_fields *fields)
+void sl_json_members_release(struct sl_json_members *fields)
 {
     free(fields->list);
     free(fields->numbers);
-    *fields = (struct sl_json_fields){0};
+    *fields = (struct sl_json_members){0};
 }
 
 static json_t *step_into(const json_t *value, const char *name, size_t bytes)
@@ -54,7 +54,7 @@ static struct sl_field print_number(char number[SL_JSON_NUMBER_BYTES], const jso
 }
 
 /* Room for labels, and for as many numbers, without moving what was filled. */
-static bool reserve(struct sl_json_fields *f, size_t count, struct sl_err *err)
+static bool reserve(struct sl_json_members *f, size_t count, struct sl_err *err)
 {
     return sl_dynarray_reserve(&f->list, &f->list_room, count, sizeof *f->list, err) &&
            sl_dynarray_reserve(&f->numbers, &f->numbers_room, count, sizeof *f->numbers, err);
@@ -84,7 +84,7 @@ static bool read_scalar(const json_t *value, const char *name, char number[SL_JS
     return true;
 }
 
-static void set_list(const struct sl_json_fields *f, struct sl_row *row, size_t count)
+static void set_list(const struct sl_json_members *f, struct sl_row *row, size_t count)
 {
     row->is_list = true;
     row->list = f->list;
@@ -101,7 +101,7 @@ static bool fail_item(const char *name, size_t item, const json_t *value, struct
                                         : "");
 }
 
-static bool read_list(struct sl_json_fields *f, const json_t *list, const char *name,
+static bool read_list(struct sl_json_members *f, const json_t *list, const char *name,
                       struct sl_row *row, struct sl_err *err)
 {
     size_t i;
@@ -138,12 +138,11 @@ static bool fail_object(const char *name, const char *member, struct sl_err *err
     (void)sl_fail(err, SL_BAD_INPUT,
                   "column '%s' is an object: expected a string, a number or a list of them", name);
     return is_row ? sl_err_append(err, "%s", columns_hint)
-                  : sl_err_append(err, "; name one of its members, as in --label %s.%.64s", name,
-                                  member);
+                  : sl_err_append(err, "; name one of its members, as in %s.%.64s", name, member);
 }
 
 /* {"sport": 1, "food": 0}: the names are labels. */
-static bool read_flags(struct sl_json_fields *f, json_t *object, const char *name,
+static bool read_flags(struct sl_json_members *f, json_t *object, const char *name,
                        struct sl_row *row, struct sl_err *err)
 {
     const char *key;
@@ -164,7 +163,7 @@ static bool read_flags(struct sl_json_fields *f, json_t *object, const char *nam
     return true;
 }
 
-bool sl_json_label_field(struct sl_json_fields *f, json_t *value, const char *name, int column,
+bool sl_json_label_field(struct sl_json_members *f, json_t *value, const char *name, int column,
                          struct sl_row *row, struct sl_err *err)
 {
     struct sl_field *field = &row->fields[column];
@@ -182,13 +181,13 @@ static bool fail_text(const json_t *value, const char *name, struct sl_err *err)
 {
     (void)sl_fail(err, SL_BAD_INPUT, "column '%s' is %s: expected a string", name,
                   sl_json_type_name(value));
-    return json_is_object(value) &&
-           sl_err_append(err, "; name one of its members, as in --text %s.text%s", name,
-                         columns_hint);
+    return json_is_object(value) ? sl_err_append(err, "; name one of its members, as in %s.text%s",
+                                                 name, columns_hint)
+                                 : json_is_array(value) && sl_err_append(err, "%s", columns_hint);
 }
 
-bool sl_json_text_field(struct sl_json_fields *f, const json_t *value, const char *name, int column,
-                        struct sl_row *row, struct sl_err *err)
+bool sl_json_text_field(struct sl_json_members *f, const json_t *value, const char *name,
+                        int column, struct sl_row *row, struct sl_err *err)
 {
     struct sl_field *field = &row->fields[column];
     *field = (struct sl_field){0};
