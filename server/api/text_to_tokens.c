@@ -121,11 +121,7 @@ static bool take_blank(const struct sv_tokenize_options *tokenize, const char *p
                        struct sv_tokens *tokens, struct sv_error *error)
 {
     if (tokenize->blanks == SV_BLANKS_FAIL)
-        return sv_fail(
-            error, SV_EMPTY_INPUT, param,
-            "'%s' is empty: it has no tokens. Set \"blank_texts\": \"empty\"%s to get no "
-            "result for it.",
-            param, where(tokenize->in_parameters));
+        return sv_fail(error, SV_EMPTY_INPUT, param, "'%s' is empty: it has no tokens.", param);
     tokens->ids[0] = 0;
     tokens->given = 0;
     tokens->count = 1;
