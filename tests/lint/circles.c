@@ -25,7 +25,6 @@ static const struct known {
 } known_circles[] = {
     {{"engine/data/*"}, "the reader's options and the labels' limits are in each other's headers"},
     {{"engine/tokenizer/*"}, "the table of kinds is beside what all kinds use"},
-    {{"server/core/options*"}, "the file and the checks set options, which call them"},
 };
 
 struct text {
