@@ -40,3 +40,19 @@ void sl_cgroup_for_each(void (*read)(void *context, const char *directory), void
             return;
     }
 }
+
+bool sl_kernel_line(const char *directory, const char *file, const char *key,
+                    char rest[static SL_KERNEL_LINE_BYTES])
+{
+    char path[SL_CGROUP_PATH_BYTES + 32], line[SL_KERNEL_LINE_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, file);
+    FILE *stream = fopen(path, "re");
+    bool found = false;
+    while (stream && !found && fgets(line, sizeof line, stream))
+        found = strncmp(line, key, strlen(key)) == 0;
+    if (stream)
+        (void)fclose(stream);
+    if (found)
+        (void)snprintf(rest, SL_KERNEL_LINE_BYTES, "%s", line + strlen(key));
+    return found;
+}

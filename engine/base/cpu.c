@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -120,17 +119,10 @@ static int affinity_count(void)
 /* Whole processors that the cpu.max of one cgroup ("quota period" or "max period") allows. */
 static int cgroup_limit(const char *directory)
 {
-    char path[SL_CGROUP_PATH_BYTES + sizeof "/cpu.max"];
-    (void)snprintf(path, sizeof path, "%s/cpu.max", directory);
-    FILE *file = fopen(path, "re");
-    if (!file)
+    char line[SL_KERNEL_LINE_BYTES], *rest;
+    if (!sl_kernel_line(directory, "cpu.max", "", line))
         return INT_MAX; /* the root has none */
-    char line[64] = "";
-    const bool got = fgets(line, sizeof line, file) != NULL;
-    (void)fclose(file);
-    char *rest = line;
-    const long long quota = got ? strtoll(line, &rest, 10) : 0;
-    const long long period = strtoll(rest, NULL, 10);
+    const long long quota = strtoll(line, &rest, 10), period = strtoll(rest, NULL, 10);
     if (quota <= 0 || period <= 0 || quota / period >= INT_MAX)
         return INT_MAX;
     return quota / period > 0 ? (int)(quota / period) : 1;
@@ -152,16 +144,10 @@ int sl_cpu_budget(void)
 
 static void add_throttled(void *context, const char *directory)
 {
-    static const char key[] = "throttled_usec ";
     double *seconds = context;
-    char path[SL_CGROUP_PATH_BYTES + sizeof "/cpu.stat"], line[64];
-    (void)snprintf(path, sizeof path, "%s/cpu.stat", directory);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, key, sizeof key - 1) == 0)
-            *seconds += 1e-6 * strtod(line + sizeof key - 1, NULL);
-    if (file)
-        (void)fclose(file);
+    char microseconds[SL_KERNEL_LINE_BYTES];
+    if (sl_kernel_line(directory, "cpu.stat", "throttled_usec ", microseconds))
+        *seconds += 1e-6 * strtod(microseconds, NULL);
 }
 
 double sl_cpu_throttled_seconds(void)

@@ -1,5 +1,6 @@
 /* test_base.c - errors, arenas, the pool, random numbers and files. */
 #include "base/arena.h"
+#include "base/control_groups.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -583,4 +584,19 @@ Test(file, sha256_of_the_standard)
         sl_sha256_hex(cases[i].text, strlen(cases[i].text), hex);
         cr_assert_str_eq(hex, cases[i].hex);
     }
+}
+
+Test(control_groups, a_line_of_a_file_is_found_by_its_beginning)
+{
+    char directory[PATH_MAX], file[PATH_MAX], rest[SL_KERNEL_LINE_BYTES] = "unchanged";
+    test_directory_create(directory);
+    test_write_file(test_path(file, directory, "cpu.stat"), "usage_usec 7\nthrottled_usec 9\n");
+    cr_expect(sl_kernel_line(directory, "cpu.stat", "throttled_usec ", rest));
+    cr_expect_eq(strtol(rest, NULL, 10), 9);
+    cr_expect(sl_kernel_line(directory, "cpu.stat", "", rest));
+    cr_expect_str_eq(rest, "usage_usec 7\n");
+    cr_expect_not(sl_kernel_line(directory, "cpu.stat", "nr_", rest));
+    cr_expect_not(sl_kernel_line(directory, "cpu.max", "", rest));
+    cr_expect(sl_kernel_line("/proc", "meminfo", "MemTotal:", rest));
+    test_directory_remove(directory);
 }
