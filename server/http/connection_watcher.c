@@ -87,9 +87,9 @@ static void tick_requests(struct sv_watcher *watcher)
     }
 }
 
-static bool is_amid_request(const struct sv_watched_connection *watched)
+static bool is_mid_request(const struct sv_watched_connection *watched)
 {
-    return watched->is_receiving && watched->is_amid && atomic_load(watched->is_amid);
+    return watched->is_receiving && watched->is_mid_request && atomic_load(watched->is_mid_request);
 }
 
 /* libmicrohttpd does not know about the deadline, and does not send while it receives. */
@@ -100,7 +100,7 @@ static void send_timeout_response(const struct sv_watched_connection *watched)
         "application/problem+json\r\nContent-Length: 110\r\n\r\n"
         "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408,"
         "\"detail\":\"The request was not received in time.\"}";
-    if (is_amid_request(watched))
+    if (is_mid_request(watched))
         (void)send(watched->fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -110,7 +110,7 @@ static void send_timeout_response(const struct sv_watched_connection *watched)
 static bool has_left(const struct sv_watched_connection *watched)
 {
     char byte;
-    return is_amid_request(watched) && recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return is_mid_request(watched) && recv(watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* Shut down, not closed: libmicrohttpd sees the end of its socket and closes it itself. */
@@ -353,11 +353,11 @@ void sv_watcher_set_deadline(struct sv_watcher *watcher, struct sv_watched_conne
 }
 
 void sv_watcher_open_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched,
-                                int fd, const atomic_bool *is_amid)
+                                int fd, const atomic_bool *is_mid_request)
 {
     assert(fd >= 0);
     watched->fd = fd;
-    watched->is_amid = is_amid;
+    watched->is_mid_request = is_mid_request;
     sv_watcher_set_deadline(watcher, watched, true, (int64_t)SV_FIRST_REQUEST_SECONDS * 1000000000,
                             0);
     pthread_mutex_lock(&watcher->lock);

@@ -16,7 +16,7 @@ struct sv_watcher;
 struct sv_watched_connection {
     struct sv_watched_connection *next, **link;
     int fd;
-    const atomic_bool *is_amid;            /* a part of a request has arrived */
+    const atomic_bool *is_mid_request;     /* a part of a request has arrived */
     bool is_receiving;                     /* until the deadline; else something is being sent */
     int64_t deadline_ns, busy_deadline_ns; /* the second applies when most connections are in use */
 };
@@ -37,11 +37,11 @@ void sv_watcher_cancel_all(struct sv_watcher *watcher);
 
 /* A connection is watched from its beginning until just before its socket is closed. */
 void sv_watcher_open_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched,
-                                int fd, const atomic_bool *is_amid);
+                                int fd, const atomic_bool *is_mid_request);
 void sv_watcher_close_connection(struct sv_watcher *watcher, struct sv_watched_connection *watched);
 /* The connection is shut down unless its next step happens within `ns`; when most connections are
- * in use, within SV_BUSY_TIMEOUT_MS plus `more_ns`. If it is receiving, and *is_amid, which may be
- * NULL, it gets a 408 before. */
+ * in use, within SV_BUSY_TIMEOUT_MS plus `more_ns`. If it is receiving, and *is_mid_request, which
+ * may be NULL, it gets a 408 before. */
 void sv_watcher_set_deadline(struct sv_watcher *watcher, struct sv_watched_connection *watched,
                              bool is_receiving, int64_t ns, int64_t more_ns);
 /* The response is written but the client is still sending. Closing the socket now would reset the

@@ -399,7 +399,7 @@ static struct connection *open_connection(struct sv_http_listener *http,
         return NULL;
     }
     sv_watcher_open_connection(http->watcher, &context->watched, fd,
-                               sv_receiver_is_amid(context->receiver));
+                               sv_receiver_is_mid_request(context->receiver));
     return context;
 }
 

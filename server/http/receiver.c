@@ -23,7 +23,7 @@ struct sv_receiver {
     bool has_tls;
     char *held;                  /* READ_MAX bytes and room for a substitute; or NULL: nothing */
     size_t count, passed, ready; /* bytes in there; passed on; that may be passed on */
-    atomic_bool is_amid;
+    atomic_bool is_mid_request;
     bool has_ended; /* after an error: what is held stands for the rest */
 };
 
@@ -31,7 +31,7 @@ struct sv_receiver {
 struct source {
     ssize_t (*read)(void *from, char *bytes, size_t count); /* 0: the end; negative: an error */
     void *from;
-    ssize_t not_now; /* that error which means: not now */
+    ssize_t would_block; /* the error that means: nothing yet */
 };
 
 /* By descriptor: recv has no other argument that could tell whose connection it is. */
@@ -69,9 +69,9 @@ bool sv_receiver_has_failed(const struct sv_receiver *r, int index, struct sv_er
     return !sv_fail(error, r->framing.error, NULL, "%s", r->framing.message);
 }
 
-const atomic_bool *sv_receiver_is_amid(const struct sv_receiver *r)
+const atomic_bool *sv_receiver_is_mid_request(const struct sv_receiver *r)
 {
-    return r->has_tls ? NULL : &r->is_amid;
+    return r->has_tls ? NULL : &r->is_mid_request;
 }
 
 /* ---- bytes that are held back ---------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static ssize_t receive(struct sv_receiver *r, const struct source *source, char 
                        size_t count)
 {
     size_t filled = 0;
-    ssize_t got = source->not_now;
+    ssize_t got = source->would_block;
     for (bool is_empty = false; !is_empty || r->ready > r->passed;) {
         filled += take(r, bytes + filled, count - filled);
         if (filled == count || r->has_ended || is_empty)
@@ -188,10 +188,10 @@ static ssize_t receive(struct sv_receiver *r, const struct source *source, char 
                      : read_through(r, source, bytes + filled, count - filled, &is_empty);
         filled += !behind && got > 0 ? (size_t)got : 0;
     }
-    atomic_store(&r->is_amid, r->held || r->framing.state != SV_FRAMING_START);
+    atomic_store(&r->is_mid_request, r->held || r->framing.state != SV_FRAMING_START);
     if (filled > 0)
         return (ssize_t)filled;
-    return got > 0 || r->held ? source->not_now : got;
+    return got > 0 || r->held ? source->would_block : got;
 }
 
 static ssize_t read_socket(void *from, char *bytes, size_t count)
@@ -204,7 +204,7 @@ __attribute__((visibility("default"))) ssize_t recv(int fd, void *bytes, size_t 
     struct sv_receiver *r = find(fd);
     if (!r || r->has_tls || flags != 0)
         return recvfrom(fd, bytes, count, flags, NULL, NULL);
-    const struct source source = {.read = read_socket, .from = &fd, .not_now = -1};
+    const struct source source = {.read = read_socket, .from = &fd, .would_block = -1};
     errno = EAGAIN;
     return receive(r, &source, bytes, count);
 }
@@ -236,7 +236,7 @@ __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session
     struct sv_receiver *r = find(gnutls_transport_get_int(session));
     if (!r || !r->has_tls)
         return read_tls(session, bytes, count);
-    const struct source source = {.read = read_tls, .from = session, .not_now = GNUTLS_E_AGAIN};
+    const struct source source = {.read = read_tls, .from = session, .would_block = GNUTLS_E_AGAIN};
     return receive(r, &source, bytes, count);
 }
 

@@ -24,7 +24,7 @@ void sv_receiver_close(struct sv_receiver *receiver);
 
 /* Whether a part of a request has arrived and the rest not. To be read by any thread while the
  * receiver is open. NULL: a TLS connection. */
-const atomic_bool *sv_receiver_is_amid(const struct sv_receiver *receiver);
+const atomic_bool *sv_receiver_is_mid_request(const struct sv_receiver *receiver);
 
 /* Whether request number `index` of the connection, from 1, is one that was not accepted. */
 bool sv_receiver_has_failed(const struct sv_receiver *receiver, int index, struct sv_error *error);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* A number that the kernel tells; -1: there is none, such as "max". */
+/* A number in a file of the kernel; -1: none, such as "max". */
 static int64_t read_number(const char *directory, const char *file, const char *key)
 {
     char text[SL_KERNEL_LINE_BYTES];
@@ -21,7 +21,7 @@ static void lower(void *context, const char *directory)
     const int64_t used = read_number(directory, "memory.current", "");
     const int64_t cache = read_number(directory, "memory.stat", "inactive_file ");
     if (limit < 0 || used < 0)
-        return; /* the root has neither */
+        return; /* the root has no limit */
     const int64_t held = cache > 0 && cache < used ? used - cache : used;
     const int64_t left = limit > held ? limit - held : 0;
     if (left < room->bytes)

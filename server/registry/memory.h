@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 struct sv_memory_room {
-    int64_t bytes;       /* that are left; INT64_MAX: unknown */
-    int64_t limit, used; /* of what is the tightest */
-    bool is_cgroup;      /* a memory.max of our cgroups; else it is the machine's memory */
+    int64_t bytes;       /* left; INT64_MAX: unknown */
+    int64_t limit, used; /* of the tightest limit */
+    bool is_cgroup;      /* it is a memory.max of our cgroups; else the machine's memory */
 };
 
 /* Memory that the kernel can take back, such as the cache of files, counts as left. */

@@ -41,8 +41,8 @@ struct sv_registry_options {
     struct sl_engine *engine;
     struct sv_metrics *metrics;
     struct sv_model_host host; /* empty: versions are loaded and not run */
-    int64_t drain_seconds;     /* time for requests to leave a version; 0: any */
-    int64_t poll_seconds;      /* how often to look for new versions in the store; 0: never */
+    int64_t drain_seconds; /* requests still running on a retired version end then; 0: no limit */
+    int64_t poll_seconds;  /* how often to look for new versions in the store; 0: never */
     /* A version that no request without a version gets is unloaded after this time without
      * requests; 0: never. */
     int64_t idle_seconds;
@@ -59,7 +59,8 @@ struct sv_registry *sv_registry_create(const struct sv_registry_options *options
                                        struct sl_err *err) SL_MUST_CHECK;
 /* Ends the thread. Changes that wait fail, and further ones. NULL is fine. */
 void sv_registry_stop(struct sv_registry *registry);
-/* Stops it and frees. There may be no references, and the host must still exist. NULL is fine. */
+/* Stops it and frees. All references must be released, and the host must still exist. NULL is
+ * fine. */
 void sv_registry_destroy(struct sv_registry *registry);
 
 /* Checks that the store is a directory that can be read. */
@@ -68,8 +69,8 @@ bool sv_registry_check_store(const char *store, struct sl_err *err) SL_MUST_CHEC
  * as far as its config.json says. An empty store, or version, may be filled later. */
 bool sv_registry_check_classifier(const char *store, const char *id, struct sl_err *err)
     SL_MUST_CHECK;
-/* At start: loads of every model the version that its label `stable` is pinned to, else the highest
- * version that can be loaded; and the versions that have other labels. What fails is logged and
+/* At start: for every model, loads the version that its label `stable` is pinned to, else the
+ * highest one that can be loaded; and the versions that have other labels. What fails is logged and
  * recorded: then the next lower version is stable, but the pin stays. Fails only if the store
  * cannot be read. */
 bool sv_registry_load(struct sv_registry *registry, struct sl_err *err) SL_MUST_CHECK;

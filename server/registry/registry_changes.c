@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a change is about ------------------------------------------------------------------ */
+/* ---- models and versions that a change names ------------------------------------------------- */
 
 enum { LIST_BYTES = 512 };
 
@@ -302,7 +302,7 @@ static bool unload(struct sv_registry *registry, const struct sv_change *change,
     return true;
 }
 
-/* What no change can be. */
+/* Checks what a change says of itself, whatever models there are. */
 static bool check(const struct sv_change *change, struct sv_error *error)
 {
     if (change->kind != SV_CHANGE_LABEL && change->kind != SV_CHANGE_UNLABEL)

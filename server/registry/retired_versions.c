@@ -51,7 +51,7 @@ void sv_free_retired(struct sv_registry *registry)
     pthread_mutex_unlock(&registry->lock);
 }
 
-/* One whose requests had their time; NULL: there is none. With the lock. */
+/* One whose drain_seconds are over; NULL: there is none. With the lock. */
 static struct sv_model_ref *find_expired(const struct sv_registry *registry, int64_t now)
 {
     struct sv_model_ref *ref = registry->retired;
@@ -70,7 +70,7 @@ void sv_expire_retired(struct sv_registry *registry)
     while ((ref = find_expired(registry, now))) {
         ref->deadline_ns = 0;
         pthread_mutex_unlock(&registry->lock);
-        SV_LOG(SV_LOG_WARN, "requests of a version are cut", sv_str("model", ref->id),
+        SV_LOG(SV_LOG_WARN, "requests of a retired version cancelled", sv_str("model", ref->id),
                sv_int("seconds", registry->options.drain_seconds));
         if (ref->executor)
             host->expire(host->context, ref->executor);

@@ -56,7 +56,7 @@ static bool is_idle(const struct sv_registry *registry, const struct sv_model *m
            now - version->ref->used_ns > registry->options.idle_seconds * 1000000000;
 }
 
-/* Takes one idle version from requests; NULL: there is none. */
+/* Retires one idle version; NULL: there is none. */
 static struct sv_model_ref *retire_idle(struct sv_registry *registry, int64_t now)
 {
     struct sv_model_ref *ref = NULL;

@@ -35,7 +35,7 @@ static enum sv_version_state state_after_failure(const struct sv_version *versio
     return version->retired > 0 ? SV_VERSION_DRAINING : SV_VERSION_FAILED;
 }
 
-/* What was served before still is. */
+/* Records a failure. What was served before still is. */
 static bool fail_load(struct sv_registry *registry, const struct sv_model *model,
                       struct sv_version *version, const char *reason)
 {
@@ -88,7 +88,7 @@ static const char *describe_task(const struct sv_model_ref *ref)
     return verbs[sl_model_info(ref->model)->task];
 }
 
-/* What is served under a name goes on to answer what it is asked. */
+/* Requests for a name must not begin to fail because a version is for another task. */
 static bool has_task_of_stable(struct sv_registry *registry, struct sv_model *model,
                                struct sv_version *version, const struct sv_model_ref *ref,
                                char reason[static SV_REASON_MAX])
@@ -230,7 +230,7 @@ static void load_labelled(struct sv_registry *registry, struct sv_model *model)
         const struct sv_label *label = &model->labels.items[i];
         struct sv_version *version = sv_find_version(model, label->version);
         if (!version)
-            SV_LOG(SV_LOG_ERROR, "the version of a label is not in the store",
+            SV_LOG(SV_LOG_ERROR, "a label's version is not in the store",
                    sv_str("model", model->name), sv_str("label", label->name),
                    sv_int("version", label->version));
         else if (!version->ref)
@@ -251,8 +251,8 @@ static bool load_model(struct sv_registry *registry, const char *name)
         return false;
     (void)sv_note_complete(registry, model);
     if (!sv_labels_read(registry->options.store, model->name, &labels, &err))
-        SV_LOG(SV_LOG_ERROR, "the labels of a model are lost", sv_str("model", model->name),
-               sv_str("reason", err.text));
+        SV_LOG(SV_LOG_ERROR, "labels cannot be read; the model has none",
+               sv_str("model", model->name), sv_str("reason", err.text));
     sv_set_labels(registry, model, &labels);
     bool served = (labels.pinned && load_pinned(registry, model)) ||
                   sv_load_highest(registry, model, false, &loaded, &error);
