@@ -42,11 +42,24 @@ static void write_labels(struct sl_json_writer *json, const struct sl_model_info
     sl_json_end_array(json);
 }
 
+/* The tensor of model.safetensors at a position, parameters first; NULL: past the last. */
+static const struct sl_parameter *tensor_at(const struct sl_model *m, int index)
+{
+    const struct sl_builder *b = &m->builder;
+    if (index < b->count)
+        return &b->parameters[index];
+    index -= b->count;
+    for (int i = 0; i < b->buffer_count; i++)
+        if (sl_buffer_is_stored(b, i, !m->base) && index-- == 0)
+            return &b->buffers[i];
+    return NULL;
+}
+
 static void write_tensors(struct sl_json_writer *json, const struct sl_model *m)
 {
+    const struct sl_parameter *p;
     sl_json_begin_array(sl_json_key(json, "tensors"));
-    for (int i = 0; i < m->builder.count; i++) {
-        const struct sl_parameter *p = &m->builder.parameters[i];
+    for (int i = 0; (p = tensor_at(m, i)); i++) {
         sl_json_begin_object(json);
         sl_json_add_string(sl_json_key(json, "name"), p->name);
         sl_json_printf(sl_json_key(json, "shape"), "[%d,%d]", p->rows, p->cols);
@@ -66,6 +79,7 @@ static void print_json(const struct sl_model *m)
     sl_json_add_string(sl_json_key(&json, "paper"), info->paper);
     sl_json_add_string(sl_json_key(&json, "task"), sl_task_name(m->config.task));
     sl_json_add_int(sl_json_key(&json, "parameters"), info->parameters);
+    sl_json_add_int(sl_json_key(&json, "buffers"), info->buffers);
     sl_json_add_int(sl_json_key(&json, "vocab"), info->vocab);
     sl_json_add_int(sl_json_key(&json, "context"), info->context);
     sl_json_add_int(sl_json_key(&json, "depth"), info->depth);
@@ -126,6 +140,23 @@ static void print_numbers(const struct sl_parameter *p)
         printf("std %.4f\n", standard_deviation(p));
 }
 
+static void print_tensors(const struct sl_model *m)
+{
+    const struct sl_parameter *p;
+    char shape[32];
+    int count = 0;
+    while (tensor_at(m, count))
+        count++;
+    printf("state dict: %d tensors", count);
+    if (m->info.buffers > 0)
+        printf(", %" PRId64 " numbers in buffers", m->info.buffers);
+    printf("\n");
+    for (int i = 0; (p = tensor_at(m, i)); i++) {
+        printf("  %-36s %-14s ", p->name, shape_of(p, shape));
+        print_numbers(p);
+    }
+}
+
 static void print_text(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
@@ -154,13 +185,7 @@ static void print_text(const struct sl_model *m)
         operating_points_print(m, info->operating_points, info->operating_point_count);
         printf("\n");
     }
-    printf("state dict: %d tensors\n", m->builder.count);
-    for (int i = 0; i < m->builder.count; i++) {
-        const struct sl_parameter *p = &m->builder.parameters[i];
-        char shape[32];
-        printf("  %-36s %-14s ", p->name, shape_of(p, shape));
-        print_numbers(p);
-    }
+    print_tensors(m);
 }
 
 static bool run(int count, char **words, struct sl_err *err)

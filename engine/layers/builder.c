@@ -102,6 +102,21 @@ struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
     return &b->buffers[b->buffer_count++];
 }
 
+bool sl_buffer_is_stored(const struct sl_builder *b, int index, bool shared)
+{
+    return b->buffer_kinds[index] == SL_BUFFER_SAVED ||
+           (shared && b->buffer_kinds[index] == SL_BUFFER_SHARED);
+}
+
+int64_t sl_stored_floats(const struct sl_builder *b, bool shared)
+{
+    int64_t total = 0;
+    for (int i = 0; i < b->buffer_count; i++)
+        if (sl_buffer_is_stored(b, i, shared))
+            total += (int64_t)sl_parameter_floats(&b->buffers[i]);
+    return total;
+}
+
 void sl_buffer_hooks_add(struct sl_builder *b, const struct sl_buffer_hooks *hooks,
                          const void *layer, size_t bytes)
 {

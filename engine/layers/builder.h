@@ -116,6 +116,10 @@ struct sl_buffer_shape {
 };
 struct sl_parameter *sl_buffer_add(struct sl_builder *b, const char *name,
                                    struct sl_buffer_shape shape);
+/* Whether the buffer at this index is in model.safetensors; `shared`: so are shared ones, because
+ * the file is that of the base itself. The second is how many numbers are in all of these. */
+bool sl_buffer_is_stored(const struct sl_builder *b, int index, bool shared);
+int64_t sl_stored_floats(const struct sl_builder *b, bool shared);
 
 /* Copies the layer, which must be complete. Hooks that are not needed are NULL. */
 void sl_buffer_hooks_add(struct sl_builder *b, const struct sl_buffer_hooks *hooks,

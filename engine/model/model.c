@@ -474,6 +474,7 @@ void sl_model_describe(struct sl_model *m)
                                      .depth = m->config.depth,
                                      .width = m->config.width,
                                      .parameters = sl_model_parameter_count(m),
+                                     .buffers = sl_stored_floats(&m->builder, !m->base),
                                      .created = m->created,
                                      .gate = gating_of(m),
                                      .operating_points = m->operating_points,

@@ -71,6 +71,8 @@ struct sl_model_info {
     const struct sl_operating_point *operating_points;
     int operating_point_count; /* 0: none were measured */
     const char *threshold;     /* the name of their threshold; NULL: the architecture has none */
+    /* Numbers of model.safetensors that are not parameters, such as word vectors. */
+    int64_t buffers;
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
 /* The number, from 1, of the operating point with the largest budget that is at most this one; 0:

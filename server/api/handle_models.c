@@ -124,6 +124,7 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     sl_json_add_string(sl_json_key(json, "paper"), info->paper);
     sl_json_add_string(sl_json_key(json, "task"), tasks[info->task]);
     sl_json_add_int(sl_json_key(json, "parameters"), info->parameters);
+    sl_json_add_int(sl_json_key(json, "buffers"), info->buffers);
     sl_json_add_int(sl_json_key(json, "depth"), info->depth);
     sl_json_add_int(sl_json_key(json, "width"), info->width);
     sl_json_add_int(sl_json_key(json, "vocab"), info->vocab);
