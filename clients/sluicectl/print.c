@@ -98,6 +98,18 @@ static void write_labels(const json_t *version, struct sl_buffer *out)
     sl_buffer_append_string(out, json_array_size(labels) > 0 ? "" : "-");
 }
 
+/* Of the column: a version may be a Unix timestamp. */
+static int version_width(const json_t *list)
+{
+    int width = (int)sizeof "VERSION" - 1;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int digits =
+            snprintf(NULL, 0, "%lld", (long long)response_int(json_array_get(list, i), "version"));
+        width = digits > width ? digits : width;
+    }
+    return width;
+}
+
 static void print_ignored(const json_t *response)
 {
     const json_t *list = json_object_get(response, "ignored");
@@ -112,12 +124,13 @@ bool print_versions(const struct sl_buffer *body, struct client_error *failure)
     if (!response)
         return false;
     const json_t *list = json_object_get(response, "data");
-    (void)printf("%7s  %-8s  %-24s  %s\n", "VERSION", "STATE", "LABELS", "REASON");
+    const int width = version_width(list);
+    (void)printf("%*s  %-8s  %-24s  %s\n", width, "VERSION", "STATE", "LABELS", "REASON");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *version = json_array_get(list, i);
         struct sl_buffer labels = {0};
         write_labels(version, &labels);
-        (void)printf("%7lld  %-8s  %-24s  %s\n", (long long)response_int(version, "version"),
+        (void)printf("%*lld  %-8s  %-24s  %s\n", width, (long long)response_int(version, "version"),
                      response_text(version, "state"), labels.failed ? "" : labels.data,
                      response_text(version, "reason"));
         sl_buffer_release(&labels);

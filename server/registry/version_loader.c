@@ -24,7 +24,8 @@ static void record_loaded(const struct sv_registry *registry, const struct sv_mo
     const struct sl_model_info *info = sl_model_info(ref->model);
     sv_record_loaded(registry->options.metrics, ref->name, ref->version, info->sha256, seconds);
     SV_LOG(SV_LOG_INFO, "model loaded", sv_str("model", ref->name), sv_str("version", ref->version),
-           sv_int("parameters", info->parameters), sv_int("ms", (int64_t)(seconds * 1e3)));
+           sv_int("parameters", info->parameters), sv_int("buffers", info->buffers),
+           sv_int("ms", (int64_t)(seconds * 1e3)));
 }
 
 /* A version that is served remains so when it cannot be loaded again. */
