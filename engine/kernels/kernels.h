@@ -35,7 +35,14 @@ enum sl_precision { SL_PRECISION_ANY, SL_PRECISION_FP32, SL_PRECISION_BF16, SL_P
 /* The column granularity of packed matrices and of column ranges given to gemm. */
 enum { SL_PANEL = 32 };
 
-enum sl_activation { SL_LINEAR, SL_RELU, SL_GELU /* x Phi(x), exact erf form: Hendrycks 2016 */ };
+enum sl_activation {
+    SL_LINEAR,
+    SL_RELU,
+    SL_GELU,      /* x Phi(x), the exact erf form: Hendrycks & Gimpel 2016 */
+    SL_GELU_TANH, /* its approximation there: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 */
+    SL_SILU,      /* x / (1 + e^-x) */
+    SL_TANH
+};
 
 /* What a product is turned into before it is written: v = f(products + bias), as by `epilogue`. */
 struct sl_gemm_epilogue {
@@ -177,6 +184,24 @@ static inline size_t sl_row_offset(const struct sl_row_list *l, int j)
     return (size_t)(l->indices ? l->indices[j] : j) * l->stride;
 }
 
+/* Normalises a row of n floats:
+ *     y = (x - mean) / sqrt(var + epsilon) * weight + bias
+ * with var over n, not n - 1 (Ba et al. 2016, eq. 4); with `rms`, 0 instead of the mean (Zhang &
+ * Sennrich 2019, eq. 4), so that var is the mean of the squares. */
+struct sl_norm_row {
+    const float *weight, *bias; /* bias NULL: 0 */
+    float epsilon;
+    bool rms;
+    int n;
+};
+
+/* Its gradient: dx += it, or dx = it when overwrite; dweight += dy xhat; dbias += dy. */
+struct sl_norm_gradient {
+    const float *dy, *x, *stats;
+    float *dx, *dweight, *dbias; /* dbias NULL: there is no bias */
+    bool overwrite;
+};
+
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
  *     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2      with g = grad * grad_scale
  *     w = w (1 - decay) - rate * m / (sqrt(v / correction2) + epsilon)
@@ -243,22 +268,16 @@ struct sl_kernels {
     void (*softmax)(float *x, int n, float *log_sum);
     /* The same for `rows` rows, `stride` floats apart, with the same bits; faster if n is small. */
     void (*softmax_rows)(float *x, size_t stride, int rows, int n);
-    /* y = (x - mean) / sqrt(var + epsilon) * weight + bias, written as an operand row; stats gets
-     * mean and 1 / sqrt(var + epsilon). Ba et al. 2016, eq. 4; var is over n, not n - 1. */
-    void (*layernorm)(void *y, const float *x, const float *weight, const float *bias,
-                      float epsilon, int n, float stats[2]);
-    /* The same, written as fp32. */
-    void (*layernorm_f32)(float *y, const float *x, const float *weight, const float *bias,
-                          float epsilon, int n, float stats[2]);
+    /* y as an operand row; stats gets the mean (or 0) and 1 / sqrt(var + epsilon). */
+    void (*normalize)(void *y, const float *x, const struct sl_norm_row *norm, float stats[2]);
+    /* The same as fp32; y may be x. */
+    void (*normalize_f32)(float *y, const float *x, const struct sl_norm_row *norm,
+                          float stats[2]);
     /* y = weight (scale (x - mean)) + bias, written as an operand row; no FMA. Epsilon, section
      * 3.2. */
     void (*centernorm)(void *y, const float *x, const float *weight, const float *bias, float scale,
                        int n);
-    /* dx += the gradient through layernorm, or dx = it when overwrite; dweight += dy xhat;
-     * dbias += dy. */
-    void (*layernorm_backward)(float *dx, bool overwrite, const float *dy, const float *x,
-                               const float *weight, const float stats[2], float *dweight,
-                               float *dbias, int n);
+    void (*normalize_backward)(const struct sl_norm_row *norm, const struct sl_norm_gradient *g);
 
     /* -- selected rows of a matrix, in the order of the list --------------------------------- */
 

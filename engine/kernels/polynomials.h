@@ -43,6 +43,15 @@ static const float sl_tail_terms[SL_TAIL_TERMS] = {
     0.119623153731f,   0.120894009277f, 0.0988452768024f, 0.132532625875f,
     -0.0617942537942f, 0.21565290722f,  -0.162817367286f, 0.0370636684129f};
 
+/* tanh(x) = x + x^3 (e0 + e1 x^2 + ...) for |x| <= 5/8, relative error 1.7e-8. */
+enum { SL_TANH_TERMS = 5 };
+
+static const float sl_tanh_small = 0.625f;
+static const float sl_tanh_terms[SL_TANH_TERMS] = {-0.333333289441f, 0.13332769737f, -0.0538509095785f, 0.0209971789991f, -0.00609671416591f};
+
+/* 2 sqrt(2 / pi): GELU's tanh is a logistic function of twice its argument. */
+static const float sl_gelu_tanh_scale = 1.59576912161f;
+
 /* 1 / sqrt(2 pi) */
 static const float sl_density_0 = 0.398942280401f;
 

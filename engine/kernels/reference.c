@@ -173,15 +173,43 @@ static double normal_density(double x)
     return 0.5 * M_SQRT1_2 * M_2_SQRTPI * exp(-0.5 * x * x);
 }
 
+static double logistic(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+/* The argument of tanh in the approximation of GELU, doubled: (1 + tanh(u / 2)) / 2 = logistic(u).
+ * And its derivative. */
+static double gelu_tanh_argument(double x)
+{
+    return 2.0 * M_SQRT2 / sqrt(M_PI) * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_tanh_argument_slope(double x)
+{
+    return 2.0 * M_SQRT2 / sqrt(M_PI) * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
 static float activate_one(float x, enum sl_activation f)
 {
+    const double d = (double)x;
     switch (f) {
     case SL_LINEAR: return x;
     case SL_RELU: return x < 0.0f ? 0.0f : x; /* so that a NaN stays one */
-    case SL_GELU: return (float)((double)x * normal_cdf((double)x));
+    case SL_GELU: return (float)(d * normal_cdf(d));
+    case SL_GELU_TANH: return (float)(d * logistic(gelu_tanh_argument(d)));
+    case SL_SILU: return (float)(d * logistic(d));
+    case SL_TANH: return (float)tanh(d);
     }
     assert(false && "an activation without a formula");
     return x;
+}
+
+/* Of x logistic(u), with u' = slope. */
+static float logistic_slope(double x, double u, double slope)
+{
+    const double p = logistic(u);
+    return (float)(p + x * p * (1.0 - p) * slope);
 }
 
 static float slope_one(float x, enum sl_activation f)
@@ -191,6 +219,9 @@ static float slope_one(float x, enum sl_activation f)
     case SL_LINEAR: return 1.0f;
     case SL_RELU: return x > 0.0f ? 1.0f : 0.0f;
     case SL_GELU: return (float)(normal_cdf(d) + d * normal_density(d));
+    case SL_GELU_TANH: return logistic_slope(d, gelu_tanh_argument(d), gelu_tanh_argument_slope(d));
+    case SL_SILU: return logistic_slope(d, d, 1.0);
+    case SL_TANH: return (float)(1.0 - tanh(d) * tanh(d));
     }
     assert(false && "an activation without a slope");
     return 1.0f;
@@ -261,26 +292,26 @@ static void softmax_rows(float *x, size_t stride, int rows, int n)
         softmax(x + (size_t)r * stride, n, NULL);
 }
 
-static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
-                          float epsilon, int n, float stats[2])
+static void normalize_f32(float *y, const float *x, const struct sl_norm_row *norm, float stats[2])
 {
+    const int n = norm->n;
     double total = 0.0, squares = 0.0;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && !norm->rms; i++)
         total += (double)x[i];
     const double mean = total / n;
     for (int i = 0; i < n; i++)
         squares += ((double)x[i] - mean) * ((double)x[i] - mean);
-    const double inverse = 1.0 / sqrt(squares / n + (double)epsilon);
+    const double inverse = 1.0 / sqrt(squares / n + (double)norm->epsilon);
     for (int i = 0; i < n; i++)
-        y[i] = (float)(((double)x[i] - mean) * inverse) * weight[i] + bias[i];
+        y[i] = (float)(((double)x[i] - mean) * inverse) * norm->weight[i] +
+               (norm->bias ? norm->bias[i] : 0.0f);
     stats[0] = (float)mean;
     stats[1] = (float)inverse;
 }
 
-static void layernorm(void *y, const float *x, const float *weight, const float *bias,
-                      float epsilon, int n, float stats[2])
+static void normalize(void *y, const float *x, const struct sl_norm_row *norm, float stats[2])
 {
-    layernorm_f32(y, x, weight, bias, epsilon, n, stats);
+    normalize_f32(y, x, norm, stats);
 }
 
 static void centernorm(void *y, const float *x, const float *weight, const float *bias, float scale,
@@ -293,25 +324,24 @@ static void centernorm(void *y, const float *x, const float *weight, const float
 }
 
 /* With xhat = (x - mean) inverse and u = weight dy:
- *     dx = inverse (u - mean(u) - xhat mean(u xhat)) */
-static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
-                               const float *weight, const float stats[2], float *dweight,
-                               float *dbias, int n)
+ *     dx = inverse (u - mean(u) - xhat mean(u xhat))      without mean(u) when rms */
+static void normalize_backward(const struct sl_norm_row *norm, const struct sl_norm_gradient *g)
 {
-    const float mean = stats[0], inverse = stats[1];
+    const float mean = g->stats[0], inverse = g->stats[1];
     double u_total = 0.0, ux_total = 0.0;
-    for (int i = 0; i < n; i++) {
-        const float xhat = (x[i] - mean) * inverse, u = weight[i] * dy[i];
-        u_total += (double)u;
+    for (int i = 0; i < norm->n; i++) {
+        const float xhat = (g->x[i] - mean) * inverse, u = norm->weight[i] * g->dy[i];
+        u_total += norm->rms ? 0.0 : (double)u;
         ux_total += (double)u * (double)xhat;
-        dweight[i] += dy[i] * xhat;
-        dbias[i] += dy[i];
+        g->dweight[i] += g->dy[i] * xhat;
+        if (g->dbias)
+            g->dbias[i] += g->dy[i];
     }
-    const float u_mean = (float)(u_total / n), ux_mean = (float)(ux_total / n);
-    for (int i = 0; i < n; i++) {
-        const float xhat = (x[i] - mean) * inverse;
-        const float slope = inverse * (weight[i] * dy[i] - u_mean - xhat * ux_mean);
-        dx[i] = overwrite ? slope : dx[i] + slope;
+    const float u_mean = (float)(u_total / norm->n), ux_mean = (float)(ux_total / norm->n);
+    for (int i = 0; i < norm->n; i++) {
+        const float xhat = (g->x[i] - mean) * inverse;
+        const float slope = inverse * (norm->weight[i] * g->dy[i] - u_mean - xhat * ux_mean);
+        g->dx[i] = g->overwrite ? slope : g->dx[i] + slope;
     }
 }
 
@@ -385,10 +415,10 @@ void sl_ref_kernels(struct sl_kernels *t)
         .sigmoid = sigmoid,
         .softmax = softmax,
         .softmax_rows = softmax_rows,
-        .layernorm = layernorm,
-        .layernorm_f32 = layernorm_f32,
+        .normalize = normalize,
+        .normalize_f32 = normalize_f32,
         .centernorm = centernorm,
-        .layernorm_backward = layernorm_backward,
+        .normalize_backward = normalize_backward,
         .gather_dot = gather_dot,
         .gather_sum = gather_sum,
         .scatter_axpy = scatter_axpy,

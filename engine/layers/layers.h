@@ -34,13 +34,20 @@ struct sl_tensor *sl_mlp_apply(struct sl_tape *t, const struct sl_linear_layer *
                                const struct sl_linear_layer *down, struct sl_tensor *x,
                                struct sl_linear_args hidden);
 
-/* Layer normalisation, weight 1 and bias 0 at first. Epsilon is 1e-5 unless the builder's caller
- * sets another. */
+/* Layer normalisation, or of the root mean square; weight 1 and bias 0 at first. */
 struct sl_norm {
-    struct sl_parameter *weight, *bias;
+    struct sl_parameter *weight, *bias; /* bias NULL: none */
     float epsilon;
+    bool rms;
 };
-struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width);
+
+/* Zeros: layer normalisation with a bias and an epsilon of 1e-5. */
+struct sl_norm_shape {
+    float epsilon;
+    bool rms, without_bias;
+};
+struct sl_norm sl_norm_build(struct sl_builder *b, const char *name, int width,
+                             struct sl_norm_shape shape);
 struct sl_tensor *sl_norm_apply(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x);
 /* Of some rows of x; NULL: all. */
 struct sl_tensor *sl_norm_rows(struct sl_tape *t, const struct sl_norm *norm, struct sl_tensor *x,

@@ -13,7 +13,7 @@ struct sl_output_head sl_output_head_build(struct sl_builder *b, struct sl_outpu
     int width = shape.embedding.tokens->cols;
     struct sl_output_head head = {.embedding = shape.embedding, .pooling = shape.pooling};
     if (!shape.without_norm)
-        head.norm = sl_norm_build(b, "final_norm", width);
+        head.norm = sl_norm_build(b, "final_norm", width, (struct sl_norm_shape){0});
     if (shape.pretrains) {
         head.transform =
             sl_linear_build(b, "pretraining.transform",

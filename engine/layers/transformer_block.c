@@ -36,9 +36,9 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
                          .bidirectional = shape.bidirectional,
                          .activation = shape.activation};
     int d = shape.width;
-    k.attention_norm = sl_norm_build(b, "attention_norm", d);
+    k.attention_norm = sl_norm_build(b, "attention_norm", d, (struct sl_norm_shape){0});
     attention_build(b, &k, shape);
-    k.mlp_norm = sl_norm_build(b, "mlp_norm", d);
+    k.mlp_norm = sl_norm_build(b, "mlp_norm", d, (struct sl_norm_shape){0});
     k.up = sl_linear_build(
         b, "mlp.up", (struct sl_linear_shape){.outs = shape.ffn_width, .ins = d, .bias = true});
     k.down = sl_linear_build(b, "mlp.down",

@@ -37,15 +37,18 @@ struct sl_tensor *sl_linear_groups(struct sl_tape *t, struct sl_tensor *x, struc
 /* y = dropout(x) while training, else x itself; fp32. */
 struct sl_tensor *sl_dropout_apply(struct sl_tape *t, struct sl_tensor *x, float probability);
 
-/* y_i = (x_{rows_i} - mean) / sqrt(var + epsilon) * weight + bias, as an operand. Ba et al. 2016,
- * eq. 4. rows NULL: all. */
-struct sl_tensor *sl_layernorm(struct sl_tape *t, struct sl_tensor *x,
-                               const struct sl_parameter *weight, const struct sl_parameter *bias,
-                               float epsilon, const struct sl_rows *rows);
+/* y_i = (x_{rows_i} - mean) / sqrt(var + epsilon) * weight + bias, as an operand (Ba et al. 2016,
+ * eq. 4); with `rms`, 0 instead of the mean (Zhang & Sennrich 2019, eq. 4). rows NULL: all. */
+struct sl_norm_args {
+    const struct sl_parameter *weight, *bias; /* bias NULL: 0 */
+    float epsilon;
+    bool rms;
+};
+struct sl_tensor *sl_normalize(struct sl_tape *t, struct sl_tensor *x, struct sl_norm_args args,
+                               const struct sl_rows *rows);
 /* The same as fp32, for the residual stream. When not training, x itself is updated. */
-struct sl_tensor *sl_layernorm_stream(struct sl_tape *t, struct sl_tensor *x,
-                                      const struct sl_parameter *weight,
-                                      const struct sl_parameter *bias, float epsilon);
+struct sl_tensor *sl_normalize_stream(struct sl_tape *t, struct sl_tensor *x,
+                                      struct sl_norm_args args);
 
 /* y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1}, token_i)])
  *               + positions_[position_i])

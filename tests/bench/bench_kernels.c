@@ -357,7 +357,8 @@ static void run_softmax(const struct job *j)
 static void run_layernorm(const struct job *j)
 {
     float stats[2];
-    j->k->layernorm(j->y, j->x, j->b, j->b, 1e-5f, j->n, stats);
+    const struct sl_norm_row norm = {.weight = j->b, .bias = j->b, .epsilon = 1e-5f, .n = j->n};
+    j->k->normalize(j->y, j->x, &norm, stats);
 }
 
 static void run_dropout(const struct job *j)

@@ -75,7 +75,7 @@ static void attention_build(struct sl_builder *b, struct eam *m, const struct sl
         return;
     m->cache_at = sl_cache_operands(b, 2 * d);
     if (own->pre_norm)
-        m->attention_norm = sl_norm_build(b, "attention_norm", d);
+        m->attention_norm = sl_norm_build(b, "attention_norm", d, (struct sl_norm_shape){0});
     m->query = sl_linear_build(b, "attention.query", shape);
     if (c->heads > 1)
         m->project = sl_linear_build(b, "attention.output", shape);
@@ -94,7 +94,7 @@ static void eam_build(struct sl_builder *b, void *self, const struct sl_config *
     embedding_build(b, m, c);
     attention_build(b, m, c);
     if (own->pre_norm)
-        m->experts_norm = sl_norm_build(b, "experts_norm", c->width);
+        m->experts_norm = sl_norm_build(b, "experts_norm", c->width, (struct sl_norm_shape){0});
     m->experts =
         sl_moe_build(b, (struct sl_moe_shape){.width = c->width,
                                               .ffn_width = c->ffn_width,

@@ -80,9 +80,9 @@ static void epsilon_build(struct sl_builder *b, void *self, const struct sl_conf
     m->residual_scale = own->residual_scale;
     m->entropy_weight = own->entropy_weight;
     m->embedding = sl_embedding_build(b, embedding_shape(c));
-    m->attention_norm = sl_norm_build(b, "attention_norm", c->width);
+    m->attention_norm = sl_norm_build(b, "attention_norm", c->width, (struct sl_norm_shape){0});
     m->attention = sl_histogram_attention_build(b, attention_shape(c));
-    m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width);
+    m->mlp_norm = sl_norm_build(b, "mlp_norm", c->width, (struct sl_norm_shape){0});
     m->up = sl_spectral_linear_build(b, "mlp.up", c->ffn_width, c->width);
     m->down = sl_spectral_linear_build(b, "mlp.down", c->width, c->ffn_width);
     m->halting = sl_halting_layer_build(

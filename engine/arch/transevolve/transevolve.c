@@ -63,9 +63,7 @@ struct transevolve {
 
 static struct sl_norm norm_build(struct sl_builder *b, const char *name, int width)
 {
-    struct sl_norm norm = sl_norm_build(b, name, width);
-    norm.epsilon = epsilon;
-    return norm;
+    return sl_norm_build(b, name, width, (struct sl_norm_shape){.epsilon = epsilon});
 }
 
 static struct sl_linear_layer dense_build(struct sl_builder *b, const char *name, int outs, int ins,

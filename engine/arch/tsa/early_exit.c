@@ -25,7 +25,7 @@ static void early_exit_build(struct sl_builder *b, void *self, const struct sl_c
     for (int i = 0; i < c->depth; i++) {
         sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, sl_block_shape_of(c));
-        m->norms[i] = sl_norm_build(b, "exit_norm", c->width);
+        m->norms[i] = sl_norm_build(b, "exit_norm", c->width, (struct sl_norm_shape){0});
     }
     sl_scope(b, "%s", "");
 }

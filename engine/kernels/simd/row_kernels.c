@@ -206,33 +206,34 @@ static inline vec normalised(const float *x, int n, const float stats[2])
     return (vec_load(x, n) - vec_set(stats[0])) * vec_set(stats[1]);
 }
 
-/* The result of 2 LANES columns, of which n exist. */
-static inline struct vec_pair norm_pair(const float *x, const float *weight, const float *bias,
-                                        const float stats[2], int n)
+/* The result of 2 LANES columns from column i on. */
+static inline struct vec_pair norm_pair(const struct sl_norm_row *norm, const float *x, int i,
+                                        const float stats[2])
 {
-    struct vec_pair y = {vec_fma(normalised(x, n, stats), vec_load(weight, n), vec_load(bias, n)),
-                         vec_set(0.0f)};
-    if (n > LANES)
-        y.high = vec_fma(normalised(x + LANES, n - LANES, stats),
-                         vec_load(weight + LANES, n - LANES), vec_load(bias + LANES, n - LANES));
+    const int n = norm->n - i, rest = n - LANES;
+    const float *weight = norm->weight + i, *bias = norm->bias ? norm->bias + i : NULL;
+    const vec zero = vec_set(0.0f);
+    struct vec_pair y = {vec_fma(normalised(x + i, n, stats), vec_load(weight, n),
+                                 bias ? vec_load(bias, n) : zero),
+                         zero};
+    if (rest > 0)
+        y.high = vec_fma(normalised(x + i + LANES, rest, stats), vec_load(weight + LANES, rest),
+                         bias ? vec_load(bias + LANES, rest) : zero);
     return y;
 }
 
-static void layernorm_f32(float *y, const float *x, const float *weight, const float *bias,
-                          float epsilon, int n, float stats[2])
+static void normalize_f32(float *y, const float *x, const struct sl_norm_row *norm, float stats[2])
 {
-    vec_moments(x, n, epsilon, stats);
-    for (int i = 0; i < n; i += 2 * LANES)
-        vec_store_pair(y + i, n - i, norm_pair(x + i, weight + i, bias + i, stats, n - i));
+    vec_moments(x, norm->n, norm->epsilon, norm->rms, stats);
+    for (int i = 0; i < norm->n; i += 2 * LANES)
+        vec_store_pair(y + i, norm->n - i, norm_pair(norm, x, i, stats));
 }
 
-static void layernorm(void *y, const float *x, const float *weight, const float *bias,
-                      float epsilon, int n, float stats[2])
+static void normalize(void *y, const float *x, const struct sl_norm_row *norm, float stats[2])
 {
-    vec_moments(x, n, epsilon, stats);
-    for (int i = 0; i < n; i += 2 * LANES)
-        operand_store_pair((operand *)y + i, n - i,
-                           norm_pair(x + i, weight + i, bias + i, stats, n - i));
+    vec_moments(x, norm->n, norm->epsilon, norm->rms, stats);
+    for (int i = 0; i < norm->n; i += 2 * LANES)
+        operand_store_pair((operand *)y + i, norm->n - i, norm_pair(norm, x, i, stats));
 }
 
 static void centernorm(void *y, const float *x, const float *weight, const float *bias, float scale,
@@ -249,36 +250,38 @@ static void centernorm(void *y, const float *x, const float *weight, const float
 }
 
 /* mean(u) and mean(u xhat) with u = weight dy; dweight and dbias on the way. */
-static void slope_means(const float *dy, const float *x, const float *weight, const float stats[2],
-                        float *dweight, float *dbias, int n, float means[2])
+static void slope_means(const struct sl_norm_row *norm, const struct sl_norm_gradient *g,
+                        float means[2])
 {
     vec us = vec_set(0.0f), uxs = us;
-    for (int i = 0; i < n; i += LANES) {
-        const vec d = vec_load(dy + i, n - i), xhat = normalised(x + i, n - i, stats);
-        const vec u = d * vec_load(weight + i, n - i);
+    for (int i = 0; i < norm->n; i += LANES) {
+        const int n = norm->n - i;
+        const vec d = vec_load(g->dy + i, n), xhat = normalised(g->x + i, n, g->stats);
+        const vec u = d * vec_load(norm->weight + i, n);
         us += u;
         uxs = vec_fma(u, xhat, uxs);
-        vec_store(dweight + i, n - i, vec_fma(d, xhat, vec_load(dweight + i, n - i)));
-        vec_store(dbias + i, n - i, d + vec_load(dbias + i, n - i));
+        vec_store(g->dweight + i, n, vec_fma(d, xhat, vec_load(g->dweight + i, n)));
+        if (g->dbias)
+            vec_store(g->dbias + i, n, d + vec_load(g->dbias + i, n));
     }
-    means[0] = vec_sum(us) / (float)n;
-    means[1] = vec_sum(uxs) / (float)n;
+    means[0] = norm->rms ? 0.0f : vec_sum(us) / (float)norm->n;
+    means[1] = vec_sum(uxs) / (float)norm->n;
 }
 
-static void layernorm_backward(float *dx, bool overwrite, const float *dy, const float *x,
-                               const float *weight, const float stats[2], float *dweight,
-                               float *dbias, int n)
+static void normalize_backward(const struct sl_norm_row *norm, const struct sl_norm_gradient *g)
 {
     float means[2];
-    slope_means(dy, x, weight, stats, dweight, dbias, n, means);
-    const vec inverse = vec_set(stats[1]), u_mean = vec_set(means[0]), ux_mean = vec_set(means[1]);
-    for (int i = 0; i < n; i += LANES) {
-        const vec xhat = normalised(x + i, n - i, stats);
-        const vec u = vec_load(dy + i, n - i) * vec_load(weight + i, n - i);
+    slope_means(norm, g, means);
+    const vec inverse = vec_set(g->stats[1]), u_mean = vec_set(means[0]);
+    const vec ux_mean = vec_set(means[1]);
+    for (int i = 0; i < norm->n; i += LANES) {
+        const int n = norm->n - i;
+        const vec xhat = normalised(g->x + i, n, g->stats);
+        const vec u = vec_load(g->dy + i, n) * vec_load(norm->weight + i, n);
         vec slope = vec_fnma(xhat, ux_mean, u - u_mean) * inverse;
-        if (!overwrite)
-            slope += vec_load(dx + i, n - i);
-        vec_store(dx + i, n - i, slope);
+        if (!g->overwrite)
+            slope += vec_load(g->dx + i, n);
+        vec_store(g->dx + i, n, slope);
     }
 }
 
@@ -330,10 +333,10 @@ void SL_LEVEL(rows)(struct sl_kernels *t)
     t->sigmoid = sigmoid;
     t->softmax = softmax;
     t->softmax_rows = softmax_rows;
-    t->layernorm = layernorm;
-    t->layernorm_f32 = layernorm_f32;
+    t->normalize = normalize;
+    t->normalize_f32 = normalize_f32;
     t->centernorm = centernorm;
-    t->layernorm_backward = layernorm_backward;
+    t->normalize_backward = normalize_backward;
     t->softmax_backward = softmax_backward;
     t->adamw = adamw;
 }

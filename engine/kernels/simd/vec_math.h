@@ -55,6 +55,37 @@ static inline vec vec_gelu_slope(vec x, const struct vec_normal *n)
     return vec_fma(x, n->bell * vec_set(sl_density_0), phi);
 }
 
+static inline vec vec_sigmoid(vec x)
+{
+    const vec one = vec_set(1.0f);
+    return one / (one + vec_exp(vec_set(0.0f) - x));
+}
+
+/* x sigmoid(u) and its derivative, with u' = u_slope. */
+static inline void vec_swish(vec x, vec u, vec u_slope, vec *y, vec *slope)
+{
+    const vec p = vec_sigmoid(u);
+    *y = x * p;
+    *slope = vec_fma(*y * u_slope, vec_set(1.0f) - p, p);
+}
+
+/* tanh(x) = 2 sigmoid(2 x) - 1, and near 0, where that cancels, x times a polynomial of x^2. */
+static inline vec vec_tanh(vec x)
+{
+    const vec square = x * x, small = vec_set(sl_tanh_small * sl_tanh_small);
+    const vec near = vec_fma(x * square, vec_polynomial(sl_tanh_terms, SL_TANH_TERMS, square), x);
+    const vec far = vec_fma(vec_set(2.0f), vec_sigmoid(x + x), vec_set(-1.0f));
+    return vec_if_positive(square - small, far, near);
+}
+
+static inline void vec_gelu_tanh(vec x, vec *y, vec *slope)
+{
+    const vec scale = vec_set(sl_gelu_tanh_scale), square = x * x;
+    const vec cubic = vec_set(sl_gelu_tanh_scale * 0.044715f);
+    vec_swish(x, x * vec_fma(cubic, square, scale), vec_fma(cubic * square, vec_set(3.0f), scale),
+              y, slope);
+}
+
 /* f(x) and f'(x); the compiler drops what is not used. */
 static inline void vec_activate(vec x, enum sl_activation f, vec *y, vec *slope)
 {
@@ -73,14 +104,14 @@ static inline void vec_activate(vec x, enum sl_activation f, vec *y, vec *slope)
         *y = vec_gelu(x, &n);
         *slope = vec_gelu_slope(x, &n);
         return;
+    case SL_GELU_TANH: vec_gelu_tanh(x, y, slope); return;
+    case SL_SILU: vec_swish(x, x, one, y, slope); return;
+    case SL_TANH:
+        *y = vec_tanh(x);
+        *slope = vec_fnma(*y, *y, one);
+        return;
     }
     assert(false && "an activation without a formula");
-}
-
-static inline vec vec_sigmoid(vec x)
-{
-    const vec one = vec_set(1.0f);
-    return one / (one + vec_exp(vec_set(0.0f) - x));
 }
 
 /* The 32-bit finaliser of MurmurHash3. */
@@ -111,10 +142,10 @@ static inline float vec_sum_row(const float *x, int n)
     return vec_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/* mean and 1 / sqrt(var + epsilon) of a row */
-static inline void vec_moments(const float *x, int n, float epsilon, float stats[2])
+/* mean, or 0 when rms, and 1 / sqrt(var + epsilon) of a row */
+static inline void vec_moments(const float *x, int n, float epsilon, bool rms, float stats[2])
 {
-    const float mean = vec_sum_row(x, n) / (float)n;
+    const float mean = rms ? 0.0f : vec_sum_row(x, n) / (float)n;
     const vec means = vec_set(mean);
     vec squares[4] = {vec_set(0.0f), vec_set(0.0f), vec_set(0.0f), vec_set(0.0f)};
     for (int i = 0; i < n; i += 4 * LANES)

@@ -92,26 +92,29 @@ static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm
     }
 }
 
+static inline __attribute__((always_inline)) void
+finish_with(const struct sl_gemm *g, const struct block *b, int last, const enum sl_activation f)
+{
+    if (g->epilogue && g->epilogue->out)
+        finish_as(g, b, last, f, true);
+    else
+        finish_as(g, b, last, f, false);
+}
+
 /* Up to row `last` of a block. */
 static void finish(const struct sl_gemm *g, struct block *b, int last)
 {
     last = sl_min(last, b->rows);
     if (last <= b->finished)
         return;
-    const enum sl_activation f = g->epilogue ? g->epilogue->activation : SL_LINEAR;
-    const bool as_operand = g->epilogue && g->epilogue->out;
-    if (f == SL_GELU && as_operand)
-        finish_as(g, b, last, SL_GELU, true);
-    else if (f == SL_GELU)
-        finish_as(g, b, last, SL_GELU, false);
-    else if (f == SL_RELU && as_operand)
-        finish_as(g, b, last, SL_RELU, true);
-    else if (f == SL_RELU)
-        finish_as(g, b, last, SL_RELU, false);
-    else if (as_operand)
-        finish_as(g, b, last, SL_LINEAR, true);
-    else
-        finish_as(g, b, last, SL_LINEAR, false);
+    switch (g->epilogue ? g->epilogue->activation : SL_LINEAR) {
+    case SL_LINEAR: finish_with(g, b, last, SL_LINEAR); break;
+    case SL_RELU: finish_with(g, b, last, SL_RELU); break;
+    case SL_GELU: finish_with(g, b, last, SL_GELU); break;
+    case SL_GELU_TANH: finish_with(g, b, last, SL_GELU_TANH); break;
+    case SL_SILU: finish_with(g, b, last, SL_SILU); break;
+    case SL_TANH: finish_with(g, b, last, SL_TANH); break;
+    }
     b->finished = last;
 }
 

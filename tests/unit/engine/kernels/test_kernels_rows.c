@@ -33,51 +33,6 @@ static void run_dropout(const struct sl_kernels *k, float *y, const float *x, co
     k->dropout(y, x, (struct sl_dropout){.threshold = 20000, .scale = 1.44f}, 77, 6, n);
 }
 
-static void run_relu(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
-{
-    (void)x2;
-    k->activate(y, x, SL_RELU, n);
-}
-
-static void run_gelu(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
-{
-    (void)x2;
-    k->activate(y, x, SL_GELU, n);
-}
-
-static void run_linear(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
-{
-    (void)x2;
-    k->activate(y, x, SL_LINEAR, n);
-}
-
-static void run_relu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                           int n)
-{
-    float *value = output_make((size_t)n * sizeof *value);
-    (void)x2;
-    k->activate_with_slope(value, y, x, SL_RELU, n);
-    output_free(value);
-}
-
-static void run_gelu_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                           int n)
-{
-    float *value = output_make((size_t)n * sizeof *value);
-    (void)x2;
-    k->activate_with_slope(value, y, x, SL_GELU, n);
-    output_free(value);
-}
-
-static void run_linear_slope(const struct sl_kernels *k, float *y, const float *x, const float *x2,
-                             int n)
-{
-    float *value = output_make((size_t)n * sizeof *value);
-    (void)x2;
-    k->activate_with_slope(value, y, x, SL_LINEAR, n);
-    output_free(value);
-}
-
 static void run_sigmoid(const struct sl_kernels *k, float *y, const float *x, const float *x2,
                         int n)
 {
@@ -115,12 +70,6 @@ static const struct row_case row_cases[] = {
     {"axpy", run_axpy, 3.0f, 0.0f},
     {"scale", run_scale, 3.0f, 0.0f},
     {"dropout", run_dropout, 3.0f, 0.0f},
-    {"linear", run_linear, 3.0f, 0.0f},
-    {"relu", run_relu, 3.0f, 0.0f},
-    {"gelu", run_gelu, 6.0f, 6e-7f},
-    {"linear'", run_linear_slope, 3.0f, 0.0f},
-    {"relu'", run_relu_slope, 3.0f, 0.0f},
-    {"gelu'", run_gelu_slope, 5.0f, 2e-6f},
     {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
     {"softmax", run_softmax, 20.0f, 4e-6f},
     {"dot", run_dot, 1.0f, 4e-6f},
@@ -156,6 +105,56 @@ static void rows_are_near(const struct sl_kernels *k)
 Test(rows, are_the_reference)
 {
     for_each_isa(rows_are_near);
+}
+
+/* Of values and of slopes; 0 where the contract is the same bits. */
+static const struct {
+    const char *name;
+    enum sl_activation f;
+    float magnitude, tolerance, slope_tolerance;
+} activations[] = {
+    {"linear", SL_LINEAR, 3.0f, 0.0f, 0.0f},
+    {"relu", SL_RELU, 3.0f, 0.0f, 0.0f},
+    {"gelu", SL_GELU, 6.0f, 6e-7f, 2e-6f},
+    {"gelu_tanh", SL_GELU_TANH, 6.0f, 1e-6f, 2e-6f},
+    {"silu", SL_SILU, 20.0f, 4e-6f, 2e-6f},
+    {"tanh", SL_TANH, 3.0f, 3e-7f, 6e-7f},
+};
+
+static void activates(const struct sl_kernels *k, size_t c, int n)
+{
+    const size_t bytes = (size_t)n * sizeof(float);
+    float *x = input_make((size_t)n, 6, activations[c].magnitude);
+    float *y = output_make(bytes), *want = output_make(bytes), *again = output_make(bytes);
+    float *slope = output_make(bytes), *want_slope = output_make(bytes);
+    k->activate(y, x, activations[c].f, n);
+    k->activate_with_slope(again, slope, x, activations[c].f, n);
+    reference_kernels()->activate_with_slope(want, want_slope, x, activations[c].f, n);
+    cr_assert(output_guarded(y, bytes), "%s: %s of %d", k->name, activations[c].name, n);
+    cr_assert(output_guarded(slope, bytes), "%s: %s of %d", k->name, activations[c].name, n);
+    cr_assert(memcmp(y, again, bytes) == 0, "%s: %s of %d", k->name, activations[c].name, n);
+    for (int i = 0; i < n; i++) {
+        cr_assert(is_near(y[i], want[i], activations[c].tolerance), "%s: %s(%.9g) = %.9g, not %.9g",
+                  k->name, activations[c].name, (double)x[i], (double)y[i], (double)want[i]);
+        cr_assert(is_near(slope[i], want_slope[i], activations[c].slope_tolerance),
+                  "%s: %s'(%.9g) = %.9g, not %.9g", k->name, activations[c].name, (double)x[i],
+                  (double)slope[i], (double)want_slope[i]);
+    }
+    free(x);
+    for (size_t i = 0; i < 5; i++)
+        output_free((float *[]){y, want, again, slope, want_slope}[i]);
+}
+
+static void activations_are_near(const struct sl_kernels *k)
+{
+    for (size_t c = 0; c < sizeof activations / sizeof *activations; c++)
+        for (int n = 1; n <= 70; n++)
+            activates(k, c, n);
+}
+
+Test(rows, activations_are_the_reference)
+{
+    for_each_isa(activations_are_near);
 }
 
 static void works_in_place(const struct sl_kernels *k)
@@ -240,6 +239,12 @@ static void extremes_survive(const struct sl_kernels *k)
     cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
     k->activate(y, x, SL_RELU, 4);
     cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
+    k->activate(y, x, SL_GELU_TANH, 4);
+    cr_assert(is_near(y[0], 0.0f, 1e-30f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
+    k->activate(y, x, SL_SILU, 4);
+    cr_assert(is_near(y[0], 0.0f, 1e-30f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
+    k->activate(y, x, SL_TANH, 4);
+    cr_assert(is_near(y[0], -1.0f, 0.0f) && is_near(y[1], 1.0f, 0.0f) && isnan(y[2]));
     float s[3] = {-1e30f, 1e30f, 0.0f};
     float lse;
     k->softmax(s, 3, &lse);
@@ -428,29 +433,44 @@ static void operands_are_near(const struct sl_kernels *k, const char *name, cons
     output_free(wide);
 }
 
-static void norms(const struct sl_kernels *k, int n)
+/* Layer norm, without a bias, and of the root mean square. */
+static struct sl_norm_row norm_of(int variant, const float *weight, const float *bias, int n)
+{
+    return (struct sl_norm_row){.weight = weight,
+                                .bias = variant == 0 ? bias : NULL,
+                                .epsilon = 1e-5f,
+                                .rms = variant == 2,
+                                .n = n};
+}
+
+enum { NORM_VARIANTS = 3 };
+
+static void norms(const struct sl_kernels *k, int variant, int n)
 {
     const size_t count = (size_t)n, bytes = sl_operand_stride(k, n) * sl_type_bytes(k->operand);
     float *x = input_make(count, 9, 2.0f), *weight = input_make(count, 10, 1.0f);
     float *bias = input_make(count, 11, 1.0f);
+    const struct sl_norm_row norm = norm_of(variant, weight, bias, n);
     float *want = output_make(count * sizeof *want), stats[2], want_stats[2];
     unsigned char *y = output_make(bytes);
     for (int i = 0; i < n; i++)
         x[i] += 3.0f;
-    k->layernorm(y, x, weight, bias, 1e-5f, n, stats);
-    reference_kernels()->layernorm(want, x, weight, bias, 1e-5f, n, want_stats);
+    k->normalize(y, x, &norm, stats);
+    reference_kernels()->normalize(want, x, &norm, want_stats);
     /* x is near 3 and the variance near 1, but may be small for small n: then 1 / sqrt(1e-5)
      * = 316 magnifies the last bit of x. */
     const float room = 316.0f * 4e-7f;
-    operands_are_near(k, "layernorm", y, want, n, room);
+    operands_are_near(k, "normalize", y, want, n, room);
     cr_assert(is_near(stats[0], want_stats[0], 1e-6f));
     cr_assert(is_near(stats[1], want_stats[1], 1e-4f * want_stats[1]));
     float *whole = output_make(count * sizeof *whole), again[2];
-    k->layernorm_f32(whole, x, weight, bias, 1e-5f, n, again);
+    memcpy(whole, x, count * sizeof *whole);
+    k->normalize_f32(whole, whole, &norm, again);
     cr_assert(output_guarded((unsigned char *)whole, count * sizeof *whole), "%s: %d", k->name, n);
     cr_assert(memcmp(stats, again, sizeof stats) == 0);
     for (int i = 0; i < n; i++)
-        cr_assert(is_near(whole[i], want[i], room), "%s: layernorm_wide[%d of %d]", k->name, i, n);
+        cr_assert(is_near(whole[i], want[i], room), "%s: %d: normalize_f32[%d of %d]", k->name,
+                  variant, i, n);
     output_free(whole);
     free(x);
     free(weight);
@@ -461,11 +481,12 @@ static void norms(const struct sl_kernels *k, int n)
 
 static void norms_all_sizes(const struct sl_kernels *k)
 {
-    for (int n = 1; n <= 70; n++)
-        norms(k, n);
+    for (int variant = 0; variant < NORM_VARIANTS; variant++)
+        for (int n = 1; n <= 70; n++)
+            norms(k, variant, n);
 }
 
-Test(layernorm, is_the_reference)
+Test(normalize, is_the_reference)
 {
     for_each_isa(norms_all_sizes);
 }
@@ -497,16 +518,24 @@ Test(centernorm, is_the_reference)
     for_each_isa(centers_all_sizes);
 }
 
-/* dx, dgain and dshift one after another, each n long, from the same starting values. */
-static float *layernorm_backward_of(const struct sl_kernels *k, int n, bool overwrite)
+/* dx, dweight and dbias one after another, each n long, from the same starting values. */
+static float *normalize_backward_of(const struct sl_kernels *k, int variant, int n, bool overwrite)
 {
     const size_t count = (size_t)n;
     float *x = input_make(count, 12, 2.0f), *dy = input_make(count, 13, 1.0f);
     float *weight = input_make(count, 14, 1.0f), *out = output_make(3 * count * sizeof *out);
     float *start = input_make(3 * count, 15, 1.0f);
-    const float stats[2] = {0.1f, 0.9f};
+    const float stats[2] = {variant == 2 ? 0.0f : 0.1f, 0.9f};
+    const struct sl_norm_row norm = norm_of(variant, weight, weight, n);
     memcpy(out, start, 3 * count * sizeof *out);
-    k->layernorm_backward(out, overwrite, dy, x, weight, stats, out + n, out + 2 * count, n);
+    k->normalize_backward(&norm,
+                          &(struct sl_norm_gradient){.dy = dy,
+                                                     .x = x,
+                                                     .stats = stats,
+                                                     .dx = out,
+                                                     .dweight = out + n,
+                                                     .dbias = norm.bias ? out + 2 * count : NULL,
+                                                     .overwrite = overwrite});
     cr_assert(output_guarded(out, 3 * count * sizeof *out));
     free(x);
     free(dy);
@@ -515,110 +544,26 @@ static float *layernorm_backward_of(const struct sl_kernels *k, int n, bool over
     return out;
 }
 
+static void norms_back_of(const struct sl_kernels *k, int variant, int n, bool overwrite)
+{
+    float *got = normalize_backward_of(k, variant, n, overwrite);
+    float *want = normalize_backward_of(reference_kernels(), variant, n, overwrite);
+    for (int i = 0; i < 3 * n; i++) /* numbers near 1: a few ulp */
+        cr_assert(is_near(got[i], want[i], 2e-6f), "%s: %d: %d of %d: %.9g, want %.9g", k->name,
+                  variant, i, n, (double)got[i], (double)want[i]);
+    output_free(got);
+    output_free(want);
+}
+
 static void norms_back(const struct sl_kernels *k)
 {
-    for (int n = 1; n <= 70; n++)
-        for (int overwrite = 0; overwrite < 2; overwrite++) {
-            float *got = layernorm_backward_of(k, n, overwrite),
-                  *want = layernorm_backward_of(reference_kernels(), n, overwrite);
-            for (int i = 0; i < 3 * n; i++) /* numbers near 1: a few ulp */
-                cr_assert(is_near(got[i], want[i], 2e-6f), "%s: %d of %d: %.9g, want %.9g", k->name,
-                          i, n, (double)got[i], (double)want[i]);
-            output_free(got);
-            output_free(want);
-        }
+    for (int variant = 0; variant < NORM_VARIANTS; variant++)
+        for (int n = 1; n <= 70; n++)
+            for (int overwrite = 0; overwrite < 2; overwrite++)
+                norms_back_of(k, variant, n, overwrite);
 }
 
-Test(layernorm, backward_is_the_reference)
+Test(normalize, backward_is_the_reference)
 {
     for_each_isa(norms_back);
-}
-
-/* ds, then db, from the same starting values. */
-static float *softmax_backward_of(const struct sl_kernels *k, const void *e, int n, bool overwrite)
-{
-    const size_t count = (size_t)n;
-    float *w = input_make(count, 24, 1.0f), *dp = input_make(count, 25, 2.0f);
-    float *start = input_make(2 * count, 26, 1.0f), *out = output_make(2 * count * sizeof *out);
-    memcpy(out, start, 2 * count * sizeof *out);
-    k->softmax_backward(&(struct sl_softmax_backward){.e = e,
-                                                      .w = w,
-                                                      .dp = dp,
-                                                      .ds = out,
-                                                      .db = out + n,
-                                                      .rate = 1.7f,
-                                                      .mean = 0.3f,
-                                                      .overwrite = overwrite,
-                                                      .n = n});
-    cr_assert(output_guarded((unsigned char *)out, 2 * count * sizeof *out), "%s: %d", k->name, n);
-    free(w);
-    free(dp);
-    free(start);
-    return out;
-}
-
-/* The reference gets what is left of e as an operand. */
-static void slopes_are_the_reference(const struct sl_kernels *k)
-{
-    for (int n = 1; n <= 70; n++)
-        for (int overwrite = 0; overwrite < 2; overwrite++) {
-            float *e = input_make((size_t)n, 27, 1.0f);
-            void *operands = operands_make(k, e, 1, n);
-            k->from_operands(e, operands, n);
-            float *got = softmax_backward_of(k, operands, n, overwrite);
-            float *want = softmax_backward_of(reference_kernels(), e, n, overwrite);
-            cr_assert(memcmp(got, want, 2 * (size_t)n * sizeof *got) == 0, "%s: %d", k->name, n);
-            output_free(got);
-            output_free(want);
-            free(operands);
-            free(e);
-        }
-}
-
-Test(rows, slopes_are_the_reference)
-{
-    for_each_isa(slopes_are_the_reference);
-}
-
-/* w, m and v one after another, each n long, after two steps. */
-static float *adam_twice(const struct sl_kernels *k, int n)
-{
-    const size_t count = (size_t)n;
-    const struct sl_adamw a = {.grad_scale = 0.37f,
-                               .b1 = 0.9f,
-                               .b2 = 0.98f,
-                               .rate = 1e-2f,
-                               .decay = 1e-3f,
-                               .correction2 = 0.5f,
-                               .epsilon = 1e-8f};
-    float *g = input_make(count, 16, 1.0f), *start = input_make(3 * count, 17, 1.0f);
-    float *out = output_make(3 * count * sizeof *out);
-    memcpy(out, start, 3 * count * sizeof *out);
-    for (int i = 2 * n; i < 3 * n; i++)
-        out[i] = fabsf(out[i]);
-    for (int step = 0; step < 2; step++)
-        k->adamw(out, out + n, out + 2 * count, g, &a, n);
-    cr_assert(output_guarded(out, 3 * count * sizeof *out));
-    free(g);
-    free(start);
-    return out;
-}
-
-static void adams_agree(const struct sl_kernels *k)
-{
-    for (int n = 1; n <= 70; n++) {
-        float *got = adam_twice(k, n), *want = adam_twice(reference_kernels(), n);
-        for (int i = 0; i < 3 * n; i++)
-            cr_assert(
-                same_bits(got[i], want[i]) ||
-                    (!is_fused(k) && is_near(got[i], want[i], 1e-6f * (1.0f + fabsf(want[i])))),
-                "%s: %d: [%d]", k->name, n, i);
-        output_free(got);
-        output_free(want);
-    }
-}
-
-Test(adamw, has_the_bits_of_the_reference_where_fma_is_fused)
-{
-    for_each_isa(adams_agree);
 }

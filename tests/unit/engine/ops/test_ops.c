@@ -98,9 +98,22 @@ static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct inputs *in)
     return sl_residual(t, y, sl_linear(t, x, args), (struct sl_residual_args){0});
 }
 
+static struct sl_norm_args norm_of(const struct inputs *in, float epsilon)
+{
+    return (struct sl_norm_args){
+        .weight = &in->parameters[0], .bias = &in->parameters[1], .epsilon = epsilon};
+}
+
 static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
 {
-    return sl_layernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-5f, NULL);
+    return sl_normalize(t, in->tensors[0], norm_of(in, 1e-5f), NULL);
+}
+
+static struct sl_tensor *use_rmsnorm(struct sl_tape *t, struct inputs *in)
+{
+    return sl_normalize(
+        t, in->tensors[0],
+        (struct sl_norm_args){.weight = &in->parameters[0], .epsilon = 1e-2f, .rms = true}, NULL);
 }
 
 static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
@@ -110,7 +123,7 @@ static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
 
 static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct inputs *in)
 {
-    return sl_layernorm_stream(t, in->tensors[0], &in->parameters[0], &in->parameters[1], 1e-3f);
+    return sl_normalize_stream(t, in->tensors[0], norm_of(in, 1e-3f));
 }
 
 static struct sl_tensor *use_diagonal_scale(struct sl_tape *t, struct inputs *in)
@@ -478,6 +491,7 @@ static const struct op_case cases[] = {
     {"linear, relu, operand", {ROWS}, {COLS}, {OUTS, 1}, {COLS, OUTS}, 1, use_linear_relu_operand},
     {"linear, twice", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_twice},
     {"layernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_layernorm},
+    {"rmsnorm", {ROWS}, {COLS}, {1}, {COLS}, 0, use_rmsnorm},
     {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup},
     {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual},
     {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual_rows},
