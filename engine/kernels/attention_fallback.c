@@ -72,53 +72,83 @@ static struct attention_ctx ctx_of(const struct sl_kernels *kernels, const struc
     return r;
 }
 
+/* Some queries, and the keys that one of them sees: from a multiple of SL_PANEL on. */
+struct block {
+    int first, queries, from, keys;
+};
+
+static struct block block_of(const struct sl_attention *a, int first)
+{
+    struct block b = {
+        .first = first, .queries = sl_min(a->queries - first, BLOCK), .from = a->keys};
+    int end = 0;
+    for (int i = first; i < first + b.queries; i++) {
+        assert(a->visible[i] >= 0);
+        assert(a->visible[i] <= a->keys);
+        assert(sl_attention_from(a, i) >= 0);
+        assert(sl_attention_from(a, i) <= a->visible[i]);
+        b.from = sl_min(b.from, sl_attention_from(a, i));
+        end = a->visible[i] > end ? a->visible[i] : end;
+    }
+    b.from -= b.from % SL_PANEL;
+    b.keys = end > b.from ? end - b.from : 0;
+    return b;
+}
+
 /* y_ij = x_i . row_j of the packed rows */
-static void multiply_packed(const struct attention_ctx *r, float *y, const float *x,
-                            size_t x_stride, const float *packed, int queries, int keys)
+static void multiply_packed(const struct attention_ctx *r, const struct block *b, float *y,
+                            const float *x, size_t x_stride, const float *packed)
 {
     r->kernels->gemm(&(struct sl_gemm){
         .x = x,
-        .packed = packed,
+        .packed = packed + (size_t)b->from * (size_t)r->a->head_dim,
         .y = y,
         .x_stride = x_stride,
         .y_stride = r->stride,
-        .m = queries,
-        .n = keys,
+        .m = b->queries,
+        .n = b->keys,
         .k = r->a->head_dim,
     });
 }
 
 /* The weights of a block become scale q . k. */
-static void scores(const struct attention_ctx *r, int first, int queries, int keys)
+static void scores(const struct attention_ctx *r, const struct block *b)
 {
     const struct sl_attention *a = r->a;
     const size_t width = (size_t)a->head_dim;
-    for (int i = 0; i < queries; i++)
+    for (int i = 0; i < b->queries; i++)
         r->kernels->scale(r->scaled + (size_t)i * width, a->scale,
-                          r->q + (size_t)(first + i) * a->q_stride, a->head_dim);
-    multiply_packed(r, r->weights, r->scaled, width, r->packed_keys, queries, keys);
+                          r->q + (size_t)(b->first + i) * a->q_stride, a->head_dim);
+    multiply_packed(r, b, r->weights, r->scaled, width, r->packed_keys);
 }
 
-static void drop(const struct attention_ctx *r, float *row, int query, int n)
+/* The keys of a query, counted from the block's first. */
+struct span {
+    int from, end;
+};
+
+static struct span span_of(const struct sl_attention *a, const struct block *b, int i)
 {
-    if (r->a->dropout.threshold && n > 0)
-        r->kernels->dropout(row, row, r->a->dropout, r->a->row_keys[query], 0, n);
+    const int end = a->visible[b->first + i] - b->from;
+    return (struct span){.from = sl_min(sl_attention_from(a, b->first + i) - b->from, end),
+                         .end = end > 0 ? end : 0};
 }
 
-static int max_visible(const struct sl_attention *a, int first, int last)
+/* Dropout of a query's row, whose columns count from the block's first key. */
+static void drop(const struct attention_ctx *r, const struct block *b, float *row, int i)
 {
-    int max_keys = 0;
-    for (int i = first; i < last; i++) {
-        assert(a->visible[i] >= 0);
-        assert(a->visible[i] <= a->keys);
-        max_keys = a->visible[i] > max_keys ? a->visible[i] : max_keys;
-    }
-    return max_keys;
+    const struct span seen = span_of(r->a, b, i);
+    if (r->a->dropout.threshold && seen.end > 0)
+        r->kernels->dropout(row, row, r->a->dropout, r->a->row_keys[b->first + i], b->from,
+                            seen.end);
 }
 
-static void zero_tail(float *row, int n, int max_keys)
+/* Zeros for the keys of the block that a query does not see. */
+static void zero_unseen(const struct block *b, struct span seen, float *row)
 {
-    memset(row + n, 0, (size_t)(max_keys - n) * sizeof *row);
+    if (seen.from > 0)
+        memset(row, 0, (size_t)seen.from * sizeof *row);
+    memset(row + seen.end, 0, (size_t)(b->keys - seen.end) * sizeof *row);
 }
 
 /* y_i = sum_j weights_ij rows_j for `queries` queries. A single query needs no product. */
@@ -165,25 +195,25 @@ static void sum_queries(const struct attention_ctx *r, float *y, size_t y_stride
     });
 }
 
-static void attention_block(const struct attention_ctx *r, int first, int last)
+static void attention_block(const struct attention_ctx *r, int first)
 {
     const struct sl_attention *a = r->a;
-    const int max_keys = max_visible(a, first, last);
+    const struct block b = block_of(a, first);
     float *p = r->weights;
-    if (max_keys > 0)
-        scores(r, first, last - first, max_keys);
-    for (int i = first; i < last; i++, p += r->stride) {
-        const int n = a->visible[i];
+    if (b.keys > 0)
+        scores(r, &b);
+    for (int i = 0; i < b.queries; i++, p += r->stride) {
+        const struct span seen = span_of(a, &b, i);
         float lse = -INFINITY;
-        if (n > 0)
-            r->kernels->softmax(p, n, a->lse ? &lse : NULL);
-        drop(r, p, i, n);
-        zero_tail(p, n, max_keys);
+        if (seen.end > seen.from)
+            r->kernels->softmax(p + seen.from, seen.end - seen.from, a->lse ? &lse : NULL);
+        zero_unseen(&b, seen, p);
+        drop(r, &b, p, i);
         if (a->lse)
-            a->lse[i] = lse;
+            a->lse[first + i] = lse;
     }
-    sum_keys(r, (float *)a->out + (size_t)first * a->out_stride, a->out_stride, r->weights, r->v,
-             last - first, max_keys);
+    sum_keys(r, (float *)a->out + (size_t)first * a->out_stride, a->out_stride, r->weights,
+             r->v + (size_t)b.from * a->kv_stride, b.queries, b.keys);
 }
 
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a)
@@ -192,7 +222,7 @@ void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attenti
         const struct sl_attention one = sl_attention_head(kernels, a, head);
         const struct attention_ctx r = ctx_of(kernels, &one);
         for (int first = 0; first < a->queries; first += BLOCK)
-            attention_block(&r, first, sl_min(a->queries, first + BLOCK));
+            attention_block(&r, first);
     }
 }
 
@@ -200,39 +230,43 @@ void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attenti
  *     dv_j += p'_j dout        dp_j = dropout(dout . v_j)
  *     ds_j = p_j (dp_j - sum_i p_i dp_i) scale        dq = sum_j ds_j k_j        dk_j += ds_j q
  * From s in p and dp before dropout in ds, this makes p' and ds. */
-static void score_gradients(const struct attention_ctx *r, int i, float *p, float *ds)
+static void score_gradients(const struct attention_ctx *r, const struct block *b, int i, float *p,
+                            float *ds)
 {
-    const int n = r->a->visible[i];
-    r->kernels->softmax(p, n, NULL);
-    drop(r, ds, i, n);
-    const float mean = r->kernels->dot(p, ds, n);
-    for (int j = 0; j < n; j++)
-        ds[j] = p[j] * (ds[j] - mean) * r->a->scale;
-    drop(r, p, i, n);
+    const struct span seen = span_of(r->a, b, i);
+    const int n = seen.end - seen.from;
+    if (n > 0) {
+        r->kernels->softmax(p + seen.from, n, NULL);
+        drop(r, b, ds, i);
+        const float mean = r->kernels->dot(p + seen.from, ds + seen.from, n);
+        for (int j = seen.from; j < seen.end; j++)
+            ds[j] = p[j] * (ds[j] - mean) * r->a->scale;
+    }
+    zero_unseen(b, seen, p);
+    zero_unseen(b, seen, ds);
+    drop(r, b, p, i);
 }
 
 static void attention_backward_block(const struct attention_ctx *r,
-                                     const struct sl_attention_backward *b, int first, int last)
+                                     const struct sl_attention_backward *back, int first)
 {
     const struct sl_attention *a = r->a;
-    const int max_keys = max_visible(a, first, last), queries = last - first;
+    const struct block b = block_of(a, first);
+    const float *dout = back->dout + (size_t)first * back->dout_stride;
+    const float *q = r->q + (size_t)first * a->q_stride;
+    const size_t from = (size_t)b.from * back->dkv_stride;
     float *p = r->weights, *ds = r->ds;
-    if (max_keys > 0) {
-        scores(r, first, queries, max_keys);
-        multiply_packed(r, ds, b->dout + (size_t)first * b->dout_stride, b->dout_stride, r->values,
-                        queries, max_keys);
+    if (b.keys > 0) {
+        scores(r, &b);
+        multiply_packed(r, &b, ds, dout, back->dout_stride, r->values);
     }
-    for (int i = first; i < last; i++, p += r->stride, ds += r->stride) {
-        if (a->visible[i] > 0)
-            score_gradients(r, i, p, ds);
-        zero_tail(p, a->visible[i], max_keys);
-        zero_tail(ds, a->visible[i], max_keys);
-    }
-    sum_keys(r, b->dq + (size_t)first * b->dq_stride, b->dq_stride, r->ds, r->k, queries, max_keys);
-    sum_queries(r, b->dk, b->dkv_stride, r->ds, r->q + (size_t)first * a->q_stride, a->q_stride,
-                queries, max_keys);
-    sum_queries(r, b->dv, b->dkv_stride, r->weights, b->dout + (size_t)first * b->dout_stride,
-                b->dout_stride, queries, max_keys);
+    for (int i = 0; i < b.queries; i++, p += r->stride, ds += r->stride)
+        score_gradients(r, &b, i, p, ds);
+    sum_keys(r, back->dq + (size_t)first * back->dq_stride, back->dq_stride, r->ds,
+             r->k + (size_t)b.from * a->kv_stride, b.queries, b.keys);
+    sum_queries(r, back->dk + from, back->dkv_stride, r->ds, q, a->q_stride, b.queries, b.keys);
+    sum_queries(r, back->dv + from, back->dkv_stride, r->weights, dout, back->dout_stride,
+                b.queries, b.keys);
 }
 
 void sl_attention_rows_backward(const struct sl_kernels *kernels,
@@ -249,5 +283,5 @@ void sl_attention_rows_backward(const struct sl_kernels *kernels,
     if (a->keys > 0)
         pack_rows(&r, r.values, r.v);
     for (int first = 0; first < a->queries; first += BLOCK)
-        attention_backward_block(&r, b, first, sl_min(a->queries, first + BLOCK));
+        attention_backward_block(&r, b, first);
 }

@@ -126,7 +126,7 @@ struct sl_epilogue {
 };
 
 /* Scaled dot-product attention of one sequence (Vaswani et al. 2017, eq. 1):
- *     out_i = sum_{j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
+ *     out_i = sum_{from_i <= j < visible_i} dropout(softmax_j(scale q_i . k_j)) v_j
  * Keys are visited in an order fixed by their index. A query that sees no key gives 0. In bf16,
  * results with lse, for training, are rounded differently from those without.
  *
@@ -135,7 +135,7 @@ struct sl_epilogue {
  * column c is element 2 c + b of pair i; values past the last up to a multiple of 32 are 0.
  *
  * Several heads at once, without dropout and lse: the columns of a head follow those of the one
- * before in q and out; its k and v are kv_head elements further on. */
+ * before in q and out; its k and v are kv_head elements further on: 0 for heads that share them. */
 struct sl_attention {
     const void *q;     /* queries x head_dim, operand type */
     const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
@@ -143,13 +143,19 @@ struct sl_attention {
     void *out; /* queries x head_dim, operand type, without row padding */
     size_t q_stride, kv_stride, out_stride, kv_head;
     int queries, keys, head_dim, heads;
-    const int32_t *visible; /* per query: how many keys it sees, 0 .. keys */
+    const int32_t *visible; /* per query: the end of the keys that it sees, 0 .. keys, */
+    const int32_t *from;    /* and the first of them, at most the end; NULL: 0 */
     float scale;
     struct sl_dropout dropout;
     const uint32_t *row_keys; /* per query, for dropout; unused when threshold is 0 */
     float *lse;               /* per query: max + log(sum exp), for backward; or NULL */
     void *scratch;            /* attention_scratch() bytes, 64-byte aligned */
 };
+
+static inline int sl_attention_from(const struct sl_attention *a, int query)
+{
+    return a->from ? a->from[query] : 0;
+}
 
 /* Gradients of the above, probabilities recomputed from lse. dq, dk, dv are fp32 and replaced. */
 struct sl_attention_backward {
@@ -200,6 +206,16 @@ struct sl_norm_gradient {
     const float *dy, *x, *stats;
     float *dx, *dweight, *dbias; /* dbias NULL: there is no bias */
     bool overwrite;
+};
+
+/* Rotates vectors, one after another, by rotary positions (Su et al. 2021, with halves instead of
+ * pairs). Of each, the first 2 half elements become
+ *     y_j = x_j cos_j - x_{j + half} sin_j        y_{j + half} = x_{j + half} cos_j + x_j sin_j
+ * and the others stay. back: by the negative angles. */
+struct sl_rotation {
+    const float *waves; /* `half` cosines, then as many sines */
+    int half, head_dim, heads;
+    bool back;
 };
 
 /* AdamW (Loshchilov & Hutter 2019, algorithm 2) for n parameters:
@@ -271,13 +287,14 @@ struct sl_kernels {
     /* y as an operand row; stats gets the mean (or 0) and 1 / sqrt(var + epsilon). */
     void (*normalize)(void *y, const float *x, const struct sl_norm_row *norm, float stats[2]);
     /* The same as fp32; y may be x. */
-    void (*normalize_f32)(float *y, const float *x, const struct sl_norm_row *norm,
-                          float stats[2]);
+    void (*normalize_f32)(float *y, const float *x, const struct sl_norm_row *norm, float stats[2]);
     /* y = weight (scale (x - mean)) + bias, written as an operand row; no FMA. Epsilon, section
      * 3.2. */
     void (*centernorm)(void *y, const float *x, const float *weight, const float *bias, float scale,
                        int n);
     void (*normalize_backward)(const struct sl_norm_row *norm, const struct sl_norm_gradient *g);
+
+    void (*rotate)(float *y, const float *x, const struct sl_rotation *r); /* y may be x */
 
     /* -- selected rows of a matrix, in the order of the list --------------------------------- */
 

@@ -345,6 +345,21 @@ static void normalize_backward(const struct sl_norm_row *norm, const struct sl_n
     }
 }
 
+static void rotate(float *y, const float *x, const struct sl_rotation *r)
+{
+    const int half = r->half, rotated = 2 * half;
+    for (int head = 0; head < r->heads; head++, x += r->head_dim, y += r->head_dim) {
+        for (int j = 0; j < half; j++) {
+            const float cosine = r->waves[j],
+                        sine = r->back ? -r->waves[j + half] : r->waves[j + half];
+            const float first = x[j], second = x[j + half];
+            y[j] = first * cosine - second * sine;
+            y[j + half] = second * cosine + first * sine;
+        }
+        memmove(y + rotated, x + rotated, (size_t)(r->head_dim - rotated) * sizeof *y);
+    }
+}
+
 /* ------------------------------------------------------------------------------------ attention */
 
 static void gather_dot(float *out, float a, const float *x, const void *rows,
@@ -419,6 +434,7 @@ void sl_ref_kernels(struct sl_kernels *t)
         .normalize_f32 = normalize_f32,
         .centernorm = centernorm,
         .normalize_backward = normalize_backward,
+        .rotate = rotate,
         .gather_dot = gather_dot,
         .gather_sum = gather_sum,
         .scatter_axpy = scatter_axpy,

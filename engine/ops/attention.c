@@ -1,6 +1,6 @@
 /* attention.c - multi-head attention within each sequence, with or without a cache.
- * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and one head, or
- * all heads. */
+ * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and some heads: all, or
+ * those that share keys. */
 #include "base/int_math.h"
 #include "base/random.h"
 #include "ops/kv_cache.h"
@@ -22,7 +22,8 @@ struct attend {
     struct sl_dropout dropout;
     uint64_t random_key;
     struct block *blocks;
-    int32_t *visible; /* per query */
+    int32_t *visible; /* per query: the end of the keys that it sees, */
+    int32_t *from;    /* and the first; NULL: 0 */
     float *lse;       /* heads x queries, while training */
     int count, group; /* blocks; heads of a unit */
     int max_keys;     /* the maximum over sequences; sizes the scratch memory */
@@ -31,7 +32,8 @@ struct attend {
 struct attention_ctx {
     const struct sl_node *n;
     char *workers;
-    size_t worker_bytes, keys_at; /* each worker: kernel scratch, then row keys */
+    /* Each worker: kernel scratch, row keys, and gradients of shared keys and values. */
+    size_t worker_bytes, keys_at, shared_at;
 };
 
 static int query_row(const struct attend *a, int i)
@@ -45,11 +47,17 @@ static int head_dim(const struct sl_node *n)
     return n->out->cols / a->args.heads;
 }
 
+/* How many heads share one of keys and values. */
+static int heads_per_key(const struct attend *a)
+{
+    return a->args.heads / a->args.key_heads;
+}
+
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct attend *a = n->args;
     return (struct sl_cache_layer){.at = a->args.cache_at,
-                                   .heads = a->args.heads,
+                                   .heads = a->args.key_heads,
                                    .head_dim = head_dim(n),
                                    .type = n->in[KEY_VALUE]->type,
                                    .packed = true};
@@ -67,7 +75,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     const struct sl_tensor *q = n->in[QUERY], *kv = n->in[KEY_VALUE];
     const struct sl_sequence *sequence = &t->batch->sequences[b->sequence];
     const struct sl_cache *cache = sequence->cache;
-    int hd = head_dim(n), width = n->out->cols;
+    int hd = head_dim(n), shared = heads_per_key(a), key_head = head / shared;
     char *scratch = p->workers + (size_t)worker * p->worker_bytes;
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
@@ -76,10 +84,10 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     }
     return (struct sl_attention){
         .q = sl_columns(q, b->first, head * hd),
-        .k = cache ? sl_cache_rows(cache, cache_layer(n), head, false)
-                   : sl_columns(kv, sequence->first, head * hd),
-        .v = cache ? sl_cache_rows(cache, cache_layer(n), head, true)
-                   : sl_columns(kv, sequence->first, width + head * hd),
+        .k = cache ? sl_cache_rows(cache, cache_layer(n), key_head, false)
+                   : sl_columns(kv, sequence->first, key_head * hd),
+        .v = cache ? sl_cache_rows(cache, cache_layer(n), key_head, true)
+                   : sl_columns(kv, sequence->first, kv->cols / 2 + key_head * hd),
         .cached = cache,
         .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
@@ -89,8 +97,11 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
         .keys = (cache ? cache->length : 0) + sequence->rows,
         .head_dim = hd,
         .heads = a->group,
-        .kv_head = cache ? 2 * (size_t)hd * (size_t)cache->capacity : (size_t)hd,
+        .kv_head = shared > 1 ? 0
+                   : cache    ? 2 * (size_t)hd * (size_t)cache->capacity
+                              : (size_t)hd,
         .visible = a->visible + b->first,
+        .from = a->from ? a->from + b->first : NULL,
         .scale = 1.0f / sqrtf((float)hd),
         .dropout = a->dropout,
         .row_keys = row_keys,
@@ -99,22 +110,26 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     };
 }
 
-static struct attention_ctx pass_of(const struct sl_node *n)
+static struct attention_ctx pass_of(const struct sl_node *n, bool backward)
 {
     const struct attend *a = n->args;
     int max = 1;
     for (int i = 0; i < a->count; i++)
         max = a->blocks[i].count > max ? a->blocks[i].count : max;
-    size_t bytes = n->tape->kernels->attention_scratch(max, a->max_keys, head_dim(n));
-    bytes = sl_round_up(bytes, SL_ALIGN);
-    size_t row_keys = sl_round_up((size_t)max * sizeof(uint32_t), SL_ALIGN);
-    return (struct attention_ctx){.n = n, .worker_bytes = bytes + row_keys, .keys_at = bytes};
+    struct attention_ctx p = {.n = n};
+    p.keys_at =
+        sl_round_up(n->tape->kernels->attention_scratch(max, a->max_keys, head_dim(n)), SL_ALIGN);
+    p.shared_at = p.keys_at + sl_round_up((size_t)max * sizeof(uint32_t), SL_ALIGN);
+    p.worker_bytes = p.shared_at;
+    if (backward && heads_per_key(a) > 1)
+        p.worker_bytes +=
+            sl_round_up(2 * (size_t)a->max_keys * (size_t)head_dim(n) * sizeof(float), SL_ALIGN);
+    return p;
 }
 
 static size_t attend_scratch(const struct sl_node *n, bool backward)
 {
-    (void)backward;
-    return (size_t)sl_thread_pool_size(n->tape->pool) * pass_of(n).worker_bytes;
+    return (size_t)sl_thread_pool_size(n->tape->pool) * pass_of(n, backward).worker_bytes;
 }
 
 /* -- forward ------------------------------------------------------------------------------ */
@@ -144,8 +159,8 @@ static void fetch(const struct attention_ctx *p, int i)
         return;
     const struct sl_cache_layer layer = cache_layer(p->n);
     const int head = i % per_block * a->group;
-    const char *k = sl_cache_rows(cache, layer, head, false);
-    const char *v = sl_cache_rows(cache, layer, head, true);
+    const char *k = sl_cache_rows(cache, layer, head / heads_per_key(a), false);
+    const char *v = sl_cache_rows(cache, layer, head / heads_per_key(a), true);
     const size_t bytes =
         (size_t)(a->visible[b->first] * layer.head_dim) * sl_type_bytes(layer.type);
     for (size_t at = 0; at < bytes; at += LINE) {
@@ -168,7 +183,7 @@ static void forward_units(void *ctx, int first, int last, int worker)
 static void attend_forward(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    struct attention_ctx p = pass_of(n);
+    struct attention_ctx p = pass_of(n, false);
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
@@ -177,27 +192,57 @@ static void attend_forward(const struct sl_node *n)
 
 /* -- backward ----------------------------------------------------------------------------- */
 
+/* The gradients of one block and head. dk, dv: of all keys of the sequence, replaced. */
+static void backward_unit(const struct attention_ctx *p, const struct block *b, int head,
+                          int worker, struct sl_attention_backward back)
+{
+    const struct sl_node *n = p->n;
+    const size_t column = (size_t)(head * head_dim(n));
+    back.forward = unit_of(p, b, head, worker);
+    back.dout = sl_grad_row(n->out, b->first) + column;
+    back.dq = sl_grad_row(n->in[QUERY], b->first) + column;
+    back.dout_stride = back.dq_stride = (size_t)n->out->cols;
+    n->tape->kernels->attention_backward(n->tape->kernels, &back);
+}
+
+static float *shared_gradients(const struct attention_ctx *p, int worker)
+{
+    char *scratch = p->workers + (size_t)worker * p->worker_bytes;
+    return (float *)(void *)(scratch + p->shared_at);
+}
+
+static void add_rows(const struct sl_kernels *k, float *to, size_t stride, const float *from,
+                     int rows, int cols)
+{
+    for (int r = 0; r < rows; r++)
+        k->axpy(to + (size_t)r * stride, 1.0f, from + (size_t)r * (size_t)cols, cols);
+}
+
+/* A unit is a block and a head of keys. Of the heads that share it the first replaces its
+ * gradients, and the others are added in order. */
 static void backward_units(void *ctx, int first, int last, int worker)
 {
     const struct attention_ctx *p = ctx;
     const struct sl_node *n = p->n;
     const struct attend *a = n->args;
-    int hd = head_dim(n), width = n->out->cols;
+    const int hd = head_dim(n), shared = heads_per_key(a), stride = n->in[KEY_VALUE]->cols;
     for (int i = first; i < last; i++) {
-        const struct block *b = &a->blocks[i / a->args.heads];
-        int head = i % a->args.heads, key = n->tape->batch->sequences[b->sequence].first;
-        const size_t column = (size_t)head * (size_t)hd;
-        struct sl_attention_backward back = {
-            .forward = unit_of(p, b, head, worker),
-            .dout = sl_grad_row(n->out, b->first) + column,
-            .dq = sl_grad_row(n->in[QUERY], b->first) + column,
-            .dk = sl_grad_row(n->in[KEY_VALUE], key) + column,
-            .dv = sl_grad_row(n->in[KEY_VALUE], key) + width + column,
-            .dout_stride = (size_t)width,
-            .dq_stride = (size_t)width,
-            .dkv_stride = 2 * (size_t)width,
-        };
-        n->tape->kernels->attention_backward(n->tape->kernels, &back);
+        const struct block *b = &a->blocks[i / a->args.key_heads];
+        const struct sl_sequence *sequence = &n->tape->batch->sequences[b->sequence];
+        const int key_head = i % a->args.key_heads;
+        float *dk = sl_grad_row(n->in[KEY_VALUE], sequence->first) + key_head * hd;
+        float *dv = dk + stride / 2;
+        backward_unit(
+            p, b, key_head * shared, worker,
+            (struct sl_attention_backward){.dk = dk, .dv = dv, .dkv_stride = (size_t)stride});
+        for (int other = 1; other < shared; other++) {
+            float *own = shared_gradients(p, worker), *values = own + (size_t)(sequence->rows * hd);
+            backward_unit(
+                p, b, key_head * shared + other, worker,
+                (struct sl_attention_backward){.dk = own, .dv = values, .dkv_stride = (size_t)hd});
+            add_rows(n->tape->kernels, dk, (size_t)stride, own, sequence->rows, hd);
+            add_rows(n->tape->kernels, dv, (size_t)stride, values, sequence->rows, hd);
+        }
     }
 }
 
@@ -206,9 +251,9 @@ static void attend_backward(const struct sl_node *n)
     const struct attend *a = n->args;
     assert(n->overwrite[QUERY]);
     assert(n->overwrite[KEY_VALUE]);
-    struct attention_ctx p = pass_of(n);
+    struct attention_ctx p = pass_of(n, true);
     p.workers = sl_tape_scratch(n, attend_scratch(n, true));
-    sl_parallel_for(n->tape->pool, a->count * a->args.heads, 1, backward_units, &p);
+    sl_parallel_for(n->tape->pool, a->count * a->args.key_heads, 1, backward_units, &p);
 }
 
 static const struct sl_op attend = {.name = "attention",
@@ -238,17 +283,25 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
     }
 }
 
+/* The keys that a batch row sees, counted from its sequence's first, cached ones included. */
+static void see_row(const struct sl_tape *t, struct attend *a, int i)
+{
+    const int row = query_row(a, i), window = a->args.window;
+    const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
+    assert(!sequence->cache || sequence->cache->length == sequence->position);
+    assert(!a->args.bidirectional || !sequence->cache);
+    const int at = sequence->cache ? t->row_position[row] : row - sequence->first;
+    a->visible[i] = a->args.bidirectional ? sequence->rows : at + 1;
+    if (window > 0) {
+        a->visible[i] = sl_min(a->visible[i], at + window + 1);
+        a->from[i] = at > window ? at - window : 0;
+    }
+}
+
 static void see(const struct sl_tape *t, struct attend *a, int queries)
 {
-    for (int i = 0; i < queries; i++) {
-        int row = query_row(a, i);
-        const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
-        assert(!sequence->cache || sequence->cache->length == sequence->position);
-        assert(!a->args.bidirectional || !sequence->cache);
-        a->visible[i] = 1 + (sequence->cache ? t->row_position[row] : row - sequence->first);
-        if (a->args.bidirectional)
-            a->visible[i] = sequence->rows;
-    }
+    for (int i = 0; i < queries; i++)
+        see_row(t, a, i);
     for (int s = 0; s < t->batch->count; s++) {
         const struct sl_sequence *sequence = &t->batch->sequences[s];
         int keys = sl_tape_is_dry(t) && sequence->cache
@@ -262,6 +315,8 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
  * each while decoding, where a unit takes a microsecond. */
 static int heads_of_a_unit(const struct sl_tape *t, const struct attend *a)
 {
+    if (heads_per_key(a) > 1)
+        return t->training ? 1 : heads_per_key(a);
     const bool decodes = !t->training && t->batch->rows == t->batch->count;
     const int wanted = (decodes ? 1 : 4) * sl_thread_pool_size(t->pool);
     int group = t->training ? 1 : a->args.heads;
@@ -273,15 +328,19 @@ static int heads_of_a_unit(const struct sl_tape *t, const struct attend *a)
 struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
                                struct sl_tensor *key_value, struct sl_attention_args args)
 {
+    args.key_heads = args.key_heads > 0 ? args.key_heads : args.heads;
     assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
     assert(key_value->rows == t->batch->rows);
-    assert(key_value->cols == 2 * query->cols);
     assert(query->cols % args.heads == 0);
+    assert(args.heads % args.key_heads == 0);
+    assert(key_value->cols == 2 * (query->cols / args.heads * args.key_heads));
     struct attend *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
     size_t blocks = (size_t)query->rows / QUERIES_MAX + (size_t)t->batch->count;
     a->blocks = sl_tape_struct(t, blocks, sizeof *a->blocks);
     a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
+    if (args.window > 0)
+        a->from = sl_tape_struct(t, (size_t)query->rows, sizeof *a->from);
     cut(t, a, query->rows);
     see(t, a, query->rows);
     a->group = heads_of_a_unit(t, a);

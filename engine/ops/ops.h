@@ -94,19 +94,37 @@ struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, str
                                      struct sl_linear_args args, struct sl_residual_args update);
 
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
- * operand; key_value: rows x 2 width operand, keys then values; query row i belongs to batch row
- * rows_i (NULL: i). A row sees itself and the rows before it, or with bidirectional its whole
- * sequence. A sequence with a cache (never with bidirectional) appends its keys and values to it,
- * at 2 width columns from `cache_at`, and attends to everything in it. Dropout applies to the
+ * operand; key_value: rows x 2 key width operand, keys then values; query row i belongs to batch
+ * row rows_i (NULL: i). A row sees itself and the rows before it, or with bidirectional its whole
+ * sequence; of these, with a window, only those at most so many rows away (Beltagy et al. 2020).
+ * A sequence with a cache (never with bidirectional) appends its keys and values to it, at 2 key
+ * width columns from `cache_at`, and attends to everything in it. Several heads may share one of
+ * keys and values, the first ones the first (Ainslie et al. 2023). Dropout applies to the
  * probabilities. Result: n x width operand. */
 struct sl_attention_args {
     const struct sl_rows *rows;
-    int heads, cache_at;
+    int heads, key_heads; /* key_heads divides heads; 0: as many */
+    int cache_at;
+    int window; /* 0: none */
     bool bidirectional;
     float dropout;
 };
 struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
                                struct sl_tensor *key_value, struct sl_attention_args args);
+
+/* Rotary positions (Su et al. 2021): in each of the first `heads` heads of a row, the element pairs
+ * (j, j + half) are rotated by the angle position / base^(j / half), which the table has as cosines
+ * and sines, one row per position; elements from 2 half on, and other columns, stay. x: n x cols,
+ * fp32; row i belongs to batch row rows_i (NULL: i). Result: an operand. */
+struct sl_rotary_args {
+    const struct sl_parameter *table; /* positions x 2 half: half cosines, then as many sines */
+    const struct sl_rows *rows;
+    int heads, head_dim;
+};
+struct sl_tensor *sl_rotary(struct sl_tape *t, struct sl_tensor *x, struct sl_rotary_args args);
+
+/* y = x by, element by element, as an operand. x: fp32; by: an operand of the same shape. */
+struct sl_tensor *sl_multiply(struct sl_tape *t, struct sl_tensor *x, struct sl_tensor *by);
 
 /* y_s = mean of x over the rows of segment s. Segments lie one after another and cover x; each has
  * at least one row. NULL: the batch's sequences. Result: segments x cols. */

@@ -213,9 +213,9 @@ static inline struct vec_pair norm_pair(const struct sl_norm_row *norm, const fl
     const int n = norm->n - i, rest = n - LANES;
     const float *weight = norm->weight + i, *bias = norm->bias ? norm->bias + i : NULL;
     const vec zero = vec_set(0.0f);
-    struct vec_pair y = {vec_fma(normalised(x + i, n, stats), vec_load(weight, n),
-                                 bias ? vec_load(bias, n) : zero),
-                         zero};
+    struct vec_pair y = {
+        vec_fma(normalised(x + i, n, stats), vec_load(weight, n), bias ? vec_load(bias, n) : zero),
+        zero};
     if (rest > 0)
         y.high = vec_fma(normalised(x + i + LANES, rest, stats), vec_load(weight + LANES, rest),
                          bias ? vec_load(bias + LANES, rest) : zero);
@@ -285,6 +285,23 @@ static void normalize_backward(const struct sl_norm_row *norm, const struct sl_n
     }
 }
 
+static void rotate(float *y, const float *x, const struct sl_rotation *r)
+{
+    const int half = r->half, rotated = 2 * half;
+    const vec direction = vec_set(r->back ? -1.0f : 1.0f);
+    for (int head = 0; head < r->heads; head++, x += r->head_dim, y += r->head_dim) {
+        for (int j = 0; j < half; j += LANES) {
+            const int n = half - j;
+            const vec cosine = vec_load(r->waves + j, n);
+            const vec sine = direction * vec_load(r->waves + half + j, n);
+            const vec first = vec_load(x + j, n), second = vec_load(x + half + j, n);
+            vec_store(y + j, n, vec_fnma(second, sine, first * cosine));
+            vec_store(y + half + j, n, vec_fma(first, sine, second * cosine));
+        }
+        memmove(y + rotated, x + rotated, (size_t)(r->head_dim - rotated) * sizeof *y);
+    }
+}
+
 static void softmax_backward(const struct sl_softmax_backward *s)
 {
     const operand *e = s->e;
@@ -337,6 +354,7 @@ void SL_LEVEL(rows)(struct sl_kernels *t)
     t->normalize_f32 = normalize_f32;
     t->centernorm = centernorm;
     t->normalize_backward = normalize_backward;
+    t->rotate = rotate;
     t->softmax_backward = softmax_backward;
     t->adamw = adamw;
 }

@@ -40,9 +40,10 @@ struct attention_ctx {
 
 /* A block of up to 32 queries in the pipeline. */
 struct block {
-    int first, count, groups; /* groups of 32 keys: the maximum over its queries */
-    float shift[BLOCK];       /* of a query's scores, in units of ln 2 */
-    float total[BLOCK];       /* of its 2^(score - shift) */
+    int first, count;
+    struct sl_key_groups groups; /* that its queries see */
+    float shift[BLOCK];          /* of a query's scores, in units of ln 2 */
+    float total[BLOCK];          /* of its 2^(score - shift) */
 };
 
 static size_t lay_out(struct attention_ctx *r, void *scratch, int keys, int head_dim)
@@ -163,12 +164,15 @@ static void write_block(const struct attention_ctx *r, const struct block *b, co
 
 static void block_init(const struct attention_ctx *r, struct block *b, int first)
 {
-    int max_keys = 0;
+    int end = 0, from = r->max_keys;
     b->first = first;
     b->count = sl_min(r->a->queries - first, BLOCK);
-    for (int i = first; i < first + b->count; i++)
-        max_keys = r->a->visible[i] > max_keys ? r->a->visible[i] : max_keys;
-    b->groups = sl_ceil_div(max_keys, 32);
+    for (int i = first; i < first + b->count; i++) {
+        end = r->a->visible[i] > end ? r->a->visible[i] : end;
+        from = sl_min(from, sl_attention_from(r->a, i));
+    }
+    b->groups.first = from / 32;
+    b->groups.count = end > 0 ? sl_ceil_div(end, 32) - b->groups.first : 0;
 }
 
 /* 32 rows of q; those that do not fill tiles are copied, with zeros. */
@@ -192,11 +196,11 @@ static void score_block(const struct attention_ctx *r, const struct block *b, fl
 {
     const struct sl_tile_pair rows = query_rows(r, b);
     sl_tiles_fence();
-    for (int group = 0; group < b->groups; group++, scores += 2 * SCORE_PITCH * 16) {
+    for (int i = 0; i < b->groups.count; i++, scores += 2 * SCORE_PITCH * 16) {
         struct sl_tile_pair q = rows;
         sl_tiles_zero();
         for (int step = 0; step < r->steps; step++, q.first += TILE_K, q.second += TILE_K) {
-            const uint16_t *k = k_tile(r, step, 2 * group);
+            const uint16_t *k = k_tile(r, step, 2 * (b->groups.first + i));
             sl_tiles_multiply(q, (struct sl_tile_pair){k, k + TILE_ELEMENTS, TILE_BYTES});
         }
         sl_tiles_store(scores, SCORE_PITCH * 16, 16 * 16, TILE_BYTES);
@@ -222,7 +226,7 @@ static void softmax_some(const struct attention_ctx *r, struct block *b, int fir
         if (!(which >> i & 1))
             continue;
         const struct sl_score_row row = row_of(scores, p, at);
-        b->shift[at] = shifts ? sl_max_shift(a, &row, query) : 0.0f;
+        b->shift[at] = shifts ? sl_max_shift(a, &row, query, b->groups.first) : 0.0f;
         totals[i] = sl_softmax_tile(a, &row, query, b->groups, b->shift[at]);
         if (i % 8 == 7)
             sl_tiles_stay_awake();
@@ -249,11 +253,11 @@ static void softmax_block(const struct attention_ctx *r, struct block *b, const 
 static void pv_matmul_block(const struct attention_ctx *r, const struct block *b, const uint16_t *p,
                             float *sums)
 {
-    const uint16_t *v = r->v;
+    const uint16_t *v = r->v + (size_t)(b->groups.first * TILE_PAIRS) * r->v_stride;
     sl_tiles_fence();
     for (int step = 0; step < r->steps; step++, v += 2 * TILE_K, sums += 2 * BLOCK * 16) {
         sl_tiles_zero();
-        for (int group = 0; group < b->groups; group++) {
+        for (int group = 0; group < b->groups.count; group++) {
             const uint16_t *left = p + (size_t)group * BLOCK * 32;
             const uint16_t *right = v + (size_t)(group * TILE_PAIRS) * r->v_stride;
             sl_tiles_multiply(

@@ -39,7 +39,7 @@ struct attention_ctx {
     float *dq;                 /* [blocks][steps][2][2][16][16] */
     float *dk, *dv;            /* of 32 keys: [steps][2][2][16][16] */
     float *lse, *mean;         /* per query: lse / ln 2 and D */
-    int32_t *visible;          /* per query, 0 past the last */
+    int32_t *visible, *from;   /* per query, 0 past the last */
     int32_t *keys;             /* row keys per query */
     int32_t *block_visible;    /* per block: the max_keys keys that one of its queries sees */
 };
@@ -69,6 +69,7 @@ static size_t lay_out(struct attention_ctx *r, void *scratch, int queries, int h
     r->lse = sl_take(scratch, &used, n * sizeof(float));
     r->mean = sl_take(scratch, &used, n * sizeof(float));
     r->visible = sl_take(scratch, &used, n * sizeof(int32_t));
+    r->from = sl_take(scratch, &used, n * sizeof(int32_t));
     r->keys = sl_take(scratch, &used, n * sizeof(int32_t));
     r->block_visible = sl_take(scratch, &used, n / BLOCK * sizeof(int32_t));
     return used;
@@ -104,8 +105,9 @@ static void describe_queries(struct attention_ctx *r)
         r->block_visible[block] = 0;
         sl_tiles_stay_awake();
         for (int i = block * BLOCK; i < (block + 1) * BLOCK; i++) {
-            const bool sees = i < a->queries && a->visible[i] > 0;
+            const bool sees = i < a->queries && a->visible[i] > sl_attention_from(a, i);
             r->visible[i] = sees ? a->visible[i] : 0;
+            r->from[i] = sees ? sl_attention_from(a, i) : 0;
             r->lse[i] = sees ? a->lse[i] * sl_log2_e : 0.0f;
             r->mean[i] = sees ? query_delta(r, i) : 0.0f;
             r->keys[i] = sees && a->dropout.threshold ? (int32_t)a->row_keys[i] : 0;
@@ -224,7 +226,7 @@ static void add_dq(const struct attention_ctx *r, int block, const uint16_t *ds_
 /* The values of 16 queries that apply to every key. */
 struct lanes {
     __m512 lse, mean;
-    __m512i visible, keys;
+    __m512i visible, from, keys;
 };
 
 static struct lanes lanes_of(const struct attention_ctx *r, int first)
@@ -233,6 +235,7 @@ static struct lanes lanes_of(const struct attention_ctx *r, int first)
         .lse = _mm512_loadu_ps(r->lse + first),
         .mean = _mm512_loadu_ps(r->mean + first),
         .visible = _mm512_loadu_si512(r->visible + first),
+        .from = _mm512_loadu_si512(r->from + first),
         .keys = _mm512_loadu_si512(r->keys + first),
     };
 }
@@ -250,7 +253,9 @@ static inline __attribute__((always_inline)) void softmax_backward16(const struc
                                                                      __mmask16 kept, __m512 *s,
                                                                      __m512 *dp)
 {
-    const __mmask16 seen = _mm512_cmpgt_epi32_mask(l->visible, _mm512_set1_epi32(key));
+    const __m512i at = _mm512_set1_epi32(key);
+    const __mmask16 seen =
+        _mm512_cmpgt_epi32_mask(l->visible, at) & _mm512_cmple_epi32_mask(l->from, at);
     const __m512 unit = _mm512_set1_ps(r->a->scale * sl_log2_e);
     const __m512 p = sl_exp2(_mm512_fmsub_ps(*s, unit, l->lse));
     const __m512 dropped = _mm512_set1_ps(r->a->dropout.threshold ? r->a->dropout.scale : 1.0f);

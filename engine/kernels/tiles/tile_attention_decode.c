@@ -98,10 +98,11 @@ static void softmax(struct heads *h, int head)
     const size_t at = (size_t)head * (size_t)h->groups * 32;
     const struct sl_score_row row = {
         .scores = h->scores + at, .p = h->p + at, .score_pitch = 16, .p_pitch = 32};
-    float shift = a->lse ? sl_max_shift(a, &row, 0) : 0.0f;
-    h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, shift));
+    const struct sl_key_groups groups = {.count = h->groups};
+    float shift = a->lse ? sl_max_shift(a, &row, 0, 0) : 0.0f;
+    h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, groups, shift));
     if (!a->lse && sl_out_of_range(_mm512_set1_ps(h->total[head])))
-        h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, h->groups, sl_max_shift(a, &row, 0)));
+        h->total[head] = vec_sum(sl_softmax_tile(a, &row, 0, groups, sl_max_shift(a, &row, 0, 0)));
     sl_tiles_stay_awake();
     if (a->lse)
         _mm512_mask_storeu_ps(a->lse, 1,

@@ -15,14 +15,26 @@ struct sl_score_row {
         p_pitch; /* distance from 16 scores, and from 32 probabilities, to the next */
 };
 
-/* The maximum of the row's first n scores. */
-static inline float sl_max_score(const struct sl_score_row *row, int n)
+/* Which of 32 keys a query sees. */
+static inline __mmask32 sl_seen32(const struct sl_attention *a, int query, int first_key)
+{
+    return vec_mask32(a->visible[query] - first_key) &
+           ~vec_mask32(sl_attention_from(a, query) - first_key);
+}
+
+/* The maximum of the scores that a query sees; the row begins with group `first` of 32 keys. */
+static inline float sl_max_score(const struct sl_attention *a, const struct sl_score_row *row,
+                                 int query, int first)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
     const float *s = row->scores;
     __m512 max = lowest;
-    for (int j = 0; j < n; j += 16, s += row->score_pitch)
-        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, vec_mask(n - j), s));
+    for (int key = 32 * first; key < a->visible[query]; key += 32, s += 2 * row->score_pitch) {
+        const __mmask32 seen = sl_seen32(a, query, key);
+        max = _mm512_max_ps(max, _mm512_mask_loadu_ps(lowest, (__mmask16)seen, s));
+        max = _mm512_max_ps(
+            max, _mm512_mask_loadu_ps(lowest, (__mmask16)(seen >> 16), s + row->score_pitch));
+    }
     return vec_highest(max);
 }
 
@@ -50,31 +62,34 @@ static inline __m512i sl_add_powers(struct sl_powers *p, const struct sl_score_r
     return powers;
 }
 
-/* The row's probabilities after dropout, not yet divided by their total, as bf16; zeros from n up
- * to `groups` groups of 32. Returns 16 partial sums of their total before dropout. */
+/* Groups of 32 keys that some query of a block sees. */
+struct sl_key_groups {
+    int first, count;
+};
+
+/* The row's probabilities after dropout, not yet divided by their total, as bf16, of these groups;
+ * zeros for unseen keys. Returns 16 partial sums of their total before dropout. */
 static inline __m512 sl_softmax_tile(const struct sl_attention *a, const struct sl_score_row *row,
-                                     int query, int groups, float shift)
+                                     int query, struct sl_key_groups groups, float shift)
 {
     const struct sl_dropout drop = a->dropout;
-    const int visible = a->visible[query];
     struct sl_powers state = {.sums = _mm512_setzero_ps(),
                               .unit = _mm512_set1_ps(a->scale * sl_log2_e),
                               .shift = _mm512_set1_ps(shift),
                               .exact = a->lse};
     uint16_t *p = row->p;
-    int group = 0;
-    for (; !drop.threshold && (group + 1) * 32 <= visible; group++, p += row->p_pitch)
-        _mm512_storeu_si512(p, sl_add_powers(&state, row, group, 0xffffffff));
-    for (; group * 32 < visible; group++, p += row->p_pitch) {
-        __m512i powers = sl_add_powers(&state, row, group, vec_mask32(visible - group * 32));
-        if (drop.threshold) {
-            const uvec words = vec_dropout_words(a->row_keys[query], (uint32_t)group * 32);
+    for (int i = 0; i < groups.count; i++, p += row->p_pitch) {
+        const int key = (groups.first + i) * 32;
+        const __mmask32 seen = sl_seen32(a, query, key);
+        __m512i powers = _mm512_setzero_si512();
+        if (seen)
+            powers = sl_add_powers(&state, row, i, seen);
+        if (seen && drop.threshold) {
+            const uvec words = vec_dropout_words(a->row_keys[query], (uint32_t)key);
             powers = _mm512_maskz_mov_epi16(vec_kept(words, drop.threshold), powers);
         }
         _mm512_storeu_si512(p, powers);
     }
-    for (; group < groups; group++, p += row->p_pitch)
-        _mm512_storeu_si512(p, _mm512_setzero_si512());
     return state.sums;
 }
 
@@ -87,11 +102,11 @@ static inline __mmask16 sl_out_of_range(__m512 totals)
            _mm512_cmp_ps_mask(totals, most, _CMP_NLE_UQ);
 }
 
-/* The maximum of a query's scores, in units of ln 2. */
+/* The maximum of a query's scores, in units of ln 2; the row begins with group `first`. */
 static inline float sl_max_shift(const struct sl_attention *a, const struct sl_score_row *row,
-                                 int query)
+                                 int query, int first)
 {
-    return sl_max_score(row, a->visible[query]) * (a->scale * sl_log2_e);
+    return sl_max_score(a, row, query, first) * (a->scale * sl_log2_e);
 }
 
 /* The factor that normalizes a sum of values weighted by 2^(score - max). A query that sees no key

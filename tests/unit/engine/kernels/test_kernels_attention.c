@@ -3,8 +3,10 @@
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
-/* How many keys each query sees. */
-enum pattern { ALL, CAUSAL, SCATTERED /* any number, also none */ };
+/* The keys that each query sees. */
+enum pattern { ALL, CAUSAL, SCATTERED /* any number, also none */, WINDOW /* some on each side */ };
+
+enum { SIDE = 9 /* of a window */ };
 
 struct head {
     int queries, keys, head_dim;
@@ -19,7 +21,7 @@ struct problem {
     struct head h;
     float *q, *k, *v, *dout;
     void *q_operands, *k_operands, *v_operands, *out;
-    int32_t *visible;
+    int32_t *visible, *from;
     uint32_t *row_keys;
     float *lse;
     void *scratch;
@@ -33,8 +35,15 @@ static int seen(const struct head *h, int query)
     case ALL: return h->keys;
     case CAUSAL: return causal > 0 ? causal : 0;
     case SCATTERED: return (query * 7919 + 5) % (h->keys + 1);
+    case WINDOW: return causal + SIDE < 0 ? 0 : sl_min(causal + SIDE, h->keys);
     }
     return 0;
+}
+
+static int first_seen(const struct head *h, int query)
+{
+    const int from = h->keys - h->queries + query - SIDE;
+    return h->pattern == WINDOW && from > 0 ? sl_min(from, seen(h, query)) : 0;
 }
 
 static float *rounded(const struct sl_kernels *k, int rows, int cols, uint64_t which)
@@ -57,9 +66,11 @@ static struct problem problem_make(const struct sl_kernels *k, struct head h)
     p.out_bytes = (size_t)h.queries * p.stride * sl_type_bytes(k->operand);
     p.out = output_make(p.out_bytes);
     p.visible = malloc((size_t)h.queries * sizeof *p.visible);
+    p.from = malloc((size_t)h.queries * sizeof *p.from);
     p.row_keys = malloc((size_t)h.queries * sizeof *p.row_keys);
     for (int i = 0; i < h.queries; i++) {
         p.visible[i] = seen(&h, i);
+        p.from[i] = first_seen(&h, i);
         p.row_keys[i] = (uint32_t)i * 2654435761u + 17;
     }
     p.lse = output_make((size_t)h.queries * sizeof *p.lse);
@@ -78,6 +89,7 @@ static void problem_free(struct problem *p)
     free(p->v_operands);
     output_free(p->out);
     free(p->visible);
+    free(p->from);
     free(p->row_keys);
     output_free(p->lse);
     output_free(p->scratch);
@@ -98,6 +110,7 @@ static struct sl_attention call_of(const struct problem *p)
         .head_dim = p->h.head_dim,
         .heads = 1,
         .visible = p->visible,
+        .from = p->h.pattern == WINDOW ? p->from : NULL,
         .scale = (p->h.sharpness > 0.0f ? p->h.sharpness : 1.0f) / sqrtf((float)p->h.head_dim),
         .dropout = {.threshold = p->h.threshold,
                     .scale = 65536.0f / (65536.0f - (float)p->h.threshold)},
@@ -124,22 +137,22 @@ static void run(const struct sl_kernels *k, const struct problem *p)
 static double oracle_row(const struct problem *p, const double *q, int i, double *probabilities)
 {
     const struct sl_attention a = call_of(p);
-    const int n = p->visible[i], d = p->h.head_dim;
+    const int from = p->from[i], n = p->visible[i], d = p->h.head_dim;
     double max = -HUGE_VAL, total = 0.0;
-    for (int j = 0; j < n; j++) {
+    for (int j = from; j < n; j++) {
         probabilities[j] = 0.0;
         for (int c = 0; c < d; c++)
             probabilities[j] += q[c] * (double)p->k[j * d + c] * (double)a.scale;
         max = fmax(max, probabilities[j]);
     }
-    for (int j = 0; j < n; j++)
+    for (int j = from; j < n; j++)
         total += exp(probabilities[j] - max);
-    for (int j = 0; j < n; j++) {
+    for (int j = from; j < n; j++) {
         float pair[2] = {1.0f, 1.0f};
         reference_kernels()->dropout(pair, pair, a.dropout, p->row_keys[i], j - j % 2, 2);
         probabilities[j] = exp(probabilities[j] - max) / total * (double)pair[j % 2];
     }
-    return n > 0 ? max + log(total) : -HUGE_VAL;
+    return n > from ? max + log(total) : -HUGE_VAL;
 }
 
 static void oracle_out(const struct problem *p, int i, double *out, double *lse)
@@ -151,7 +164,7 @@ static void oracle_out(const struct problem *p, int i, double *out, double *lse)
         out[c] = 0.0;
     }
     *lse = oracle_row(p, q, i, probabilities);
-    for (int j = 0; j < p->visible[i]; j++)
+    for (int j = p->from[i]; j < p->visible[i]; j++)
         for (int c = 0; c < d; c++)
             out[c] += probabilities[j] * (double)p->v[j * d + c];
 }
@@ -193,7 +206,7 @@ static void attends_all_shapes(const struct sl_kernels *k)
             struct head h = {.queries = sizes[s][0],
                              .keys = sizes[s][1],
                              .head_dim = dims[d],
-                             .pattern = (enum pattern)((d + s) % 3),
+                             .pattern = (enum pattern)((d + s) % 4),
                              .threshold = s % 2 ? 20000 : 0};
             check_attention(k, h);
             h.serves = true;
@@ -218,6 +231,7 @@ static void query_alone(const struct sl_kernels *k, const struct problem *p, int
     float lse = 0.0f;
     a.q = (const unsigned char *)a.q + (size_t)i * row;
     a.visible += i;
+    a.from = a.from ? a.from + i : NULL;
     a.row_keys += i;
     a.queries = 1;
     a.keys = keys;
@@ -261,7 +275,7 @@ static void has_the_same_bits_in_all_shapes(const struct sl_kernels *k)
 {
     static const int dims[] = {32, 64, 12};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-        for (int pattern = ALL; pattern <= SCATTERED; pattern++)
+        for (int pattern = ALL; pattern <= WINDOW; pattern++)
             for (int threshold = 0; threshold <= 20000; threshold += 20000) {
                 struct head h = {.queries = 50,
                                  .keys = 77,
@@ -462,22 +476,26 @@ static void slopes_are(const struct problem *p, float *x, const float *got, size
     }
 }
 
+static void slope_of(struct head h)
+{
+    struct problem p = problem_make(reference_kernels(), h);
+    struct gradients g = run_back(reference_kernels(), &p);
+    slopes_are(&p, p.q, g.dq, g.q_count, "dq");
+    slopes_are(&p, p.k, g.dk, g.kv_count, "dk");
+    slopes_are(&p, p.v, g.dv, g.kv_count, "dv");
+    gradients_free(&g);
+    problem_free(&p);
+}
+
 Test(attend_back, of_the_reference_is_the_slope)
 {
-    for (int threshold = 0; threshold <= 20000; threshold += 20000) {
-        const struct head h = {.queries = 5,
+    for (int threshold = 0; threshold <= 20000; threshold += 20000)
+        slope_of((struct head){.queries = 5,
                                .keys = 7,
                                .head_dim = 4,
                                .pattern = SCATTERED,
-                               .threshold = (uint32_t)threshold};
-        struct problem p = problem_make(reference_kernels(), h);
-        struct gradients g = run_back(reference_kernels(), &p);
-        slopes_are(&p, p.q, g.dq, g.q_count, "dq");
-        slopes_are(&p, p.k, g.dk, g.kv_count, "dk");
-        slopes_are(&p, p.v, g.dv, g.kv_count, "dv");
-        gradients_free(&g);
-        problem_free(&p);
-    }
+                               .threshold = (uint32_t)threshold});
+    slope_of((struct head){.queries = 40, .keys = 50, .head_dim = 2, .pattern = WINDOW});
 }
 
 /* The error of a whole gradient, relative to its length: single elements may nearly cancel. */
@@ -532,7 +550,7 @@ static void back_in_all_shapes(const struct sl_kernels *k)
                 const struct head h = {.queries = sizes[s][0],
                                        .keys = sizes[s][1],
                                        .head_dim = dims[d],
-                                       .pattern = (enum pattern)((d + s) % 3),
+                                       .pattern = s % 2 ? SCATTERED : WINDOW,
                                        .threshold = (uint32_t)threshold};
                 back_is_the_reference(k, h);
             }

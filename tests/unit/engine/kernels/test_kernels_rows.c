@@ -51,6 +51,15 @@ static void run_softmax(const struct sl_kernels *k, float *y, const float *x, co
     y[0] += lse;
 }
 
+/* Two heads, of which a few elements are not rotated, and what is left of n unchanged. */
+static void run_rotate(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
+{
+    const struct sl_rotation r = {
+        .waves = x2, .half = n / 5, .head_dim = n / 2, .heads = 2, .back = n % 2};
+    memcpy(y, x, (size_t)n * sizeof *y);
+    k->rotate(y, y, &r);
+}
+
 static void run_dot(const struct sl_kernels *k, float *y, const float *x, const float *x2, int n)
 {
     memset(y, 0, (size_t)n * sizeof *y);
@@ -67,13 +76,10 @@ static void run_sum(const struct sl_kernels *k, float *y, const float *x, const 
 /* Tolerances: 0 where the contract is the same bits; else a few ulp (6e-8 each) of numbers up to
  * `magnitude`, and for sums of up to 70 numbers of their total. */
 static const struct row_case row_cases[] = {
-    {"axpy", run_axpy, 3.0f, 0.0f},
-    {"scale", run_scale, 3.0f, 0.0f},
-    {"dropout", run_dropout, 3.0f, 0.0f},
-    {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
-    {"softmax", run_softmax, 20.0f, 4e-6f},
-    {"dot", run_dot, 1.0f, 4e-6f},
-    {"sum", run_sum, 1.0f, 4e-6f},
+    {"axpy", run_axpy, 3.0f, 0.0f},         {"scale", run_scale, 3.0f, 0.0f},
+    {"dropout", run_dropout, 3.0f, 0.0f},   {"sigmoid", run_sigmoid, 20.0f, 2e-7f},
+    {"softmax", run_softmax, 20.0f, 4e-6f}, {"rotate", run_rotate, 3.0f, 2e-6f},
+    {"dot", run_dot, 1.0f, 4e-6f},          {"sum", run_sum, 1.0f, 4e-6f},
 };
 
 static void row_is_near(const struct sl_kernels *k, const struct row_case *c, int n)
@@ -113,12 +119,9 @@ static const struct {
     enum sl_activation f;
     float magnitude, tolerance, slope_tolerance;
 } activations[] = {
-    {"linear", SL_LINEAR, 3.0f, 0.0f, 0.0f},
-    {"relu", SL_RELU, 3.0f, 0.0f, 0.0f},
-    {"gelu", SL_GELU, 6.0f, 6e-7f, 2e-6f},
-    {"gelu_tanh", SL_GELU_TANH, 6.0f, 1e-6f, 2e-6f},
-    {"silu", SL_SILU, 20.0f, 4e-6f, 2e-6f},
-    {"tanh", SL_TANH, 3.0f, 3e-7f, 6e-7f},
+    {"linear", SL_LINEAR, 3.0f, 0.0f, 0.0f}, {"relu", SL_RELU, 3.0f, 0.0f, 0.0f},
+    {"gelu", SL_GELU, 6.0f, 6e-7f, 2e-6f},   {"gelu_tanh", SL_GELU_TANH, 6.0f, 1e-6f, 2e-6f},
+    {"silu", SL_SILU, 20.0f, 4e-6f, 2e-6f},  {"tanh", SL_TANH, 3.0f, 3e-7f, 6e-7f},
 };
 
 static void activates(const struct sl_kernels *k, size_t c, int n)

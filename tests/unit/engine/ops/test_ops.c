@@ -254,6 +254,35 @@ static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
                         (struct sl_attention_args){.heads = 2, .rows = &some});
 }
 
+static struct sl_tensor *use_attend_shared(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attention(t, in->tensors[0], in->tensors[1],
+                        (struct sl_attention_args){.heads = 4, .key_heads = 2, .dropout = 0.2f});
+}
+
+static struct sl_tensor *use_attend_window(struct sl_tape *t, struct inputs *in)
+{
+    return sl_attention(t, in->tensors[0], in->tensors[1],
+                        (struct sl_attention_args){.heads = 2, .window = 2, .bidirectional = true});
+}
+
+/* Angles of no meaning: any table must do. */
+static struct sl_tensor *use_rotary(struct sl_tape *t, struct inputs *in)
+{
+    struct sl_parameter *table = sl_tape_struct(t, 1, sizeof *table);
+    *table = (struct sl_parameter){.rows = FIXTURE_CONTEXT, .cols = NARROW};
+    table->data = sl_tape_struct(t, (size_t)FIXTURE_CONTEXT * NARROW, sizeof *table->data);
+    for (int i = 0; i < FIXTURE_CONTEXT * NARROW; i++)
+        table->data[i] = weight_of(i);
+    return sl_rotary(t, in->tensors[0],
+                     (struct sl_rotary_args){.table = table, .heads = 2, .head_dim = NARROW + 1});
+}
+
+static struct sl_tensor *use_multiply(struct sl_tape *t, struct inputs *in)
+{
+    return sl_multiply(t, in->tensors[0], in->tensors[1]);
+}
+
 /* The batch's sequences, of which the last row of the first and all of the second are padding. */
 static const int32_t beginnings[] = {0, 6, 7, ROWS};
 static const struct sl_segments segments = {beginnings, 3};
@@ -499,6 +528,10 @@ static const struct op_case cases[] = {
     {"complement", {ROWS}, {1}, {0}, {0}, 0, use_complement},
     {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend},
     {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_rows},
+    {"attend, shared keys", {ROWS, ROWS}, {COLS, COLS}, {0}, {0}, 0, use_attend_shared},
+    {"attend, window", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_window},
+    {"rotary", {ROWS}, {COLS}, {0}, {0}, 0, use_rotary},
+    {"multiply", {ROWS, ROWS}, {COLS, COLS}, {0}, {0}, 0, use_multiply},
     {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, 0, use_cross_entropy},
     {"distillation", {ROWS}, {OUTS}, {0}, {0}, 0, use_distillation},
     {"linear, origin", {ROWS}, {COLS}, {OUTS}, {COLS}, 1, use_linear_origin},
