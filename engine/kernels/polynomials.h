@@ -47,7 +47,8 @@ static const float sl_tail_terms[SL_TAIL_TERMS] = {
 enum { SL_TANH_TERMS = 5 };
 
 static const float sl_tanh_small = 0.625f;
-static const float sl_tanh_terms[SL_TANH_TERMS] = {-0.333333289441f, 0.13332769737f, -0.0538509095785f, 0.0209971789991f, -0.00609671416591f};
+static const float sl_tanh_terms[SL_TANH_TERMS] = {
+    -0.333333289441f, 0.13332769737f, -0.0538509095785f, 0.0209971789991f, -0.00609671416591f};
 
 /* 2 sqrt(2 / pi): GELU's tanh is a logistic function of twice its argument. */
 static const float sl_gelu_tanh_scale = 1.59576912161f;

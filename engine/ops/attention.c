@@ -1,6 +1,6 @@
 /* attention.c - multi-head attention within each sequence, with or without a cache.
- * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and some heads: all, or
- * those that share keys. */
+ * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and some heads: all,
+ * or those that share keys. */
 #include "base/int_math.h"
 #include "base/random.h"
 #include "ops/kv_cache.h"

@@ -1,5 +1,5 @@
-/* normalize.c - y = (x - mean) / sqrt(var + epsilon) * weight + bias (Ba et al. 2016, eq. 4), or without
- * the mean (Zhang & Sennrich 2019, eq. 4). */
+/* normalize.c - y = (x - mean) / sqrt(var + epsilon) * weight + bias (Ba et al. 2016, eq. 4), or
+ * without the mean (Zhang & Sennrich 2019, eq. 4). */
 #include "base/int_math.h"
 #include "ops/ops.h"
 
@@ -34,8 +34,8 @@ static void forward_rows(void *ctx, int first, int last, int worker)
         if (a->stream)
             k->normalize_f32(sl_row(n->out, r), sl_row(x, r), &a->row, stats);
         else
-            k->normalize(sl_row_any(n->out, r), sl_row(x, a->rows ? a->rows->index[r] : r),
-                         &a->row, stats);
+            k->normalize(sl_row_any(n->out, r), sl_row(x, a->rows ? a->rows->index[r] : r), &a->row,
+                         stats);
     }
 }
 

@@ -92,8 +92,9 @@ static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm
     }
 }
 
-static inline __attribute__((always_inline)) void
-finish_with(const struct sl_gemm *g, const struct block *b, int last, const enum sl_activation f)
+static inline __attribute__((always_inline)) void finish_with(const struct sl_gemm *g,
+                                                              const struct block *b, int last,
+                                                              const enum sl_activation f)
 {
     if (g->epilogue && g->epilogue->out)
         finish_as(g, b, last, f, true);

@@ -1,78 +1,21 @@
 /* test_ops.c - every op alone: its gradients with respect to every input and parameter against
  * finite differences. A row of the table is an op in one of its uses. */
-#include "base/random.h"
-#include "support/model_fixture.h"
-#include "support/test.h"
+#include "support/op_check.h"
 
 #include "arch/eam/eam.h"
 #include "arch/epsilon/epsilon.h"
 #include "arch/linear/linear_classifier.h"
 #include "arch/transevolve/transevolve.h"
 #include "arch/tsa/tsa.h"
+#include "base/random.h"
+#include "support/test.h"
 
 #include <math.h>
-
-enum {
-    ROWS = 13,
-    COLS = 20,
-    OUTS = 12,
-    NARROW = 8,
-    BINS = 4,
-    LEAVES = 3,
-    PARAMETERS = 4,
-    EXPERTS = 5
-};
-
-/* The inputs that may be varied: leaves are activations. */
-struct inputs {
-    float leaves[LEAVES][ROWS * 2 * COLS];
-    struct sl_tensor *tensors[LEAVES];
-    struct sl_parameter parameters[PARAMETERS];
-    float data[PARAMETERS][OUTS * 2 * COLS], grads[PARAMETERS][OUTS * 2 * COLS];
-};
-
-struct op_case {
-    const char *name;
-    int leaf_rows[LEAVES], leaf_cols[LEAVES];                   /* 0: not used */
-    int parameter_rows[PARAMETERS], parameter_cols[PARAMETERS]; /* 0: not used */
-    int products; /* this many parameters, the first ones, are read by products */
-    struct sl_tensor *(*build)(struct sl_tape *t, struct inputs *in);
-};
-
-/* -- a loss that looks at every element: sum of weight times output
- * ------------------------------ */
-
-static float weight_of(int i)
-{
-    return (float)sl_random_normal(sl_random_key(5, "weights"), (uint64_t)i);
-}
-
-static void probe_forward(const struct sl_node *n)
-{
-    const struct sl_tensor *x = n->in[0];
-    float row[2 * COLS + 2 * NARROW * BINS];
-    for (int r = 0; r < x->rows; r++) {
-        n->tape->kernels->from_operands(row, sl_row_any(x, r), x->cols);
-        const float *values = x->type == SL_F32 ? sl_row(x, r) : row;
-        for (int c = 0; c < x->cols; c++)
-            n->tape->stats.loss += (double)weight_of(r * x->cols + c) * (double)values[c];
-    }
-}
-
-static void probe_backward(const struct sl_node *n)
-{
-    for (int i = 0; i < n->in[0]->rows * n->in[0]->cols; i++)
-        n->in[0]->grad[i] = weight_of(i) + (n->overwrite[0] ? 0.0f : n->in[0]->grad[i]);
-}
-
-static const struct sl_op probe = {.name = "probe",
-                                   .forward = probe_forward,
-                                   .backward = probe_backward};
 
 /* -- the uses
  * ------------------------------------------------------------------------------------ */
 
-static struct sl_tensor *use_linear(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_linear(t, in->tensors[0],
                      (struct sl_linear_args){.weight = &in->parameters[0],
@@ -81,7 +24,7 @@ static struct sl_tensor *use_linear(struct sl_tape *t, struct inputs *in)
                                              .dropout = 0.3f});
 }
 
-static struct sl_tensor *use_linear_relu_operand(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear_relu_operand(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_linear(t, in->tensors[0],
                      (struct sl_linear_args){.weight = &in->parameters[0],
@@ -90,7 +33,7 @@ static struct sl_tensor *use_linear_relu_operand(struct sl_tape *t, struct input
                                              .operand = true});
 }
 
-static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct op_inputs *in)
 {
     struct sl_linear_args args = {.weight = &in->parameters[0]};
     struct sl_tensor *x = in->tensors[0];
@@ -98,48 +41,48 @@ static struct sl_tensor *use_linear_twice(struct sl_tape *t, struct inputs *in)
     return sl_residual(t, y, sl_linear(t, x, args), (struct sl_residual_args){0});
 }
 
-static struct sl_norm_args norm_of(const struct inputs *in, float epsilon)
+static struct sl_norm_args norm_of(const struct op_inputs *in, float epsilon)
 {
     return (struct sl_norm_args){
         .weight = &in->parameters[0], .bias = &in->parameters[1], .epsilon = epsilon};
 }
 
-static struct sl_tensor *use_layernorm(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_layernorm(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_normalize(t, in->tensors[0], norm_of(in, 1e-5f), NULL);
 }
 
-static struct sl_tensor *use_rmsnorm(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_rmsnorm(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_normalize(
         t, in->tensors[0],
         (struct sl_norm_args){.weight = &in->parameters[0], .epsilon = 1e-2f, .rms = true}, NULL);
 }
 
-static struct sl_tensor *use_centernorm(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_centernorm(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_centernorm(t, in->tensors[0], &in->parameters[0], &in->parameters[1]);
 }
 
-static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_layernorm_stream(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_normalize_stream(t, in->tensors[0], norm_of(in, 1e-3f));
 }
 
-static struct sl_tensor *use_diagonal_scale(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_diagonal_scale(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_diagonal_scale(t, in->tensors[0], &in->parameters[0]);
 }
 
 /* A weight that is fixed has no gradient; what comes before it has, and so has the bias. */
-static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct op_inputs *in)
 {
     const struct sl_kernels *k = t->kernels;
     struct sl_parameter *w = sl_tape_struct(t, 1, sizeof *w);
     *w = (struct sl_parameter){.rows = OUTS, .cols = COLS, .product = true};
     w->data = sl_tape_struct(t, (size_t)OUTS * COLS, sizeof *w->data);
     for (int i = 0; i < OUTS * COLS; i++)
-        w->data[i] = weight_of(i);
+        w->data[i] = op_weight(i);
     w->packed = sl_tape_struct(t, k->pack_bytes(COLS, OUTS), 1);
     w->packed_back = sl_tape_struct(t, k->pack_bytes(OUTS, COLS), 1);
     k->pack(w->packed, w->data, SL_F32, COLS, true, COLS, OUTS, 0, OUTS);
@@ -148,13 +91,13 @@ static struct sl_tensor *use_linear_fixed(struct sl_tape *t, struct inputs *in)
                      (struct sl_linear_args){.weight = w, .bias = &in->parameters[0]});
 }
 
-static struct sl_tensor *use_against_zero(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_against_zero(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_two_class_logits(t, in->tensors[0]);
 }
 
 /* Two depths of one meeting; keys and values are one, and so is what one depth gives the other. */
-static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool bidirectional)
+static struct sl_tensor *evolve(struct sl_tape *t, struct op_inputs *in, bool bidirectional)
 {
     struct sl_tensor *key = in->tensors[1];
     struct sl_transevolve_score_table *meeting = sl_transevolve_scores(
@@ -166,17 +109,17 @@ static struct sl_tensor *evolve(struct sl_tape *t, struct inputs *in, bool bidir
                                     (struct sl_transevolve_attention_args){.depth = 0});
 }
 
-static struct sl_tensor *use_evolve(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_evolve(struct sl_tape *t, struct op_inputs *in)
 {
     return evolve(t, in, false);
 }
 
-static struct sl_tensor *use_evolve_both_ways(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_evolve_both_ways(struct sl_tape *t, struct op_inputs *in)
 {
     return evolve(t, in, true);
 }
 
-static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_lookup(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
                                                                     .positions = &in->parameters[1],
@@ -184,7 +127,7 @@ static struct sl_tensor *use_lookup(struct sl_tape *t, struct inputs *in)
                                                                     .dropout = 0.2f});
 }
 
-static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
                                                                     .positions = &in->parameters[1],
@@ -192,7 +135,7 @@ static struct sl_tensor *use_lookup_padded(struct sl_tape *t, struct inputs *in)
                                                                     .padding_token = 1});
 }
 
-static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct op_inputs *in)
 {
     t->word_dropout = 0.3f;
     return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
@@ -203,7 +146,7 @@ static struct sl_tensor *use_lookup_pairs(struct sl_tape *t, struct inputs *in)
                                                                     .padding_token = 1});
 }
 
-static struct sl_tensor *use_bag(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_bag(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_add_ngram_logits(t, in->tensors[0],
                                (struct sl_ngram_logits_args){
@@ -211,12 +154,12 @@ static struct sl_tensor *use_bag(struct sl_tape *t, struct inputs *in)
 }
 
 /* The second time its input has a gradient already. */
-static struct sl_tensor *use_bag_twice(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_bag_twice(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_residual(t, use_bag(t, in), in->tensors[0], (struct sl_residual_args){0});
 }
 
-static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_residual(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_residual(t, in->tensors[0], in->tensors[1],
                        (struct sl_residual_args){.gate = in->tensors[2], .dropout = 0.25f});
@@ -225,60 +168,24 @@ static struct sl_tensor *use_residual(struct sl_tape *t, struct inputs *in)
 static const int32_t chosen[] = {0, 2, 3, 7, 12};
 static const struct sl_rows some = {chosen, 5};
 
-static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_residual(t, in->tensors[0], in->tensors[1],
                        (struct sl_residual_args){
                            .gate = in->tensors[2], .rows = &some, .dropout = 0.25f, .scale = 0.4f});
 }
 
-static struct sl_tensor *use_gather(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_gather(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_gather_rows(t, in->tensors[0], &some);
 }
 
-static struct sl_tensor *use_complement(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_complement(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_one_minus_sigmoid(t, in->tensors[0]);
 }
 
-static struct sl_tensor *use_attend(struct sl_tape *t, struct inputs *in)
-{
-    return sl_attention(t, in->tensors[0], in->tensors[1],
-                        (struct sl_attention_args){.heads = 4, .dropout = 0.2f});
-}
-
-static struct sl_tensor *use_attend_rows(struct sl_tape *t, struct inputs *in)
-{
-    return sl_attention(t, in->tensors[0], in->tensors[1],
-                        (struct sl_attention_args){.heads = 2, .rows = &some});
-}
-
-static struct sl_tensor *use_attend_shared(struct sl_tape *t, struct inputs *in)
-{
-    return sl_attention(t, in->tensors[0], in->tensors[1],
-                        (struct sl_attention_args){.heads = 4, .key_heads = 2, .dropout = 0.2f});
-}
-
-static struct sl_tensor *use_attend_window(struct sl_tape *t, struct inputs *in)
-{
-    return sl_attention(t, in->tensors[0], in->tensors[1],
-                        (struct sl_attention_args){.heads = 2, .window = 2, .bidirectional = true});
-}
-
-/* Angles of no meaning: any table must do. */
-static struct sl_tensor *use_rotary(struct sl_tape *t, struct inputs *in)
-{
-    struct sl_parameter *table = sl_tape_struct(t, 1, sizeof *table);
-    *table = (struct sl_parameter){.rows = FIXTURE_CONTEXT, .cols = NARROW};
-    table->data = sl_tape_struct(t, (size_t)FIXTURE_CONTEXT * NARROW, sizeof *table->data);
-    for (int i = 0; i < FIXTURE_CONTEXT * NARROW; i++)
-        table->data[i] = weight_of(i);
-    return sl_rotary(t, in->tensors[0],
-                     (struct sl_rotary_args){.table = table, .heads = 2, .head_dim = NARROW + 1});
-}
-
-static struct sl_tensor *use_multiply(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_multiply(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_multiply(t, in->tensors[0], in->tensors[1]);
 }
@@ -289,7 +196,7 @@ static const struct sl_segments segments = {beginnings, 3};
 static const bool padding[ROWS] = {[5] = true, [6] = true};
 
 /* Shares, and what the rows fill bins with by them. */
-static struct sl_tensor *use_histogram_bin_means(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_bin_means(struct sl_tape *t, struct op_inputs *in)
 {
     struct sl_tensor *shares = sl_histogram_assign(
         t, in->tensors[0],
@@ -300,7 +207,7 @@ static struct sl_tensor *use_histogram_bin_means(struct sl_tape *t, struct input
         (struct sl_histogram_bin_means_args){.segments = segments, .heads = 4});
 }
 
-static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_share_bins(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_histogram_assign(t, in->tensors[0],
                                (struct sl_histogram_assign_args){.assign = &in->parameters[0],
@@ -310,7 +217,7 @@ static struct sl_tensor *use_share_bins(struct sl_tape *t, struct inputs *in)
                                                                  .entropy_weight = 0.7f});
 }
 
-static struct sl_tensor *use_histogram_attend_causal(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend_causal(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_histogram_attend_causal(
         t, in->tensors[0], in->tensors[1], sl_softmax_rows(t, in->tensors[2]),
@@ -318,7 +225,7 @@ static struct sl_tensor *use_histogram_attend_causal(struct sl_tape *t, struct i
 }
 
 /* The second time every input has a gradient already. */
-static struct sl_tensor *use_histogram_attend_causal_twice(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend_causal_twice(struct sl_tape *t, struct op_inputs *in)
 {
     struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[2]), *y = NULL;
     for (int i = 0; i < 2; i++) {
@@ -330,7 +237,7 @@ static struct sl_tensor *use_histogram_attend_causal_twice(struct sl_tape *t, st
     return y;
 }
 
-static struct sl_tensor *use_histogram_attend(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_histogram_attend(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_histogram_attend(
         t, in->tensors[0], in->tensors[1],
@@ -338,7 +245,7 @@ static struct sl_tensor *use_histogram_attend(struct sl_tape *t, struct inputs *
 }
 
 /* Three steps, after which some rows have halted and others have not. */
-static struct sl_tensor *halting_step(struct sl_tape *t, struct inputs *in, int outputs)
+static struct sl_tensor *halting_step(struct sl_tape *t, struct op_inputs *in, int outputs)
 {
     struct sl_halting_state halting = {
         .max_steps = 3,
@@ -368,18 +275,18 @@ static struct sl_tensor *halting_step(struct sl_tape *t, struct inputs *in, int 
     return y;
 }
 
-static struct sl_tensor *use_halting_step(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_halting_step(struct sl_tape *t, struct op_inputs *in)
 {
     return halting_step(t, in, 3);
 }
 
 /* Every row has an output. */
-static struct sl_tensor *use_halting_step_every_row(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_halting_step_every_row(struct sl_tape *t, struct op_inputs *in)
 {
     return halting_step(t, in, ROWS);
 }
 
-static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct op_inputs *in)
 {
     static const float class_weights[OUTS] = {0.5f, 2.0f};
     struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 0.7f};
@@ -390,12 +297,12 @@ static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct inputs *in)
 }
 
 /* The teacher's logits do not depend on what is varied. */
-static struct sl_tensor *use_distillation(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_distillation(struct sl_tape *t, struct op_inputs *in)
 {
     static const float class_weights[OUTS] = {0.5f, 2.0f};
     struct sl_tensor *teacher = sl_tensor_take(t, ROWS, OUTS);
     for (int i = 0; i < ROWS * OUTS; i++)
-        sl_row(teacher, 0)[i] = weight_of(200 + i);
+        sl_row(teacher, 0)[i] = op_weight(200 + i);
     struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 20.0f};
     sl_distillation_loss(t, in->tensors[0], &(struct sl_distillation){teacher, 0.3f}, args);
     args.class_weights = class_weights;
@@ -403,7 +310,7 @@ static struct sl_tensor *use_distillation(struct sl_tape *t, struct inputs *in)
     return NULL;
 }
 
-static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_price(struct sl_tape *t, struct op_inputs *in)
 {
     sl_gate_loss(t, in->tensors[0],
                  (struct sl_gate_loss_args){.open_weight = 1.3f, .binarization_weight = 0.4f});
@@ -411,7 +318,7 @@ static struct sl_tensor *use_price(struct sl_tape *t, struct inputs *in)
 }
 
 /* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
-static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct op_inputs *in)
 {
     static const int32_t origin[ROWS] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 12, 11, 10};
     struct sl_linear_args args = {
@@ -420,7 +327,7 @@ static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct inputs *in)
     return sl_linear(t, in->tensors[0], args);
 }
 
-static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct op_inputs *in)
 {
     static const int32_t first[] = {0, 8, 8, ROWS};
     struct sl_group *each = sl_tape_struct(t, 3, sizeof *each);
@@ -431,25 +338,25 @@ static struct sl_tensor *use_linear_groups(struct sl_tape *t, struct inputs *in)
                             (struct sl_linear_args){.activation = SL_GELU, .dropout = 0.2f});
 }
 
-static struct sl_tensor *use_drop(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_drop(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_dropout_apply(t, in->tensors[0], 0.3f);
 }
 
-static struct sl_tensor *use_attend_log(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_attend_log(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_sparse_attention(t, in->tensors[0], in->tensors[1],
                                (struct sl_sparse_attention_args){.heads = 4, .operand = true});
 }
 
-static struct sl_tensor *use_attend_causal(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_attend_causal(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
         (struct sl_sparse_attention_args){.heads = 1, .pattern = {SL_PATTERN_LOG, .causal = true}});
 }
 
-static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
@@ -457,24 +364,24 @@ static struct sl_tensor *use_attend_window_and_stride(struct sl_tape *t, struct 
             .heads = 2, .rows = &some, .pattern = {SL_PATTERN_WINDOW_STRIDE, 3, 1, false}});
 }
 
-static struct sl_tensor *use_attend_none(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_attend_none(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_sparse_attention(
         t, in->tensors[0], in->tensors[1],
         (struct sl_sparse_attention_args){.heads = 2, .pattern = {.kind = SL_PATTERN_NONE}});
 }
 
-static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_softmax_rows(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_softmax_rows(t, in->tensors[0]);
 }
 
-static struct sl_tensor *use_calibrated_logits(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_calibrated_logits(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_calibrated_logits(t, in->tensors[0], 1.7f);
 }
 
-static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_scale_parts(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_scale_by_gates(t, in->tensors[0], in->tensors[1]);
 }
@@ -484,31 +391,31 @@ static const struct sl_expert_assignment *routes_to(struct sl_tape *t, int used)
 {
     struct sl_tensor *shares = sl_tensor_take(t, ROWS, EXPERTS);
     for (int i = 0; i < ROWS * EXPERTS; i++)
-        sl_row(shares, 0)[i] = weight_of(100 + i);
+        sl_row(shares, 0)[i] = op_weight(100 + i);
     return sl_assign_experts(t, shares, used, NULL);
 }
 
-static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_chosen_share(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_topk_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 1));
 }
 
-static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_chosen_shares(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_topk_gates(t, sl_softmax_rows(t, in->tensors[0]), routes_to(t, 2));
 }
 
-static struct sl_tensor *use_dispatch(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_dispatch(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_dispatch_to_experts(t, in->tensors[0], routes_to(t, 2));
 }
 
-static struct sl_tensor *use_combine(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_combine(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_combine_experts(t, in->tensors[0], in->tensors[1], routes_to(t, 2));
 }
 
-static struct sl_tensor *use_balance(struct sl_tape *t, struct inputs *in)
+static struct sl_tensor *use_balance(struct sl_tape *t, struct op_inputs *in)
 {
     struct sl_tensor *shares = sl_softmax_rows(t, in->tensors[0]);
     sl_load_balancing_loss(t, shares, routes_to(t, 2), 1.7f);
@@ -526,11 +433,6 @@ static const struct op_case cases[] = {
     {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual_rows},
     {"gather", {ROWS}, {COLS}, {0}, {0}, 0, use_gather},
     {"complement", {ROWS}, {1}, {0}, {0}, 0, use_complement},
-    {"attend", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend},
-    {"attend, some queries", {5, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_rows},
-    {"attend, shared keys", {ROWS, ROWS}, {COLS, COLS}, {0}, {0}, 0, use_attend_shared},
-    {"attend, window", {ROWS, ROWS}, {COLS, 2 * COLS}, {0}, {0}, 0, use_attend_window},
-    {"rotary", {ROWS}, {COLS}, {0}, {0}, 0, use_rotary},
     {"multiply", {ROWS, ROWS}, {COLS, COLS}, {0}, {0}, 0, use_multiply},
     {"cross entropy", {ROWS}, {OUTS}, {0}, {0}, 0, use_cross_entropy},
     {"distillation", {ROWS}, {OUTS}, {0}, {0}, 0, use_distillation},
@@ -594,139 +496,11 @@ static const struct op_case cases[] = {
     {"evolve, both ways", {ROWS, ROWS, ROWS}, {COLS, COLS, 4}, {0}, {0}, 0, use_evolve_both_ways},
 };
 
-/* -- the check
- * ----------------------------------------------------------------------------------- */
-
-static void set_up(struct inputs *in, const struct op_case *c)
-{
-    static const char *const names[] = {"first", "second", "third", "fourth"};
-    for (int i = 0; i < LEAVES; i++)
-        for (int j = 0; j < c->leaf_rows[i] * c->leaf_cols[i]; j++)
-            in->leaves[i][j] =
-                (float)sl_random_normal(sl_random_key(1, c->name), (uint64_t)(i * 10000 + j));
-    for (int i = 0; i < PARAMETERS; i++) {
-        struct sl_parameter *p = &in->parameters[i];
-        *p = (struct sl_parameter){.name = names[i],
-                                   .data = in->data[i],
-                                   .grad = in->grads[i],
-                                   .rows = c->parameter_rows[i],
-                                   .cols = c->parameter_cols[i],
-                                   .product = i < c->products};
-        for (int j = 0; j < p->rows * p->cols; j++)
-            p->data[j] =
-                (float)sl_random_normal(sl_random_key(2, c->name), (uint64_t)(i * 10000 + j));
-    }
-}
-
-static void pack(const struct sl_kernels *k, struct sl_parameter *p)
-{
-    if (!p->product)
-        return;
-    if (!p->packed) {
-        p->packed = aligned_alloc(64, (k->pack_bytes(p->cols, p->rows) + 63) / 64 * 64);
-        p->packed_back = aligned_alloc(64, (k->pack_bytes(p->rows, p->cols) + 63) / 64 * 64);
-    }
-    k->pack(p->packed, p->data, SL_F32, (size_t)p->cols, true, p->cols, p->rows, 0, p->rows);
-    k->pack(p->packed_back, p->data, SL_F32, (size_t)p->cols, false, p->rows, p->cols, 0, p->cols);
-}
-
-static double run(struct sl_tape *t, const struct sl_batch *batch, struct inputs *in,
-                  const struct op_case *c)
-{
-    sl_tape_begin(t, batch, true);
-    for (int i = 0; i < c->products; i++)
-        pack(t->kernels, &in->parameters[i]);
-    for (int i = 0; i < LEAVES && c->leaf_rows[i]; i++) {
-        in->tensors[i] = sl_tensor_take(t, c->leaf_rows[i], c->leaf_cols[i]);
-        memcpy(in->tensors[i]->data, in->leaves[i],
-               (size_t)(c->leaf_rows[i] * c->leaf_cols[i]) * sizeof(float));
-    }
-    struct sl_tensor *out = c->build(t, in);
-    if (out)
-        (void)sl_tape_run(t, (struct sl_node){.op = &probe, .in = {out}});
-    return t->stats.loss + t->stats.aux_loss;
-}
-
-struct checked {
-    struct sl_tape *t;
-    const struct sl_batch *batch;
-    struct inputs *in;
-    const struct op_case *c;
-};
-
-/* Every element on its own: two steps and Richardson extrapolation. */
-static void check_elements(const struct checked *k, const char *what, float *values,
-                           const float *grads, int count)
-{
-    static const double step = 0.01;
-    int compared = 0, checked = 0;
-    for (int i = 0; i < count; i += TEST_STEP, checked++) {
-        float kept = values[i];
-        double slopes[2];
-        for (int j = 0; j < 2; j++) {
-            double h = step * (j + 1);
-            values[i] = (float)((double)kept + h);
-            double above = run(k->t, k->batch, k->in, k->c);
-            values[i] = (float)((double)kept - h);
-            slopes[j] = (above - run(k->t, k->batch, k->in, k->c)) / (2.0 * h);
-            values[i] = kept;
-        }
-        double want = (4.0 * slopes[0] - slopes[1]) / 3.0, have = (double)grads[i];
-        /* A kink of ReLU within the step shows as slopes that disagree: nothing to learn there. */
-        if (fabs(slopes[0] - slopes[1]) >= 0.02 * (fabs(want) + 0.05))
-            continue;
-        compared++;
-        cr_expect_lt(fabs(want - have), 5e-3 * (fabs(want) + 0.2), "%s, %s[%d]: %g, computed %g",
-                     k->c->name, what, i, want, have);
-    }
-    cr_expect_geq(10 * compared, 9 * checked, "%s, %s: %d of %d compared", k->c->name, what,
-                  compared, checked);
-}
-
-static void check_case(const struct op_case *c, struct sl_engine *engine)
-{
-    static const int lengths[] = {6, 1, 6, 0};
-    struct inputs *in = calloc(1, sizeof *in);
-    struct sl_tape t;
-    struct sl_err err;
-    struct fixture_batch f;
-    cr_assert(in);
-    fixture_batch_init(&f, lengths, 4);
-    EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 22, &err), err);
-    set_up(in, c);
-    (void)run(&t, &f.batch, in, c);
-    sl_tape_backward(&t);
-    struct inputs *copy = malloc(sizeof *copy);
-    cr_assert(copy);
-    *copy = *in;
-    struct checked k = {&t, &f.batch, in, c};
-    for (int i = 0; i < LEAVES && c->leaf_rows[i]; i++) {
-        int count = c->leaf_rows[i] * c->leaf_cols[i];
-        float *grads = malloc((size_t)count * sizeof *grads);
-        cr_assert(grads);
-        (void)run(&t, &f.batch, in, c);
-        sl_tape_backward(&t);
-        memcpy(grads, in->tensors[i]->grad, (size_t)count * sizeof *grads);
-        check_elements(&k, "input", in->leaves[i], grads, count);
-        free(grads);
-    }
-    for (int i = 0; i < PARAMETERS && c->parameter_rows[i]; i++)
-        check_elements(&k, in->parameters[i].name, in->data[i], copy->grads[i],
-                       c->parameter_rows[i] * c->parameter_cols[i]);
-    sl_tape_release(&t);
-    for (int i = 0; i < c->products; i++) {
-        free(in->parameters[i].packed);
-        free(in->parameters[i].packed_back);
-    }
-    free(in);
-    free(copy);
-}
-
 Test(ops, gradients_agree_with_finite_differences)
 {
     struct sl_engine *engine = fixture_exact_engine(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        check_case(&cases[i], engine);
+        op_check(&cases[i], engine);
     sl_engine_destroy(engine);
 }
 
