@@ -58,6 +58,7 @@ struct sl_distillation {
 
 struct sl_batch {
     const int32_t *tokens;      /* rows */
+    const int32_t *types;       /* rows: which of two texts a token is of; NULL: all of the first */
     const int32_t *targets;     /* rows, to compute a loss: the token to predict, or -1 */
     const int32_t *labels;      /* count, the same for a classifier: the class of each sequence */
     const float *label_weights; /* of each class, in the loss of a classifier; NULL: 1 */
@@ -98,7 +99,7 @@ struct sl_op {
     int passes;
 };
 
-enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 3 };
+enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 4 };
 
 struct sl_node {
     const struct sl_op *op;

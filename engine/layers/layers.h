@@ -56,11 +56,13 @@ struct sl_tensor *sl_norm_rows(struct sl_tape *t, const struct sl_norm *norm, st
 struct sl_tensor *sl_norm_stream(struct sl_tape *t, const struct sl_norm *norm,
                                  struct sl_tensor *x);
 
-/* dropout(scale E[tokens] + P[positions]); positions are trained, or sines and cosines. */
+/* dropout(norm(scale E[tokens] + P[positions] + T[types])); positions are trained, or sines and
+ * cosines. */
 enum sl_positions {
     SL_POSITIONS_LEARNED,    /* N(0, 0.02^2) at first */
     SL_POSITIONS_SINUSOIDAL, /* Vaswani et al. 2017, section 3.5: sine and cosine side by side */
-    SL_POSITIONS_SINUSOIDAL_HALVES /* the same numbers, all sines first */
+    SL_POSITIONS_SINUSOIDAL_HALVES, /* the same numbers, all sines first */
+    SL_POSITIONS_NONE               /* attention has its own */
 };
 
 struct sl_embedding_shape {
@@ -68,15 +70,20 @@ struct sl_embedding_shape {
     struct sl_init start; /* of the tokens' rows */
     enum sl_positions positions;
     float scale, dropout;
-    bool tied;         /* the table also gives the logits */
-    int padding_token; /* as in struct sl_config: a row of zeros that learns nothing */
-    int hash_bigrams;  /* rows of the hashed bigram table, initialized to 0; 0: no such table */
+    bool tied;           /* the table also gives the logits */
+    int padding_token;   /* as in struct sl_config: a row of zeros that learns nothing */
+    int hash_bigrams;    /* rows of the hashed bigram table, initialized to 0; 0: no such table */
+    int token_types;     /* rows of the table of token types; 0: none */
+    int position_offset; /* the row of the first position */
+    bool norm;
+    struct sl_norm_shape norm_shape;
 };
 
 struct sl_embedding {
-    struct sl_parameter *tokens, *positions, *bigrams;
+    struct sl_parameter *tokens, *positions, *types, *bigrams; /* NULL: none, but for tokens */
+    struct sl_norm norm;                                       /* without weight: none */
     float scale, dropout;
-    int padding_token;
+    int padding_token, position_offset;
 };
 struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding_shape shape);
 struct sl_tensor *sl_embedding_apply(struct sl_tape *t, const struct sl_embedding *e);
@@ -142,30 +149,51 @@ struct sl_gate {
     const struct sl_rows *rows;
 };
 
-/* A pre-norm transformer block whose two updates a gate may scale or skip, row by row:
+/* A transformer block, whose updates a gate may scale or skip, row by row. The norm comes before
+ * (Xiong et al. 2020) or after (Vaswani et al. 2017):
  *     h += g attention(norm(h));   h += g mlp(norm(h))
- * Of skipped rows only the first norm, keys and values are computed, which other rows need. */
+ *     x = norm(h + attention(h));   y = norm(x + mlp(x));   h += g (y - h)
+ * Of skipped rows only keys and values are computed, which other rows need. Zeros: as many heads of
+ * keys as of queries, width / heads features each, no biases in attention, an MLP with biases. */
 struct sl_block_shape {
     int width, heads, ffn_width;
-    float residual_deviation; /* of the weights that write to the residual stream */
+    int key_heads, head_dim, window; /* as in sl_attention_args */
+    float residual_deviation;        /* of the weights that write to the residual stream */
     float dropout;
     bool bidirectional; /* attention sees the whole sequence */
     enum sl_activation activation;
-    bool bias;              /* attention has biases and PyTorch's initial values */
+    bool gated_mlp;   /* down(f(gate x) (up x)): Shazeer 2020 */
+    bool input_bias;  /* of queries, keys and values, */
+    bool output_bias; /* of attention's output: with biases, PyTorch's initial values */
+    bool without_mlp_bias;
     float residual_dropout; /* of attention's update; the MLP's has `dropout` */
+    bool norm_after;
+    bool without_attention_norm; /* attention reads the stream itself; only if the norm is before */
+    struct sl_norm_shape norm;
+    const struct sl_parameter *rotary; /* sl_rotary_table of queries and keys; NULL: none */
 };
 
 struct sl_block {
     struct sl_norm attention_norm, mlp_norm;
-    struct sl_linear_layer query, key_value, project, up, down;
-    int heads, cache_at;
+    struct sl_linear_layer query, key_value, project, gate, up, down;
+    const struct sl_parameter *rotary;
+    int heads, key_heads, head_dim, window, cache_at;
     float dropout, residual_dropout;
-    bool bidirectional;
+    bool bidirectional, norm_after;
     enum sl_activation activation;
 };
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape);
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate);
+
+/* Cosines and sines of rotary positions for sl_rotary, a fixed buffer: `dims` of the features of a
+ * head are rotated, by frequencies of this base. */
+struct sl_rotary_shape {
+    int context_length, dims;
+    float base;
+};
+struct sl_parameter *sl_rotary_table(struct sl_builder *b, const char *name,
+                                     struct sl_rotary_shape shape);
 
 /* All blocks, ungated. The last one computes only the rows `last`; NULL: all rows. */
 struct sl_tensor *sl_blocks_apply(struct sl_tape *t, const struct sl_block *blocks, int depth,

@@ -1,17 +1,19 @@
 /* embedding_lookup.c - y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1},
- * token_i)]) + positions_[position_i]); the gradient is scattered. */
+ * token_i)]) + positions_[position_i] + types_[type_i]); the gradient is scattered. */
 #include "base/random.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
-enum { TOKENS, POSITIONS, BIGRAMS, TABLES };
+enum { TOKENS, POSITIONS, BIGRAMS, TYPES, TABLES };
+
+enum { DROPPED_TABLES = 3 }; /* how random numbers are counted */
 
 enum { ROWS = 64, COLUMNS = 64 };
 
 struct lookup {
     float scale, word_dropout;
-    int padding_token;
+    int padding_token, position_offset;
     struct sl_dropout dropout;
     uint64_t random_key, token_key;
 };
@@ -34,6 +36,19 @@ static int bigram_of(const struct sl_node *n, int row)
     return (int)(bits % (uint64_t)n->parameter[BIGRAMS]->rows);
 }
 
+/* The position's row, and the token type's. */
+static int position_of(const struct sl_node *n, int row)
+{
+    const struct lookup *a = n->args;
+    return a->position_offset + n->tape->row_position[row];
+}
+
+static int type_of(const struct sl_node *n, int row)
+{
+    const int32_t *types = n->tape->batch->types;
+    return types ? types[row] : 0;
+}
+
 /* The factor of a row's token or bigram: word dropout. */
 static float scale_of(const struct sl_node *n, int table, int row)
 {
@@ -43,7 +58,7 @@ static float scale_of(const struct sl_node *n, int table, int row)
         return 0.0f;
     if (a->word_dropout <= 0.0f)
         return a->scale;
-    uint64_t place = (uint64_t)(batch->row_base + row) * TABLES + (uint64_t)table;
+    uint64_t place = (uint64_t)(batch->row_base + row) * DROPPED_TABLES + (uint64_t)table;
     bool out = sl_random_uniform(a->token_key, place) < (double)a->word_dropout;
     return out ? 0.0f : a->scale / (1.0f - a->word_dropout);
 }
@@ -63,13 +78,19 @@ static void find_rows(const struct sl_node *n, int first, int last, int32_t bigr
     }
 }
 
+static void add_table_row(const struct sl_node *n, float *y, int table, int row)
+{
+    const struct sl_parameter *p = n->parameter[table];
+    if (p)
+        n->tape->kernels->axpy(y, 1.0f, row_of(p, p->data, row), p->cols);
+}
+
 static void embedding_lookup_forward_rows(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
-    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
-                              *bigrams = n->parameter[BIGRAMS];
+    const struct sl_parameter *tokens = n->parameter[TOKENS], *bigrams = n->parameter[BIGRAMS];
     int32_t found[ROWS];
     int cols = tokens->cols;
     (void)worker;
@@ -81,7 +102,8 @@ static void embedding_lookup_forward_rows(void *ctx, int first, int last, int wo
         if (bigrams)
             t->kernels->axpy(y, scale_of(n, BIGRAMS, r),
                              row_of(bigrams, bigrams->data, found[r - first]), cols);
-        t->kernels->axpy(y, 1.0f, row_of(positions, positions->data, t->row_position[r]), cols);
+        add_table_row(n, y, POSITIONS, position_of(n, r));
+        add_table_row(n, y, TYPES, type_of(n, r));
         if (a->dropout.threshold)
             t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
     }
@@ -94,13 +116,20 @@ static void embedding_lookup_forward(const struct sl_node *n)
 
 /* Several rows may hold the same token, so threads divide the columns: each sums all rows in
  * order. */
+/* Adds the columns from `first` on to a row's gradient; a fixed table has none. */
+static void add_gradient(const struct sl_node *n, int table, int row, int first, float scale,
+                         const float *dy, int cols)
+{
+    const struct sl_parameter *p = n->parameter[table];
+    if (p && p->grad)
+        n->tape->kernels->axpy(row_of(p, p->grad, row) + first, scale, dy, cols);
+}
+
 static void backward_columns(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
     const struct sl_tape *t = n->tape;
     const struct lookup *a = n->args;
-    const struct sl_parameter *tokens = n->parameter[TOKENS], *positions = n->parameter[POSITIONS],
-                              *bigrams = n->parameter[BIGRAMS];
     float dy[COLUMNS];
     int cols = last - first;
     (void)worker;
@@ -111,15 +140,11 @@ static void backward_columns(void *ctx, int first, int last, int worker)
                                 first, cols);
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
-        float *dtoken = row_of(tokens, tokens->grad, t->batch->tokens[r]);
-        t->kernels->axpy(dtoken + first, scale_of(n, TOKENS, r), dy, cols);
-        if (bigrams)
-            t->kernels->axpy(row_of(bigrams, bigrams->grad, bigram_of(n, r)) + first,
-                             scale_of(n, BIGRAMS, r), dy, cols);
-        if (!positions->grad)
-            continue;
-        float *dposition = row_of(positions, positions->grad, t->row_position[r]);
-        t->kernels->axpy(dposition + first, 1.0f, dy, cols);
+        add_gradient(n, TOKENS, t->batch->tokens[r], first, scale_of(n, TOKENS, r), dy, cols);
+        if (n->parameter[BIGRAMS])
+            add_gradient(n, BIGRAMS, bigram_of(n, r), first, scale_of(n, BIGRAMS, r), dy, cols);
+        add_gradient(n, POSITIONS, position_of(n, r), first, 1.0f, dy, cols);
+        add_gradient(n, TYPES, type_of(n, r), first, 1.0f, dy, cols);
     }
 }
 
@@ -134,11 +159,13 @@ static const struct sl_op lookup = {.name = "embedding_lookup",
 
 struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args)
 {
-    assert(args.tokens->cols == args.positions->cols);
+    assert(!args.positions || args.positions->cols == args.tokens->cols);
+    assert(!args.types || args.types->cols == args.tokens->cols);
     assert(!args.bigrams || args.bigrams->cols == args.tokens->cols);
     struct lookup *a = sl_tape_struct(t, 1, sizeof *a);
     a->scale = args.scale;
     a->padding_token = args.padding_token;
+    a->position_offset = args.position_offset;
     if (t->training && args.dropout > 0.0f) {
         a->dropout = sl_dropout_of(args.dropout);
         a->random_key = sl_tape_random(t);
@@ -147,9 +174,9 @@ struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_loo
         a->word_dropout = t->word_dropout;
         a->token_key = sl_tape_random(t);
     }
-    return sl_tape_run(t,
-                       (struct sl_node){.op = &lookup,
-                                        .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
-                                        .parameter = {args.tokens, args.positions, args.bigrams},
-                                        .args = a});
+    return sl_tape_run(
+        t, (struct sl_node){.op = &lookup,
+                            .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
+                            .parameter = {args.tokens, args.positions, args.bigrams, args.types},
+                            .args = a});
 }

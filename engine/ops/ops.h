@@ -51,14 +51,15 @@ struct sl_tensor *sl_normalize_stream(struct sl_tape *t, struct sl_tensor *x,
                                       struct sl_norm_args args);
 
 /* y_i = dropout(scale (tokens_[token_i] + bigrams_[hash(token_{i-1}, token_i)])
- *               + positions_[position_i])
+ *               + positions_[offset + position_i] + types_[type_i])
  * for every row of the batch. Fixed positions get no gradient. While training with the tape's
  * word_dropout p, each row of tokens and of bigrams is 0 with probability p, else scaled by 1 / (1
  * - p) (Iyyer et al. 2015, section 3.1). */
 struct sl_embedding_lookup_args {
-    const struct sl_parameter *tokens, *positions;
+    const struct sl_parameter *tokens, *positions, *types; /* NULL: none, but for tokens */
     const struct sl_parameter *bigrams; /* NULL: none; else texts are complete, without a cache */
     float scale, dropout;
+    int position_offset;
     int padding_token; /* 1 + its id: its row is zero and not trained; 0: none */
 };
 struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_lookup_args args);
@@ -78,6 +79,8 @@ struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
 /* y_i = x_{rows_i}; rows NULL: x itself, without a copy. */
 struct sl_tensor *sl_gather_rows(struct sl_tape *t, struct sl_tensor *x,
                                  const struct sl_rows *rows);
+/* The same, but never x itself while serving, so that the result may be updated in place. */
+struct sl_tensor *sl_copy_rows(struct sl_tape *t, struct sl_tensor *x, const struct sl_rows *rows);
 
 /* h with rows h_{rows_i} + scale gate_i dropout(f_i) replaced; gate: n x 1 or NULL for 1, rows:
  * NULL for all. Serving: h itself is updated and returned, so other rows cost nothing. */
@@ -89,6 +92,15 @@ struct sl_residual_args {
 };
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args);
+
+/* h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}) replaced; gate: n x 1 or NULL for 1, rows: NULL
+ * for all. Serving: h itself is updated and returned. */
+struct sl_interpolate_args {
+    struct sl_tensor *gate;
+    const struct sl_rows *rows;
+};
+struct sl_tensor *sl_interpolate(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *y,
+                                 struct sl_interpolate_args args);
 /* sl_residual of h and sl_linear(x); serving, without a copy of the latter. */
 struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
                                      struct sl_linear_args args, struct sl_residual_args update);

@@ -71,7 +71,8 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
                                    .dropout = c->dropout,
                                    .residual_dropout = c->dropout,
                                    .bidirectional = true,
-                                   .bias = true,
+                                   .input_bias = true,
+                                   .output_bias = true,
                                    .activation = own->activation == RELU ? SL_RELU : SL_GELU};
 }
 

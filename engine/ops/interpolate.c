@@ -1,0 +1,106 @@
+/* interpolate.c - h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}): a gate that scales the whole
+ * update of a block.
+ *
+ * Training: the result is a new tensor; h takes over its gradient without a copy. Serving: h is updated
+ * in place, so a skipped row costs nothing. */
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { H, Y, GATE };
+
+enum { ROWS = 16 };
+
+static int row_of(const struct sl_node *n, int i)
+{
+    const struct sl_rows *rows = n->args;
+    return rows ? rows->index[i] : i;
+}
+
+/* A hard gate replaces the row to the bit. */
+static void forward_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        float *out = sl_row(n->out, row_of(n, i));
+        const float *h = sl_row(n->in[H], row_of(n, i)), *y = sl_row(n->in[Y], i);
+        const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+        for (int c = 0; c < n->out->cols; c++)
+            out[c] = gate < 1.0f ? h[c] + gate * (y[c] - h[c]) : y[c];
+    }
+}
+
+static void copy_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    (void)worker;
+    memcpy(sl_row(n->out, first), sl_row(n->in[H], first),
+           (size_t)(last - first) * (size_t)n->out->cols * sizeof(float));
+}
+
+static void interpolate_forward(const struct sl_node *n)
+{
+    if (n->out != n->in[H] && n->args)
+        sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
+    sl_node_parallel(n, n->in[Y]->rows, ROWS, forward_rows);
+}
+
+/* dy = gate dout; dgate = <dout, y - h>; of dh, -gate dout is left to add. */
+static void backward_row(const struct sl_node *n, int i)
+{
+    const int row = row_of(n, i), cols = n->out->cols;
+    const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+    const float *h = sl_row(n->in[H], row), *y = sl_row(n->in[Y], i);
+    const float *dout = sl_grad_row(n->out, row);
+    float *dh = sl_grad_row(n->in[H], row), *dy = sl_grad_row(n->in[Y], i), dgate = 0.0f;
+    for (int c = 0; c < cols; c++) {
+        const float d = dout[c];
+        dgate += d * (y[c] - h[c]);
+        dy[c] = gate * d + (n->overwrite[Y] ? 0.0f : dy[c]);
+        dh[c] -= gate * d;
+    }
+    if (n->in[GATE])
+        *sl_grad_row(n->in[GATE], i) =
+            dgate + (n->overwrite[GATE] ? 0.0f : *sl_grad_row(n->in[GATE], i));
+}
+
+static void backward_rows(void *ctx, int first, int last, int worker)
+{
+    (void)worker;
+    for (int i = first; i < last; i++)
+        backward_row(ctx, i);
+}
+
+static void add_rows(void *ctx, int first, int last, int worker)
+{
+    const struct sl_node *n = ctx;
+    (void)worker;
+    for (int r = first; r < last; r++)
+        n->tape->kernels->axpy(sl_grad_row(n->in[H], r), 1.0f, sl_grad_row(n->out, r),
+                               n->out->cols);
+}
+
+static void interpolate_backward(const struct sl_node *n)
+{
+    if (n->in[H]->grad != n->out->grad)
+        sl_node_parallel(n, n->out->rows, ROWS, add_rows);
+    sl_node_parallel(n, n->in[Y]->rows, ROWS, backward_rows);
+}
+
+static const struct sl_op interpolate = {.name = "interpolate",
+                                         .forward = interpolate_forward,
+                                         .backward = interpolate_backward,
+                                         .passes = 1 + H};
+
+struct sl_tensor *sl_interpolate(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *y,
+                                 struct sl_interpolate_args args)
+{
+    assert(y->rows == (args.rows ? args.rows->count : h->rows));
+    assert(y->cols == h->cols);
+    assert(!args.gate || args.gate->rows == y->rows);
+    struct sl_tensor *out = t->training ? sl_tensor_take(t, h->rows, h->cols) : h;
+    return sl_tape_run(
+        t, (struct sl_node){
+               .op = &interpolate, .out = out, .in = {h, y, args.gate}, .args = args.rows});
+}
