@@ -9,7 +9,7 @@
 #include "layers/layers.h"
 #include "sluice/model.h"
 
-enum { SL_CONFIG_OWN_BYTES = 64 };
+enum { SL_CONFIG_OWN_BYTES = 128 };
 
 /* The configuration of a model: shared hyper-parameters, and in `own` a struct from the paper's
  * folder with its own. Task, vocab, padding, classes and multi_label are not hyper-parameters:

@@ -143,6 +143,9 @@ const struct sl_rows *sl_output_head_rows(struct sl_tape *t, const struct sl_out
 struct sl_tensor *sl_pool_sequences(struct sl_tape *t, struct sl_tensor *x,
                                     enum sl_pooling pooling);
 
+/* The first rows of all sequences, or the last; not for SL_POOLING_MEAN. */
+const struct sl_rows *sl_end_rows(struct sl_tape *t, enum sl_pooling pooling);
+
 /* A gate: NULL value means 1, NULL rows means all rows. */
 struct sl_gate {
     struct sl_tensor *value;

@@ -35,9 +35,9 @@ static struct sl_tensor *normed(struct sl_tape *t, const struct sl_output_head *
     return head->norm.weight ? sl_norm_apply(t, &head->norm, h) : h;
 }
 
-/* The first rows of all sequences, or the last. */
-static const struct sl_rows *end_rows(struct sl_tape *t, bool last)
+const struct sl_rows *sl_end_rows(struct sl_tape *t, enum sl_pooling pooling)
 {
+    const bool last = pooling == SL_POOLING_LAST;
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
     int32_t *index = sl_tape_struct(t, (size_t)t->batch->count, sizeof *index);
     for (int s = 0; s < t->batch->count; s++) {
@@ -52,7 +52,7 @@ struct sl_tensor *sl_pool_sequences(struct sl_tape *t, struct sl_tensor *x, enum
 {
     if (pooling == SL_POOLING_MEAN)
         return sl_segment_mean(t, x, NULL);
-    return sl_gather_rows(t, x, end_rows(t, pooling == SL_POOLING_LAST));
+    return sl_gather_rows(t, x, sl_end_rows(t, pooling));
 }
 
 const struct sl_rows *sl_output_head_rows(struct sl_tape *t, const struct sl_output_head *head)
@@ -60,7 +60,7 @@ const struct sl_rows *sl_output_head_rows(struct sl_tape *t, const struct sl_out
     bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
     if (!head->classify.weight || all)
         return NULL;
-    return end_rows(t, head->pooling == SL_POOLING_LAST);
+    return sl_end_rows(t, head->pooling);
 }
 
 static struct sl_tensor *classify(struct sl_tape *t, const struct sl_output_head *head,

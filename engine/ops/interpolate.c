@@ -26,8 +26,9 @@ static void forward_rows(void *ctx, int first, int last, int worker)
         float *out = sl_row(n->out, row_of(n, i));
         const float *h = sl_row(n->in[H], row_of(n, i)), *y = sl_row(n->in[Y], i);
         const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+        const bool replaces = gate >= 1.0f && gate <= 1.0f;
         for (int c = 0; c < n->out->cols; c++)
-            out[c] = gate < 1.0f ? h[c] + gate * (y[c] - h[c]) : y[c];
+            out[c] = replaces ? y[c] : h[c] + gate * (y[c] - h[c]);
     }
 }
 

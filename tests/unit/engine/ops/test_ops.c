@@ -175,6 +175,27 @@ static struct sl_tensor *use_residual_rows(struct sl_tape *t, struct op_inputs *
                            .gate = in->tensors[2], .rows = &some, .dropout = 0.25f, .scale = 0.4f});
 }
 
+static struct sl_tensor *use_interpolate(struct sl_tape *t, struct op_inputs *in)
+{
+    return sl_interpolate(t, in->tensors[0], in->tensors[1],
+                          (struct sl_interpolate_args){.gate = in->tensors[2], .rows = &some});
+}
+
+static struct sl_tensor *use_interpolate_ungated(struct sl_tape *t, struct op_inputs *in)
+{
+    return sl_interpolate(t, in->tensors[0], in->tensors[1],
+                          (struct sl_interpolate_args){.rows = &some});
+}
+
+static struct sl_tensor *use_lookup_types(struct sl_tape *t, struct op_inputs *in)
+{
+    return sl_embedding_lookup(t, (struct sl_embedding_lookup_args){.tokens = &in->parameters[0],
+                                                                    .positions = &in->parameters[1],
+                                                                    .types = &in->parameters[2],
+                                                                    .position_offset = 2,
+                                                                    .scale = 1.0f});
+}
+
 static struct sl_tensor *use_gather(struct sl_tape *t, struct op_inputs *in)
 {
     return sl_gather_rows(t, in->tensors[0], &some);
@@ -431,6 +452,9 @@ static const struct op_case cases[] = {
     {"lookup", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup},
     {"residual", {ROWS, ROWS, ROWS}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual},
     {"residual, some rows", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_residual_rows},
+    {"interpolate", {ROWS, 5, 5}, {COLS, COLS, 1}, {0}, {0}, 0, use_interpolate},
+    {"interpolate, ungated", {ROWS, 5}, {COLS, COLS}, {0}, {0}, 0, use_interpolate_ungated},
+    {"lookup, types", {0}, {0}, {OUTS, ROWS, 2}, {COLS, COLS, COLS}, 0, use_lookup_types},
     {"gather", {ROWS}, {COLS}, {0}, {0}, 0, use_gather},
     {"complement", {ROWS}, {1}, {0}, {0}, 0, use_complement},
     {"multiply", {ROWS, ROWS}, {COLS, COLS}, {0}, {0}, 0, use_multiply},
