@@ -7,14 +7,18 @@
 
 enum { FIXTURE_VOCAB = 11, FIXTURE_CONTEXT = 24, FIXTURE_CLASSES = 3 };
 
-/* An architecture, by its place in the table, and one of its tasks. */
+/* An architecture, by its place in the table, one of its tasks, and which of its variants: sets of
+ * hyper-parameters that run other code; 0: the usual ones. */
 struct fixture_case {
-    int arch, task;
+    int arch, task, variant;
 };
 
 /* Moves to the first valid case at or after *c; false past the last. Visits all of them with
- * `for (struct fixture_case c = {0}; fixture_next(&c); c.task++)`. */
+ * `for (struct fixture_case c = {0}; fixture_next(&c); c.variant++)`. */
 bool fixture_next(struct fixture_case *c);
+struct sl_config fixture_case_config(const struct fixture_case *c);
+/* Its name, for messages: valid until the next call. */
+const char *fixture_case_name(const struct fixture_case *c);
 
 /* An engine at the level `isa`; NULL: the one in SLUICE_ISA, or the fastest. */
 struct sl_engine *fixture_engine(const char *isa, int threads);
@@ -53,7 +57,7 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
 struct fixture_batch {
     struct sl_batch batch;
     struct sl_sequence sequences[80];
-    int32_t tokens[1024], targets[1024], labels[80];
+    int32_t tokens[1024], types[1024], targets[1024], labels[80];
     /* For pretraining: a third of the rows is masked, and of the others some are replaced. */
     struct sl_corruption corruption;
     struct sl_rows masked;

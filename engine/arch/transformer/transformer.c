@@ -174,6 +174,9 @@ static bool transformer_check(const struct sl_config *c, struct sl_err *err)
     if (own->norm_after && (!own->first_attention_norm || own->final_norm))
         return sl_fail(err, SL_BAD_INPUT,
                        "norm_after needs first_attention_norm true and final_norm false");
+    if (c->task == SL_TASK_COMPLETION && own->tied_output && embedding_size(c) != c->width)
+        return sl_fail(err, SL_BAD_INPUT, "tied_output needs embeddings of the width %d, not %d",
+                       c->width, own->embedding_size);
     if (own->positions == TRANSFORMER_ROTARY_POSITIONS && head_dim(c) % 2 != 0)
         return sl_fail(err, SL_BAD_INPUT, "rotary positions need an even head_dim, not %d",
                        head_dim(c));

@@ -17,9 +17,9 @@ Test(archs, gradients_agree_with_finite_differences, TEST_ONE_THREAD)
 {
     static const int lengths[] = {24, 1, 7, 17, 0};
     struct sl_engine *engine = fixture_exact_engine(1);
-    for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
-        struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
+        struct sl_config config = fixture_case_config(&c);
         struct sl_model *m = fixture_model(engine, arch, &config);
         gradient_check_model(m, lengths);
         sl_model_close(m);
@@ -34,9 +34,9 @@ Test(archs, gradients_agree_across_instruction_levels)
     static const int lengths[] = {24, 1, 7, 17, 0};
     struct sl_engine *plain = fixture_engine("ref", 1), *fast = fixture_engine(NULL, 2);
     double bound = fast->kernels->operand == SL_BF16 ? 0.25 : 1e-4;
-    for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
-        struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
+        struct sl_config config = fixture_case_config(&c);
         struct sl_engine *engines[2] = {plain, fast};
         struct sl_model *models[2];
         for (int e = 0; e < 2; e++) {
@@ -82,7 +82,7 @@ static void train_once(struct fixture_case c, int threads, float *out, size_t *c
     static const int lengths[] = {24, 24, 24, 24, 0};
     struct sl_engine *engine = fixture_engine(NULL, threads);
     const struct sl_arch *arch = sl_arch_at(c.arch);
-    struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
+    struct sl_config config = fixture_case_config(&c);
     struct sl_model *m = fixture_model(engine, arch, &config);
     struct fixture_batch f;
     struct sl_tape t;
@@ -110,7 +110,7 @@ Test(archs, gradients_do_not_depend_on_threads)
 
     float *one = malloc(MOST * sizeof *one), *three = malloc(MOST * sizeof *three);
     cr_assert(one && three);
-    for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         size_t count, again;
         train_once(c, 1, one, &count);
         train_once(c, 3, three, &again);
@@ -167,14 +167,15 @@ static void logits_alone(struct sl_session *s, const int32_t *tokens, int count,
 static void each_policy_of(struct sl_engine *engine,
                            void (*check)(struct sl_model *m, const char *name))
 {
-    for (int a = 0; sl_arch_at(a); a++) {
-        if (!(sl_arch_at(a)->tasks & SL_COMPLETES))
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
+        const struct sl_arch *arch = sl_arch_at(c.arch);
+        if (c.task != SL_TASK_COMPLETION)
             continue;
-        struct sl_config config = fixture_config(sl_arch_at(a));
-        struct sl_model *m = fixture_model(engine, sl_arch_at(a), &config);
-        for (int p = 0; p < (sl_arch_at(a)->policy ? FIXTURE_POLICIES : 1); p++) {
-            char name[64];
-            (void)snprintf(name, sizeof name, "%s, policy %d, %s", sl_arch_at(a)->name, p,
+        struct sl_config config = fixture_case_config(&c);
+        struct sl_model *m = fixture_model(engine, arch, &config);
+        for (int p = 0; p < (arch->policy ? FIXTURE_POLICIES : 1); p++) {
+            char name[128];
+            (void)snprintf(name, sizeof name, "%s, policy %d, %s", fixture_case_name(&c), p,
                            sl_engine_precision(engine));
             m->policy = fixture_policy(m->arch, p);
             check(m, name);
@@ -307,11 +308,11 @@ Test(archs, sessions_may_be_large_and_models_deep, TEST_ONE_THREAD)
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
     const struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 65536};
-    for (struct fixture_case c = {0}; fixture_next(&c); c.task++) {
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
         if (c.task != SL_TASK_COMPLETION)
             continue;
-        struct sl_config config = fixture_config_for(arch, (enum sl_task)c.task);
+        struct sl_config config = fixture_case_config(&c);
         config.depth = 128;
         fixture_clamp(arch, &config);
         struct sl_model *m = sl_model_create(engine, arch, &config, &err);

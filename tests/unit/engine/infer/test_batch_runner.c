@@ -48,7 +48,7 @@ static void want_some_rows(void)
 static void open_model(const struct fixture_case *f, int threads)
 {
     const struct sl_arch *arch = sl_arch_at(f->arch);
-    struct sl_config config = fixture_config_for(arch, (enum sl_task)f->task);
+    struct sl_config config = fixture_case_config(f);
     config.context_length = CONTEXT;
     fixture_clamp(arch, &config);
     model = fixture_model(fixture_engine(NULL, threads), arch, &config);
@@ -124,7 +124,7 @@ Test(batch_runner, pieces_change_no_result)
 
     enum { THREADS_MAX = 3 };
 
-    for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
+    for (struct fixture_case f = {0}; fixture_next(&f); f.variant++) {
         for (int threads = TEST_SANITIZED ? THREADS_MAX : 1; threads <= THREADS_MAX; threads++) {
             open_model(&f, threads);
             for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)

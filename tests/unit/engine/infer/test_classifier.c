@@ -16,7 +16,7 @@ static struct sl_classifier *classifier;
 static void open_model(const struct fixture_case *f)
 {
     const struct sl_arch *arch = sl_arch_at(f->arch);
-    struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    struct sl_config config = fixture_case_config(f);
     engine = fixture_engine(NULL, 2);
     model = fixture_model(engine, arch, &config);
     model->policy = fixture_policy(arch, 1);
@@ -82,7 +82,7 @@ Test(classifier, every_batch_within_the_limits_runs, .fini = close_all)
     } limits[] = {{1, 24}, {3, 25}, {16, 100}, {40, 200}, {40, 24}, {7, 199}, {30, 47}};
     struct sl_err err;
     int lengths[ITEMS_MAX];
-    for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
+    for (struct fixture_case f = {0}; fixture_next(&f); f.variant++) {
         if (f.task != SL_TASK_CLASSIFICATION)
             continue;
         open_model(&f);
@@ -131,11 +131,11 @@ static void run_full(int texts, int longest)
 /* An arena that is too small aborts. */
 Test(classifier, has_room_for_full_runs_of_all_shapes, .fini = close_all)
 {
-    for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
+    for (struct fixture_case f = {0}; fixture_next(&f); f.variant++) {
         if (f.task != SL_TASK_CLASSIFICATION)
             continue;
         const struct sl_arch *arch = sl_arch_at(f.arch);
-        struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+        struct sl_config config = fixture_case_config(&f);
         config.context_length = FULL_CONTEXT;
         engine = fixture_engine(NULL, 2);
         model = fixture_model(engine, arch, &config);
@@ -154,7 +154,7 @@ Test(classifier, the_same_bits_alone_and_in_company, .fini = close_all)
 {
     struct sl_err err;
     int lengths[ITEMS_MAX];
-    for (struct fixture_case f = {0}; fixture_next(&f); f.task++) {
+    for (struct fixture_case f = {0}; fixture_next(&f); f.variant++) {
         if (f.task != SL_TASK_CLASSIFICATION)
             continue;
         open_model(&f);
@@ -226,7 +226,7 @@ static void expect_exact_savings(const struct sl_arch *arch, int pooling, int po
 /* Of the last block a row that the answer is not read from gives its key and its value, no more. */
 Test(classifier, unused_rows_are_skipped_exactly, .fini = close_all)
 {
-    for (struct fixture_case f = {0}; fixture_next(&f); f.task++)
+    for (struct fixture_case f = {0}; fixture_next(&f); f.variant++)
         for (int pooling = 0; pooling <= SL_POOLING_LAST; pooling++)
             for (int policy = 0; policy < FIXTURE_POLICIES; policy += TEST_SANITIZED ? 3 : 1)
                 if (f.task == SL_TASK_CLASSIFICATION)
