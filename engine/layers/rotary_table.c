@@ -1,4 +1,4 @@
-/* rotary_table.c - the cosines and sines of rotary positions: a function of position and feature. */
+/* rotary_table.c - cosines and sines of rotary positions: a function of position and feature. */
 #include "layers/layers.h"
 
 #include <math.h>

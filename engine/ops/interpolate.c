@@ -1,8 +1,8 @@
 /* interpolate.c - h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}): a gate that scales the whole
  * update of a block.
  *
- * Training: the result is a new tensor; h takes over its gradient without a copy. Serving: h is updated
- * in place, so a skipped row costs nothing. */
+ * Training: the result is a new tensor; h takes over its gradient without a copy. Serving: h is
+ * updated in place, so a skipped row costs nothing. */
 #include "ops/ops.h"
 
 #include <string.h>

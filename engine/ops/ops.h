@@ -93,8 +93,8 @@ struct sl_residual_args {
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args);
 
-/* h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}) replaced; gate: n x 1 or NULL for 1, rows: NULL
- * for all. Serving: h itself is updated and returned. */
+/* h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}) replaced; gate: n x 1 or NULL for 1, rows:
+ * NULL for all. Serving: h itself is updated and returned. */
 struct sl_interpolate_args {
     struct sl_tensor *gate;
     const struct sl_rows *rows;

@@ -1,7 +1,7 @@
 /* transformer.c - the transformers that people publish, described by facts instead of by families:
- * BERT (Devlin et al. 2019), RoBERTa (Liu et al. 2019), DistilBERT (Sanh et al. 2019), ELECTRA (Clark
- * et al. 2020), ModernBERT (Warner et al. 2024), GPT-2 (Radford et al. 2019), Llama (Touvron et al.
- * 2023), Qwen2 (Yang et al. 2024) are rows of facts (pretrained/families.c).
+ * BERT (Devlin et al. 2019), RoBERTa (Liu et al. 2019), DistilBERT (Sanh et al. 2019), ELECTRA
+ * (Clark et al. 2020), ModernBERT (Warner et al. 2024), GPT-2 (Radford et al. 2019), Llama (Touvron
+ * et al. 2023), Qwen2 (Yang et al. 2024).
  *
  *     h = embed(tokens)                                           x W_e^T if embedding_size differs
  *     h += attention(norm(h));      h += mlp(norm(h))             depth times, norm before

@@ -1,10 +1,10 @@
-/* transformer_head.h - what follows the last layer of a published transformer, by task. Internal to this
- * folder.
+/* transformer_head.h - what follows the last layer of a published transformer, by task. Internal to
+ * this folder.
  *
  *     completion       final_norm(h) E^T, or times a table of its own
  *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing
- *     pretraining      without corruption the pooled final_norm(h); with it the tokens of masked rows,
- *                      norm(f(W x + b)) E^T + b, and no result */
+ *     pretraining      the pooled final_norm(h); of a corrupted batch only the loss of the tokens of
+ *                      masked rows, norm(f(W x + b)) E^T + b */
 #pragma once
 
 #include "arch/transformer/transformer_config.h"
