@@ -1,9 +1,9 @@
 /* transformer_block.c - a transformer block whose updates a gate may scale or skip.
  *
  * The gate is TSA's, equations 3 and 4; where the norm comes after, it scales the update of the
- * whole block. For a row that the gate skips, only the key and the value are computed, because other
- * rows attend to them. Every op works row by row, so the other rows have the same bits as without
- * the gate. */
+ * whole block. For a row that the gate skips, only the key and the value are computed, because
+ * other rows attend to them. Every op works row by row, so the other rows have the same bits as
+ * without the gate. */
 #include "layers/layers.h"
 
 #include <math.h>

@@ -108,7 +108,7 @@ static void report_pause(struct sv_jobs *jobs, struct sv_job *job)
 {
     if (job->pause_reason[0] && job->desired == SV_DESIRED_PAUSED)
         sv_job_event(jobs, job, "warn", NULL,
-                     "Job paused at step %lld: %s; mend that, then resume the job",
+                     "Job paused at step %lld: %s; correct that, then resume the job",
                      (long long)job->progress.step, job->pause_reason);
     job->pause_reason[0] = '\0';
 }

@@ -36,16 +36,11 @@ static void start_with_trainer(const char *lines)
     job_daemon_restart(&d, ARGS("--trainer", path));
 }
 
-static void expect_paused_in(const char *id, const char *phase)
-{
-    job_wait_event(&d, id, "mend that, then resume the job");
-    job_wait(&d, id, "queued");
-    job_expect_saved(&d, id, phase);
-}
-
 static void expect_paused(const char *id)
 {
-    expect_paused_in(id, "waiting");
+    job_wait_event(&d, id, "correct that, then resume the job");
+    job_wait(&d, id, "queued");
+    job_expect_saved(&d, id, "waiting");
 }
 
 static void start_with_limited_trainer(void)
@@ -150,27 +145,6 @@ Test(full_disk, a_model_is_not_published_before_stable_is_pinned)
     cr_assert_eq(job_act(&d, id, "resume"), 200);
     job_wait(&d, id, "succeeded");
     cr_assert_eq(access(path, F_OK), 0);
-}
-
-/* What is wrong is not the file. */
-Test(full_disk, a_job_whose_file_has_no_room_to_be_converted_is_paused)
-{
-    char file[JOB_ID_MAX], id[JOB_ID_MAX], path[PATH_MAX];
-    struct sl_buffer text = {0};
-    for (int i = 0; i < 6000; i++)
-        sl_buffer_printf(&text, "{\"prompt\":\"film %01000d\",\"completion\":\"%d\"}\n", i, i % 2);
-    file_upload_text(&d, "pairs.jsonl", text.data, file);
-    sl_buffer_release(&text);
-    limit_files(INDEX_BYTES);
-    job_create(&d, file, "mood", JOB_TINY ",\"steps\":2", id);
-    expect_paused_in(id, "preparing");
-    cr_assert(job_has_event(&d, id, "could not be converted: File too large; mend"));
-    cr_assert_neq(access(job_path(&d, id, "data.jsonl.tmp", path), F_OK), 0);
-    job_daemon_kill(&d);
-    job_daemon_restart(&d, NULL);
-    expect_paused_in(id, "preparing");
-    cr_assert_eq(job_act(&d, id, "resume"), 200);
-    job_wait(&d, id, "succeeded");
 }
 
 Test(full_disk, a_job_whose_model_the_store_refuses_is_paused)

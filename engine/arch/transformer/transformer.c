@@ -55,7 +55,7 @@ static void embedding_build(struct sl_builder *b, struct transformer *m, const s
                                     .norm_shape = norm_shape(own),
                                     .scale = 1.0f,
                                     .dropout = c->dropout,
-                                    .tied = transformer_head_reads_tokens(c)});
+                                    .tied = sl_transformer_head_reads_tokens(c)});
     if (embedding_size(c) != c->width)
         m->projection = sl_linear_build(
             b, "embedding_projection",
@@ -111,7 +111,7 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
                                    .dropout = c->dropout,
                                    .residual_dropout = c->dropout,
                                    .bidirectional = is_bidirectional(c),
-                                   .activation = transformer_activations[own->activation],
+                                   .activation = sl_transformer_activations[own->activation],
                                    .gated_mlp = own->gated_mlp,
                                    .input_bias = own->query_key_value_bias,
                                    .output_bias = own->attention_output_bias,
@@ -148,7 +148,7 @@ static void transformer_build(struct sl_builder *b, void *self, const struct sl_
     blocks_build(b, m, c);
     if (own->final_norm)
         m->final_norm = sl_norm_build(b, "final_norm", c->width, norm_shape(own));
-    m->head = transformer_head_build(b, c, &m->embedding, norm_shape(own));
+    m->head = sl_transformer_head_build(b, c, &m->embedding, norm_shape(own));
 }
 
 /* -- forward ------------------------------------------------------------------------------- */
@@ -159,8 +159,8 @@ static struct sl_tensor *transformer_forward(struct sl_tape *t, const void *self
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     if (m->projection.weight)
         h = sl_linear_apply(t, &m->projection, h, (struct sl_linear_args){0});
-    h = sl_blocks_apply(t, m->blocks, m->depth, h, transformer_head_rows(t, &m->head));
-    return transformer_head_apply(t, &m->head, &m->final_norm, h);
+    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_transformer_head_rows(t, &m->head));
+    return sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
 }
 
 /* -- the facts ----------------------------------------------------------------------------- */
@@ -200,10 +200,10 @@ static const struct sl_param hypers[] = {
     FACT(INTEGER, window, 0, 8192, 0,
          "local attention: tokens seen on each side (tokens); 0: all layers see everything"),
     FACT(INTEGER, global_attention_every, 1, 128, 1,
-         "with a window: every so many layers, from the first on, see everything"),
+         "with a window: one layer in this many, from the first on, sees everything"),
     FACT(FLAG, query_key_value_bias, 1, "queries, keys and values have biases"),
     FACT(FLAG, attention_output_bias, 1, "attention's output has a bias"),
-    FACT(CHOICE, activation, transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
+    FACT(CHOICE, activation, sl_transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
          "activation function of the MLP"),
     FACT(FLAG, gated_mlp, 0, "the MLP multiplies its hidden layer by a gate"),
     FACT(FLAG, mlp_bias, 1, "the MLP has biases"),
@@ -227,7 +227,7 @@ static const struct sl_param hypers[] = {
     FACT(FLAG, head_dense, 0, "a dense layer comes before the output layer"),
     FACT(FLAG, head_dense_bias, 1, "that layer has a bias"),
     FACT(FLAG, head_norm, 0, "a norm follows that layer"),
-    FACT(CHOICE, head_activation, transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
+    FACT(CHOICE, head_activation, sl_transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
          "activation function of that layer"),
     FACT(FLAG, output_layer_bias, 1, "classifiers: the output layer has a bias"),
     FACT(FLAG, masked_language_model, 1, "pretraining: it predicts masked tokens"),

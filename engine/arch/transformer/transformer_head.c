@@ -1,11 +1,11 @@
 /* transformer_head.c - outputs of published transformers. */
 #include "arch/transformer/transformer_head.h"
 
-const char *const transformer_activation_names[] = {"gelu", "gelu_tanh", "relu",
-                                                    "silu", "tanh",      NULL};
+const char *const sl_transformer_activation_names[] = {"gelu", "gelu_tanh", "relu",
+                                                       "silu", "tanh",      NULL};
 
-const enum sl_activation transformer_activations[] = {SL_GELU, SL_GELU_TANH, SL_RELU, SL_SILU,
-                                                      SL_TANH};
+const enum sl_activation sl_transformer_activations[] = {SL_GELU, SL_GELU_TANH, SL_RELU, SL_SILU,
+                                                         SL_TANH};
 
 /* -- build -------------------------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static bool predicts_masked_tokens(const struct sl_config *c)
     return c->task == SL_TASK_PRETRAINING && own->masked_language_model;
 }
 
-bool transformer_head_reads_tokens(const struct sl_config *c)
+bool sl_transformer_head_reads_tokens(const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
     return (c->task == SL_TASK_COMPLETION && own->tied_output) || predicts_masked_tokens(c);
@@ -33,14 +33,14 @@ static void dense_build(struct sl_builder *b, struct transformer_head *head,
         head->norm = sl_norm_build(b, "head.norm", outs, *norm);
 }
 
-struct transformer_head transformer_head_build(struct sl_builder *b, const struct sl_config *c,
-                                               const struct sl_embedding *embedding,
-                                               struct sl_norm_shape norm)
+struct transformer_head sl_transformer_head_build(struct sl_builder *b, const struct sl_config *c,
+                                                  const struct sl_embedding *embedding,
+                                                  struct sl_norm_shape norm)
 {
     const struct transformer_config *own = sl_config_own(c);
     struct transformer_head head = {.task = c->task,
                                     .pooling = (enum sl_pooling)c->pooling,
-                                    .activation = transformer_activations[own->head_activation],
+                                    .activation = sl_transformer_activations[own->head_activation],
                                     .embedding = *embedding};
     if (c->task == SL_TASK_CLASSIFICATION && own->head_dense)
         dense_build(b, &head, c, c->width, own->head_norm ? &norm : NULL);
@@ -69,7 +69,8 @@ static const struct sl_corruption *corruption_of(const struct sl_tape *t,
     return head->task == SL_TASK_PRETRAINING ? t->batch->corruption : NULL;
 }
 
-const struct sl_rows *transformer_head_rows(struct sl_tape *t, const struct transformer_head *head)
+const struct sl_rows *sl_transformer_head_rows(struct sl_tape *t,
+                                               const struct transformer_head *head)
 {
     const bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
     if (head->task == SL_TASK_COMPLETION || corruption_of(t, head) || all)
@@ -124,8 +125,8 @@ static void add_masked_loss(struct sl_tape *t, const struct transformer_head *he
         (struct sl_cross_entropy_args){.targets = c->targets, .weight = c->masked_weight});
 }
 
-struct sl_tensor *transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,
-                                         const struct sl_norm *final_norm, struct sl_tensor *h)
+struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,
+                                            const struct sl_norm *final_norm, struct sl_tensor *h)
 {
     if (head->task == SL_TASK_COMPLETION)
         return token_logits(t, head,

@@ -3,8 +3,8 @@
  *
  *     completion       final_norm(h) E^T, or times a table of its own
  *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing
- *     pretraining      the pooled final_norm(h); of a corrupted batch only the loss of the tokens of
- *                      masked rows, norm(f(W x + b)) E^T + b */
+ *     pretraining      the pooled final_norm(h); of a corrupted batch only the loss of the tokens
+ *                      of masked rows, norm(f(W x + b)) E^T + b */
 #pragma once
 
 #include "arch/transformer/transformer_config.h"
@@ -12,8 +12,8 @@
 enum { TRANSFORMER_ACTIVATION_LAST = 4 };
 
 /* The activation functions, by name and by number. */
-extern const char *const transformer_activation_names[];
-extern const enum sl_activation transformer_activations[];
+extern const char *const sl_transformer_activation_names[];
+extern const enum sl_activation sl_transformer_activations[];
 
 struct transformer_head {
     enum sl_task task;
@@ -26,13 +26,14 @@ struct transformer_head {
 };
 
 /* Whether matrix products read the token table. */
-bool transformer_head_reads_tokens(const struct sl_config *c);
+bool sl_transformer_head_reads_tokens(const struct sl_config *c);
 
-struct transformer_head transformer_head_build(struct sl_builder *b, const struct sl_config *c,
-                                               const struct sl_embedding *embedding,
-                                               struct sl_norm_shape norm);
+struct transformer_head sl_transformer_head_build(struct sl_builder *b, const struct sl_config *c,
+                                                  const struct sl_embedding *embedding,
+                                                  struct sl_norm_shape norm);
 /* As sl_output_head_rows. */
-const struct sl_rows *transformer_head_rows(struct sl_tape *t, const struct transformer_head *head);
+const struct sl_rows *sl_transformer_head_rows(struct sl_tape *t,
+                                               const struct transformer_head *head);
 /* final_norm: without weight, there is none. */
-struct sl_tensor *transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,
-                                         const struct sl_norm *final_norm, struct sl_tensor *h);
+struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,
+                                            const struct sl_norm *final_norm, struct sl_tensor *h);

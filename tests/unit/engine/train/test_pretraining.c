@@ -282,6 +282,7 @@ Test(pretraining, fractions_that_cannot_work_are_errors)
     training = pretraining(sl_arch_find("eam"));
     test_directory_remove(dirs.run);
     cr_expect_null(sl_trainer_create(engine, &training, &err));
-    cr_expect_str_eq(err.text, "eam cannot be pretrained; these can: vanilla, tsa, encoder");
+    cr_expect_str_eq(err.text, "eam cannot be pretrained; these can: vanilla, tsa, encoder, "
+                               "transformer");
     sl_engine_destroy(engine);
 }
