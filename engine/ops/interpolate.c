@@ -4,6 +4,7 @@
  * Training: the result is a new tensor; h takes over its gradient without a copy. Serving: h is
  * updated in place, so a skipped row costs nothing. */
 #include "ops/ops.h"
+#include "ops/stream_rows.h"
 
 #include <string.h>
 
@@ -32,18 +33,10 @@ static void forward_rows(void *ctx, int first, int last, int worker)
     }
 }
 
-static void copy_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    (void)worker;
-    memcpy(sl_row(n->out, first), sl_row(n->in[H], first),
-           (size_t)(last - first) * (size_t)n->out->cols * sizeof(float));
-}
-
 static void interpolate_forward(const struct sl_node *n)
 {
-    if (n->out != n->in[H] && n->args)
-        sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
+    if (n->args)
+        sl_stream_copy(n);
     sl_node_parallel(n, n->in[Y]->rows, ROWS, forward_rows);
 }
 
@@ -73,19 +66,9 @@ static void backward_rows(void *ctx, int first, int last, int worker)
         backward_row(ctx, i);
 }
 
-static void add_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    (void)worker;
-    for (int r = first; r < last; r++)
-        n->tape->kernels->axpy(sl_grad_row(n->in[H], r), 1.0f, sl_grad_row(n->out, r),
-                               n->out->cols);
-}
-
 static void interpolate_backward(const struct sl_node *n)
 {
-    if (n->in[H]->grad != n->out->grad)
-        sl_node_parallel(n, n->out->rows, ROWS, add_rows);
+    sl_stream_pass_gradient(n);
     sl_node_parallel(n, n->in[Y]->rows, ROWS, backward_rows);
 }
 

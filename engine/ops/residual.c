@@ -3,6 +3,7 @@
  * Training: the result is a new tensor, because other ops need h for their gradients; h takes over
  * its gradient without a copy. Serving: h is updated in place, so a skipped row costs nothing. */
 #include "ops/ops.h"
+#include "ops/stream_rows.h"
 
 #include <string.h>
 
@@ -68,20 +69,12 @@ static size_t residual_scratch(const struct sl_node *n, bool backward)
     return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
 }
 
-static void copy_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    (void)worker;
-    memcpy(sl_row(n->out, first), sl_row(n->in[H], first),
-           (size_t)(last - first) * (size_t)n->out->cols * sizeof(float));
-}
-
 static void residual_forward(const struct sl_node *n)
 {
     struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, false))};
     const struct residual *a = n->args;
-    if (n->out != n->in[H] && a->rows)
-        sl_node_parallel(n, n->out->rows, ROWS, copy_rows);
+    if (a->rows)
+        sl_stream_copy(n);
     sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_forward_rows, &p);
 }
 
@@ -116,21 +109,11 @@ static void residual_backward_rows(void *ctx, int first, int last, int worker)
         backward_row(p->n, i, spare);
 }
 
-static void add_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    (void)worker;
-    for (int r = first; r < last; r++)
-        n->tape->kernels->axpy(sl_grad_row(n->in[H], r), 1.0f, sl_grad_row(n->out, r),
-                               n->out->cols);
-}
-
 static void residual_backward(const struct sl_node *n)
 {
     struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
     sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_backward_rows, &p);
-    if (n->in[H]->grad != n->out->grad)
-        sl_node_parallel(n, n->out->rows, ROWS, add_rows);
+    sl_stream_pass_gradient(n);
 }
 
 static const struct sl_op residual = {.name = "residual",
