@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Compares like memcmp; a prefix comes first. */
@@ -19,4 +20,17 @@ static inline const char *sl_find_control(const char *text, size_t bytes)
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
             return text + i;
     return NULL;
+}
+
+/* A copy with a NUL behind it, to be freed; unlike strndup it never looks past the end. NULL: no
+ * memory. */
+static inline char *sl_bytes_copy(const char *data, size_t bytes)
+{
+    char *copy = malloc(bytes + 1);
+    if (!copy)
+        return NULL;
+    if (bytes > 0)
+        memcpy(copy, data, bytes);
+    copy[bytes] = '\0';
+    return copy;
 }

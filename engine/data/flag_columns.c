@@ -1,5 +1,7 @@
-/* flag_columns.c - see flag_columns.h. */
+/* flag_columns.c - looks at the first records for columns that hold nothing but 0 and 1. */
 #include "data/flag_columns.h"
+
+#include "base/byte_string.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,23 +48,12 @@ static bool is_text(const struct sl_chosen *chosen, const char *name)
     return false;
 }
 
-/* A copy that ends with a NUL; the field need not. NULL: no memory. */
-static char *name_of(const struct sl_field *field)
-{
-    char *name = malloc(field->bytes + 1);
-    if (name) {
-        memcpy(name, field->data, field->bytes);
-        name[field->bytes] = '\0';
-    }
-    return name;
-}
-
 static bool take_names(struct columns *c, const struct sl_chosen *chosen, const struct sl_row *row,
                        struct sl_err *err)
 {
     for (c->count = 0; c->count < row->count; c->count++) {
         const struct sl_field *field = &row->fields[c->count];
-        c->names[c->count] = name_of(field);
+        c->names[c->count] = sl_bytes_copy(field->data, field->bytes);
         if (!c->names[c->count])
             return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
         c->is_other[c->count] = field->bytes == 0 || memchr(field->data, ',', field->bytes) ||

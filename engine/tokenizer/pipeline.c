@@ -1,6 +1,7 @@
 /* pipeline.c - runs the steps. A text that nothing rewrites is not copied. */
 #include "tokenizer/pipeline.h"
 
+#include "base/byte_string.h"
 #include "base/utf8.h"
 #include "tokenizer/bert_words.h"
 #include "tokenizer/tokenizer.h"
@@ -445,7 +446,7 @@ static bool template_check(const struct pipeline *p, const struct sl_template *t
 static bool pipeline_fill(struct pipeline *p, struct sl_pipeline_parts *parts, struct sl_err *err)
 {
     steps_take(p, parts);
-    p->source = strndup(parts->source ? parts->source : "", parts->source_bytes);
+    p->source = sl_bytes_copy(parts->source, parts->source_bytes);
     if (!p->source)
         return fail_memory(err);
     if (!sl_token_model_init(&p->model, &parts->model, err))

@@ -1,5 +1,6 @@
 /* word_vectors_file.c - word vectors in word2vec's text format. */
 #include "base/buffer.h"
+#include "base/byte_string.h"
 #include "base/file.h"
 #include "data/line_reader.h"
 #include "vectors/word_vectors.h"
@@ -124,7 +125,7 @@ static bool read_numbers(const char *text, float *out, int width)
 static bool read_vector(const struct sl_line *line, const struct token_index *index,
                         struct rows_read *rows, struct sl_err *err)
 {
-    char *copy = strndup(line->text, line->bytes);
+    char *copy = sl_bytes_copy(line->text, line->bytes);
     if (!copy)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a line");
     char *space = strchr(copy, ' ');
