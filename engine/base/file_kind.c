@@ -1,4 +1,4 @@
-/* file_kind.c - see file_kind.h: a table of first bytes, and what UTF-16 and UTF-32 look like. */
+/* file_kind.c - a table of first bytes, and what UTF-16 and UTF-32 look like. */
 #include "base/file_kind.h"
 #include "base/utf8.h"
 

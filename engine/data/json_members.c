@@ -1,4 +1,4 @@
-/* json_members.c - see json_members.h. */
+/* json_members.c - members of JSON records, found by their paths. */
 #include "data/json_members.h"
 
 #include "base/dynarray.h"

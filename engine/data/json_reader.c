@@ -1,4 +1,4 @@
-/* json_reader.c - see json_reader.h. */
+/* json_reader.c - JSON values of a file one at a time, with their lines. */
 #include "data/json_reader.h"
 
 #include "base/big_numbers.h"

@@ -1,4 +1,4 @@
-/* notes.c - see notes.h. */
+/* notes.c - collects what had to be assumed about a file, each note once. */
 #include "data/notes.h"
 
 #include <stdarg.h>

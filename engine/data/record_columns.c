@@ -1,4 +1,4 @@
-/* record_columns.c - see record_columns.h. */
+/* record_columns.c - finds the columns that were asked for, or are usual. */
 #include "data/record_columns.h"
 
 #include "data/name_list.h"

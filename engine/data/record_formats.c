@@ -1,4 +1,4 @@
-/* record_formats.c - see record_formats.h. */
+/* record_formats.c - the table of formats, and how one is recognised. */
 #include "data/record_formats.h"
 
 #include "base/comma_list.h"
