@@ -6,6 +6,7 @@
 #include "checkpoint/json_io.h"
 #include "checkpoint/operating_points.h"
 #include "checkpoint/vocabulary.h"
+#include "tokenizer/tokenizer_kinds.h"
 
 #include <assert.h>
 #include <jansson.h>

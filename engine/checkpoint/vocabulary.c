@@ -5,6 +5,7 @@
 #include "checkpoint/json_io.h"
 #include "checkpoint/tokenizer_json.h"
 #include "tokenizer/pipeline.h"
+#include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <assert.h>

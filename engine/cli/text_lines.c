@@ -6,6 +6,7 @@
 #include "base/dynarray.h"
 #include "base/option_parser.h"
 #include "base/utf8.h"
+#include "data/record_formats.h"
 #include "model/model.h"
 
 #include <assert.h>
@@ -283,7 +284,7 @@ static bool check_files(const struct text_lines *w, struct sl_err *err)
 static void warn_of_tables(const struct text_lines *w)
 {
     for (int i = 0; i < w->file_count; i++)
-        if (sl_record_reader_knows(w->files[i]))
+        if (sl_record_format_knows(w->files[i]))
             (void)fprintf(stderr,
                           "sluice %s: each line of '%s' is taken for a text; to read a column of "
                           "it, give --text COLUMN\n",

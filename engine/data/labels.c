@@ -4,7 +4,6 @@
 #include "base/byte_string.h"
 #include "base/dynarray.h"
 #include "data/line_reader.h"
-#include "data/record_reader.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  * number, or by the first line of the file. */
 #pragma once
 
-#include "data/record_reader.h"
+#include "data/record_format.h"
+#include "data/record_options.h"
 
 struct sl_record_columns {
     char *label, *text; /* as the caller wrote them, for errors */

@@ -108,7 +108,7 @@ static const struct sl_record_format *format_of_path(const char *path)
     return NULL;
 }
 
-bool sl_record_reader_knows(const char *path)
+bool sl_record_format_knows(const char *path)
 {
     return format_of_path(path) != NULL;
 }

@@ -2,7 +2,8 @@
  * by its name, or by what it begins with. */
 #pragma once
 
-#include "data/record_reader.h"
+#include "data/record_format.h"
+#include "data/record_options.h"
 
 struct sl_record_choice {
     const struct sl_record_format *format;
@@ -14,3 +15,6 @@ struct sl_record_choice {
 bool sl_record_choose(const char *path, const struct sl_record_options *options,
                       struct sl_record_choice *choice, struct sl_notes *notes, struct sl_err *err)
     SL_MUST_CHECK;
+
+/* Whether the name says which format the file has. */
+bool sl_record_format_knows(const char *path);

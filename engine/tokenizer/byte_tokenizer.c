@@ -13,7 +13,7 @@ static struct sl_tokenizer *bytes_learn(const char *text, size_t bytes, struct s
         values[i] = (char)(unsigned char)i;
         pieces[i + 1] = (struct sl_piece){.text = &values[i], .bytes = 1};
     }
-    return sl_tokenizer_create("bytes", /* lower= */ false, pieces, BYTES + 1, err);
+    return sl_tokenizer_open(&sl_tokenizer_bytes, /* lower= */ false, pieces, BYTES + 1, err);
 }
 
 static bool bytes_open(struct sl_tokenizer *tokenizer, struct sl_err *err)

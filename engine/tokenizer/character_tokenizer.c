@@ -67,8 +67,8 @@ static struct sl_tokenizer *tokens_of(const bool *seen, struct sl_err *err)
     char *text = malloc((count + 1) * SL_UTF8_MAX);
     struct sl_tokenizer *tokenizer = NULL;
     if (pieces && text)
-        tokenizer = sl_tokenizer_create("characters", /* lower= */ false, pieces,
-                                        pieces_fill(seen, pieces, text), err);
+        tokenizer = sl_tokenizer_open(&sl_tokenizer_characters, /* lower= */ false, pieces,
+                                      pieces_fill(seen, pieces, text), err);
     else
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary of %zu characters", count);
     free(text);

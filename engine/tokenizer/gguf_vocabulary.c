@@ -286,11 +286,15 @@ static bool bert_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
 
 /* -- any -------------------------------------------------------------------------------------- */
 
-static const struct {
+struct model {
     const char *name;
     bool (*fill)(const struct sl_gguf_vocabulary *v, struct lists *l,
                  struct sl_pipeline_parts *parts, struct sl_err *err);
-} models[] = {{"gpt2", gpt2_fill}, {"llama", llama_fill}, {"bert", bert_fill}};
+};
+
+static const struct model models[] = {{"gpt2", gpt2_fill},
+                                      {"llama", llama_fill},
+                                      {"bert", bert_fill}};
 
 enum { MODELS = sizeof models / sizeof *models };
 

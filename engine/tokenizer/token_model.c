@@ -1,34 +1,12 @@
 /* token_model.c - checks a model from outside and builds its tables. */
 #include "tokenizer/token_model.h"
 
-#include "base/dynarray.h"
 #include "tokenizer/byte_level.h"
-#include "tokenizer/model_encoders.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* -- scratch ---------------------------------------------------------------------------------- */
-
-void sl_model_scratch_release(struct sl_model_scratch *scratch)
-{
-    free(scratch->tokens);
-    free(scratch->symbols);
-    free(scratch->heap);
-    free(scratch->nodes);
-    *scratch = (struct sl_model_scratch){0};
-}
-
-void sl_model_scratch_add(struct sl_model_scratch *scratch, struct sl_model_token token)
-{
-    if (sl_dynarray_reserve(&scratch->tokens, &scratch->capacity, scratch->count + 1,
-                            sizeof *scratch->tokens, NULL))
-        scratch->tokens[scratch->count++] = token;
-    else
-        scratch->failed = true;
-}
 
 /* -- pieces ----------------------------------------------------------------------------------- */
 

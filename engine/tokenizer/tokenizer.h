@@ -1,4 +1,4 @@
-/* tokenizer.h - creates tokenizers by the name of their kind and a vocabulary.
+/* tokenizer.h - what tokenizers of all kinds share: the vocabulary and decoding.
  *
  * A tokenizer owns copies of its pieces and is immutable, but for the side of truncation before
  * training. It is saved as the list of its pieces, in order, and `lower`. */
@@ -13,18 +13,10 @@ enum {
 
 enum { SL_VOCAB_SIZE_DEFAULT = 30000 }; /* close to BERT's */
 
-/* The names of the kinds, by index; NULL past the last. */
-const char *sl_tokenizer_kind_name(int index);
-/* NULL for an unknown name. */
-const struct sl_tokenizer_kind *sl_tokenizer_kind_named(const char *name);
-/* The same among the kinds that are made here, not imported. NULL with err, which lists them. */
-const struct sl_tokenizer_kind *sl_tokenizer_kind_find(const char *name, struct sl_err *err)
-    SL_MUST_CHECK;
-
 /* A tokenizer from its pieces, which are copied. */
-struct sl_tokenizer *sl_tokenizer_create(const char *kind, bool lower,
-                                         const struct sl_piece *pieces, int count,
-                                         struct sl_err *err) SL_MUST_CHECK;
+struct sl_tokenizer *sl_tokenizer_open(const struct sl_tokenizer_kind *kind, bool lower,
+                                       const struct sl_piece *pieces, int count, struct sl_err *err)
+    SL_MUST_CHECK;
 /* The same without what the kind's `open` does: for a kind that is opened otherwise. */
 struct sl_tokenizer *sl_tokenizer_allocate(const struct sl_tokenizer_kind *kind, bool lower,
                                            const struct sl_piece *pieces, int count,

@@ -1,6 +1,6 @@
 /* tokenizer_kind.h - the kinds of tokenizers: what each implements, and what all share.
  *
- * A kind is one file in tokenizer/ and one row in the table of tokenizer.c. */
+ * A kind is one file in tokenizer/ and one row in the table of tokenizer_kinds.c. */
 #pragma once
 
 #include "tokenizer/post_processor.h"
@@ -80,7 +80,7 @@ struct sl_tokenizer_kind {
     /* and except those that begin with one of these strings (ends with NULL; NULL: none). */
     const char *const *no_space_before;
 
-    /* Learning, one of the two: from a text, calling sl_tokenizer_create, */
+    /* Learning, one of the two: from a text, calling sl_tokenizer_open, */
     struct sl_tokenizer *(*learn)(const char *text, size_t bytes, struct sl_err *err);
     /* or from word counts: adds the pieces in the order of their ids. */
     bool (*choose)(const struct sl_string_counter *words, const struct sl_tokenizer_options *how,

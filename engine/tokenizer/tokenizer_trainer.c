@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "tokenizer/pre_tokenizer.h"
+#include "tokenizer/tokenizer_kinds.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* trainer_open.c - a trainer from names and texts: defaults, checks, hyper-parameters by name. */
 #include "checkpoint/checkpoint.h"
 #include "data/data_options.h"
+#include "tokenizer/tokenizer_kinds.h"
 #include "train/trainer.h"
 
 #include <math.h>

@@ -18,15 +18,6 @@
 
 enum { MODULES_MAX = 1024, NAMES_MAX = 16384, TIES_MAX = 65536 };
 
-/* Circles that are known, and why they are still there: the first row counts that has all files of
- * a circle. A row whose files form no circle any more must go. */
-static const struct known {
-    const char *files[7], *why;
-} known_circles[] = {
-    {{"engine/data/*"}, "the reader's options and the labels' limits are in each other's headers"},
-    {{"engine/tokenizer/*"}, "the table of kinds is beside what all kinds use"},
-};
-
 struct text {
     const char *start; /* not ended by NUL */
     size_t length;
@@ -431,63 +422,26 @@ static void print_tie(const struct house *h, size_t i)
     (void)printf(" %.*s", (int)tie->name.length, tie->name.start);
 }
 
-static void print_circle(const struct house *h, int first, const char *why)
+static void print_circle(const struct house *h, int first)
 {
-    (void)printf("circle of %d files%s%s:", circle_size(h, first), why ? ", known: " : "",
-                 why ? why : "");
+    (void)printf("circle of %d files:", circle_size(h, first));
     for (size_t i = 0; i < h->tie_count; i++)
         if (share_circle(h, first, h->ties[i].from) && share_circle(h, first, h->ties[i].to))
             print_tie(h, i);
     (void)printf("\n");
 }
 
-/* Whether all of a circle's modules are in a row. */
-static bool is_known(const struct house *h, int first, const struct known *row)
+static int count_circles(const struct house *h, bool quiet)
 {
-    for (int i = 0; i < h->module_count; i++)
-        if (share_circle(h, first, i) && !matches_any(h->modules[i], row->files))
-            return false;
-    return true;
-}
-
-/* The row of a circle, which is then marked as used; NULL when there is none. */
-static const struct known *row_of(const struct house *h, int first, const struct known *rows,
-                                  size_t count, bool *used)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is_known(h, first, &rows[i])) {
-            used[i] = true;
-            return &rows[i];
-        }
-    return NULL;
-}
-
-struct result {
-    int circles, unknown, stale; /* stale: rows without a circle */
-};
-
-static struct result check_circles(const struct house *h, const struct known *rows, size_t count,
-                                   bool quiet)
-{
-    bool used[64] = {false};
-    struct result result = {0};
-    assert(count <= COUNT(used));
+    int circles = 0;
     for (int i = 0; i < h->module_count; i++) {
         if (!begins_circle(h, i))
             continue;
-        const struct known *row = row_of(h, i, rows, count, used);
-        result.circles++;
-        result.unknown += !row;
+        circles++;
         if (!quiet)
-            print_circle(h, i, row ? row->why : NULL);
+            print_circle(h, i);
     }
-    for (size_t i = 0; i < count; i++) {
-        result.stale += !used[i];
-        if (!used[i] && !quiet)
-            (void)printf("no circle any more, remove its row from tests/lint/circles.c: %s\n",
-                         rows[i].files[0]);
-    }
-    return result;
+    return circles;
 }
 
 /* ---- the self-test --------------------------------------------------------------------------- */
@@ -580,34 +534,17 @@ static int count_files(const struct file files[static 3])
 static int test_case(struct house *h, size_t i)
 {
     read_house(h, cases[i].files, count_files(cases[i].files));
-    const struct result found = check_circles(h, NULL, 0, /* quiet= */ true);
+    int found = count_circles(h, /* quiet= */ true);
     free_house(h);
-    if (found.circles == cases[i].circles && found.unknown == found.circles)
+    if (found == cases[i].circles)
         return 0;
-    (void)printf("%s: want %d circles, found %d\n", cases[i].name, cases[i].circles, found.circles);
-    return 1;
-}
-
-/* A known circle passes, a larger one does not, and a row without a circle is noticed. */
-static int test_known(struct house *h)
-{
-    static const struct known rows[] = {
-        {{"server/*"}, ""}, {{"server/api/*"}, ""}, {{"engine/*"}, ""}};
-    read_house(h, cases[2].files, 2);
-    const struct result none = check_circles(h, rows, 1, /* quiet= */ true);
-    const struct result larger = check_circles(h, rows + 1, 1, /* quiet= */ true);
-    const struct result stale = check_circles(h, rows, 3, /* quiet= */ true);
-    free_house(h);
-    if (none.unknown == 0 && none.stale == 0 && larger.unknown == 1 && stale.stale == 2)
-        return 0;
-    (void)printf("known circles: %d unknown, %d stale; %d larger; %d stale\n", none.unknown,
-                 none.stale, larger.unknown, stale.stale);
+    (void)printf("%s: want %d circles, found %d\n", cases[i].name, cases[i].circles, found);
     return 1;
 }
 
 static int self_test(struct house *h)
 {
-    int failures = test_known(h);
+    int failures = 0;
     for (size_t i = 0; i < COUNT(cases); i++)
         failures += test_case(h, i);
     (void)printf("%zu cases, %d failures\n", COUNT(cases), failures);
@@ -619,13 +556,11 @@ static int run(struct house *h, char *top)
     static struct file files[FILES_MAX];
     int count = read_tree(top, files);
     read_house(h, files, count);
-    const struct result found =
-        check_circles(h, known_circles, COUNT(known_circles), /* quiet= */ false);
-    (void)printf("%d modules, %zu ties, %d circles, %d of them not known\n", h->module_count,
-                 h->tie_count, found.circles, found.unknown);
+    int circles = count_circles(h, /* quiet= */ false);
+    (void)printf("%d modules, %zu ties, %d circles\n", h->module_count, h->tie_count, circles);
     free_house(h);
     free_tree(files, count);
-    return count > 0 && found.unknown + found.stale == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return count > 0 && circles == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int count, char **words)

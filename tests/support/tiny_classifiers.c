@@ -7,6 +7,7 @@
 #include "support/model_fixture.h"
 #include "support/test.h"
 #include "support/tiny_store.h"
+#include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 enum { SEED = 8 };

@@ -6,6 +6,7 @@
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
 #include "support/workspace.h"
+#include "tokenizer/tokenizer_kinds.h"
 
 #include <limits.h>
 #include <stdlib.h>

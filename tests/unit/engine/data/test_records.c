@@ -2,6 +2,7 @@
  * wrong. */
 #include "data/record_format.h"
 #include "data/record_reader.h"
+#include "sluice/model.h"
 #include "support/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -1,7 +1,7 @@
 /* test_tokenizer.c - UTF-8, and the tokenizer of characters. */
 #include "base/utf8.h"
 #include "support/test.h"
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -6,6 +6,7 @@
 #include "checkpoint/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/normalizer.h"
+#include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <jansson.h>
