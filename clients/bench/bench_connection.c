@@ -177,7 +177,7 @@ static bool is_rejection(int status)
     return status == 429 || status == 503;
 }
 
-/* An open loop may ask for more than the daemon serves, so there any other failure is news. */
+/* An open loop may ask for more than the daemon serves, so any other failure says more. */
 static bool is_worth_reporting(const struct bench_connection *s, const struct bench_result *result)
 {
     bool is_first = result->failure[0] == '\0';

@@ -34,7 +34,7 @@ static const struct sl_option rows[] = {
     {"seed", "N", "random seed; the same seed gives the same text [random]", SL_OPTION_GIVEN_INT,
      AT(seed), -9.3e18, 9.3e18},
     CTL_BUDGET_ROW(AT(budget)),
-    {"stop", "TEXT", "stop before this text; can be given up to 4 times", SL_OPTION_STRINGS,
+    {"stop", "TEXT", "stop before this text; can be given up to 16 times", SL_OPTION_STRINGS,
      AT(stop), 0, 0},
     {"truncate", "SIDE", "left: drop the beginning of a prompt that is too long [reject it]",
      SL_OPTION_STRING, AT(truncate), 0, 0},

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { SL_OPTION_TABLES = 16, SL_OPTION_STRINGS_MAX = 4 };
+enum { SL_OPTION_TABLES = 16, SL_OPTION_STRINGS_MAX = 16 };
 
 /* For options that may be absent, and that may be repeated. */
 struct sl_given_int {

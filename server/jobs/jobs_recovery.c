@@ -52,7 +52,7 @@ static bool load_all(struct sv_jobs *jobs, struct sl_err *err)
 }
 
 /* The index gets what it lacks. A job that has not ended reads its events and its log, to go on. */
-static bool take_up(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err)
+static bool recover_job(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err)
 {
     bool ended = sv_job_phase_has_ended(job->phase), is_new = sv_state_is_new(jobs->server->state);
     sv_idempotency_add(&jobs->keys, &job->spec.key);
@@ -76,13 +76,13 @@ static bool take_up(struct sv_jobs *jobs, struct sv_job *job, struct sl_err *err
 }
 
 /* The others and the models are served, whatever is wrong with one job. */
-static void take_up_all(struct sv_jobs *jobs)
+static void recover_all(struct sv_jobs *jobs)
 {
     struct sl_err err;
     for (struct sv_job *job = jobs->first; job; job = job->next) {
-        if (take_up(jobs, job, &err))
+        if (recover_job(jobs, job, &err))
             continue;
-        SV_LOG(SV_LOG_ERROR, "a job could not be taken up", sv_str("job", job->spec.id),
+        SV_LOG(SV_LOG_ERROR, "a job could not be recovered", sv_str("job", job->spec.id),
                sv_str("reason", err.text));
         if (!sv_job_phase_has_ended(job->phase))
             sv_job_fail(jobs, job, "recovery_failed", NULL, err.text);
@@ -93,6 +93,6 @@ bool sv_jobs_recover(struct sv_jobs *jobs, struct sl_err *err)
 {
     if (!load_all(jobs, err))
         return false;
-    take_up_all(jobs);
+    recover_all(jobs);
     return true;
 }
