@@ -1,6 +1,7 @@
 /* tape.c - runs operations, records them while training, and computes gradients. */
 #include "autograd/tape.h"
 
+#include "base/int_math.h"
 #include "base/random.h"
 
 #include <string.h>
@@ -116,17 +117,104 @@ void sl_node_parallel(const struct sl_node *n, int count, int grain,
     sl_parallel_for(n->tape->pool, count, grain, f, &copy);
 }
 
+/* ---- passes over rows ------------------------------------------------------------------------ */
+
+enum { GRAIN = 16, BLOCK = 64 }; /* BLOCK: rows that are summed together */
+
+struct row_pass {
+    const struct sl_node *n;
+    sl_row_pass *pass;
+    float *spare, *sums; /* of all threads; of all blocks, or NULL */
+};
+
+static size_t spare_floats(const struct sl_node *n)
+{
+    return n->op->spare_rows ? (size_t)n->op->spare_rows * (size_t)n->in[0]->cols : 0;
+}
+
+static size_t sum_floats(const struct sl_node *n)
+{
+    size_t floats = 0;
+    for (int i = 0; i < SL_NODE_PARAMETERS; i++)
+        floats += n->parameter[i] ? (size_t)n->in[0]->cols : 0;
+    return floats;
+}
+
+static void take_row_scratch(struct row_pass *p, int count, bool sums)
+{
+    const struct sl_node *n = p->n;
+    const size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
+    p->spare = sl_tape_scratch(n, threads * spare_floats(n) * sizeof(float));
+    if (sums)
+        p->sums =
+            sl_tape_scratch(n, (size_t)sl_ceil_div(count, BLOCK) * sum_floats(n) * sizeof(float));
+}
+
+static void pass_rows(void *ctx, int first, int last, int worker)
+{
+    const struct row_pass *p = ctx;
+    struct sl_node n = *p->n;
+    n.spare = p->spare + (size_t)worker * spare_floats(&n);
+    if (p->sums) {
+        n.sums = p->sums + (size_t)(first / BLOCK) * sum_floats(&n);
+        memset(n.sums, 0, sum_floats(&n) * sizeof *n.sums);
+    }
+    for (int row = first; row < last; row++)
+        p->pass(&n, row);
+}
+
+static void add_sums(const struct sl_node *n, const float *sums, int blocks)
+{
+    const int cols = n->in[0]->cols;
+    for (int b = 0; b < blocks; b++)
+        for (int i = 0; i < SL_NODE_PARAMETERS; i++)
+            if (n->parameter[i]) {
+                n->tape->kernels->axpy(n->parameter[i]->grad, 1.0f, sums, cols);
+                sums += cols;
+            }
+}
+
+void sl_node_rows(const struct sl_node *n, int count, sl_row_pass *pass)
+{
+    const bool sums = n->op->sums && pass == n->op->backward_row;
+    const int grain = n->op->grain ? n->op->grain : GRAIN;
+    const size_t mark = sl_arena_mark(&n->tape->arena);
+    struct row_pass p = {.n = n, .pass = pass};
+    take_row_scratch(&p, count, sums);
+    sl_parallel_for(n->tape->pool, count, sums ? BLOCK : grain, pass_rows, &p);
+    if (sums)
+        add_sums(n, p.sums, sl_ceil_div(count, BLOCK));
+    sl_arena_rewind(&n->tape->arena, mark);
+}
+
+/* Those of a direction that is nothing else. */
+static int rows_of(const struct sl_node *n)
+{
+    return n->out ? n->out->rows : n->in[0]->rows;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void count_scratch(const struct sl_node *n, bool backward)
+{
+    struct row_pass counted = {.n = n};
+    (void)sl_tape_scratch(n, n->op->scratch ? n->op->scratch(n, backward) : 0);
+    take_row_scratch(&counted, rows_of(n), backward && n->op->sums);
+}
+
 /* Runs one direction with scratch memory around it; a dry run only counts the scratch. */
 static void run(const struct sl_node *n, bool backward)
 {
     struct sl_tape *t = n->tape;
+    const struct sl_op *op = n->op;
+    void (*all)(const struct sl_node *n) = backward ? op->backward : op->forward;
     size_t mark = sl_arena_mark(&t->arena);
     if (sl_tape_is_dry(t))
-        (void)sl_tape_scratch(n, n->op->scratch ? n->op->scratch(n, backward) : 0);
-    else if (backward)
-        n->op->backward(n);
+        count_scratch(n, backward);
+    else if (all)
+        all(n);
     else
-        n->op->forward(n);
+        sl_node_rows(n, rows_of(n), backward ? op->backward_row : op->forward_row);
     sl_arena_rewind(&t->arena, mark);
 }
 
@@ -240,5 +328,5 @@ void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows)
         return;
     int count = rows ? rows->count : t->batch->rows;
     for (int i = 0; i < count; i++)
-        used[rows ? rows->index[i] : i]++;
+        used[sl_rows_at(rows, i)]++;
 }

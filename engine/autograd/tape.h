@@ -84,6 +84,9 @@ struct sl_policy {
 struct sl_tape;
 struct sl_node;
 
+/* One row of a pass. */
+typedef void sl_row_pass(const struct sl_node *n, int row);
+
 /* An operation: the forward and the backward pass of a formula. Ops split rows over the pool,
  * and no sum spans two pieces, so results do not depend on the number of threads. */
 struct sl_op {
@@ -97,6 +100,12 @@ struct sl_op {
     /* 1 + the index of the input that takes over the output's gradient without a copy (a residual
      * stream); 0: none. In backward, in[i]->grad == out->grad means that nothing is left to add. */
     int passes;
+    /* What a direction does if the function above is NULL: every row of the output, or for a loss
+     * of the first input, by sl_node_rows. */
+    sl_row_pass *forward_row, *backward_row;
+    int grain;      /* rows that are worth waking a thread for; 0: 16 */
+    int spare_rows; /* of n->spare, each as wide as the first input */
+    bool sums;      /* backward_row adds to n->sums */
 };
 
 enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 4 };
@@ -109,6 +118,9 @@ struct sl_node {
     const struct sl_parameter *parameter[SL_NODE_PARAMETERS];
     const void *args; /* the op's own struct, in the arena */
     bool overwrite[SL_NODE_INPUTS];
+    /* During a pass over rows: scratch memory of this thread; and the gradients of the parameters
+     * that this block of rows adds to, one after another, each as wide as the first input. */
+    float *spare, *sums;
 };
 
 /* Statistics of a forward pass. */
@@ -179,6 +191,10 @@ struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node);
 /* sl_parallel_for on a node's tape; ctx is the struct sl_node. */
 void sl_node_parallel(const struct sl_node *n, int count, int grain,
                       void (*f)(void *ctx, int first, int last, int worker));
+
+/* Passes over `count` rows, in pieces on all threads. n->sums of blocks of rows are added to the
+ * parameters' gradients in order, independent of the thread that computed them. */
+void sl_node_rows(const struct sl_node *n, int count, sl_row_pass *pass);
 
 /* Scratch memory inside forward or backward, gone when the op returns. */
 void *sl_tape_scratch(const struct sl_node *n, size_t bytes);

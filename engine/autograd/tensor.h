@@ -46,6 +46,12 @@ struct sl_rows {
     int count;
 };
 
+/* The i-th of them. */
+static inline int sl_rows_at(const struct sl_rows *rows, int i)
+{
+    return rows ? rows->index[i] : i;
+}
+
 static inline float *sl_row(const struct sl_tensor *x, int row)
 {
     assert(x->type == SL_F32);

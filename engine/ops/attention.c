@@ -36,11 +36,6 @@ struct attention_ctx {
     size_t worker_bytes, keys_at, shared_at;
 };
 
-static int query_row(const struct attend *a, int i)
-{
-    return a->args.rows ? a->args.rows->index[i] : i;
-}
-
 static int head_dim(const struct sl_node *n)
 {
     const struct attend *a = n->args;
@@ -79,7 +74,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     char *scratch = p->workers + (size_t)worker * p->worker_bytes;
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
-        int row = t->batch->row_base + query_row(a, b->first + i);
+        int row = t->batch->row_base + sl_rows_at(a->args.rows, b->first + i);
         row_keys[i] = sl_dropout_head_key(a->random_key, row, head, a->args.heads);
     }
     return (struct sl_attention){
@@ -271,7 +266,7 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
     for (int s = 0; s < t->batch->count; s++) {
         const struct sl_sequence *sequence = &t->batch->sequences[s];
         int end = i;
-        while (end < queries && query_row(a, end) < sequence->first + sequence->rows)
+        while (end < queries && sl_rows_at(a->args.rows, end) < sequence->first + sequence->rows)
             end++;
         int max = t->training ? sequence->rows : QUERIES_MAX;
         do {
@@ -286,7 +281,7 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
 /* The keys that a batch row sees, counted from its sequence's first, cached ones included. */
 static void see_row(const struct sl_tape *t, struct attend *a, int i)
 {
-    const int row = query_row(a, i), window = a->args.window;
+    const int row = sl_rows_at(a->args.rows, i), window = a->args.window;
     const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
     assert(!sequence->cache || sequence->cache->length == sequence->position);
     assert(!a->args.bidirectional || !sequence->cache);

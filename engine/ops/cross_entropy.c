@@ -5,8 +5,6 @@
 
 enum { X };
 
-enum { ROWS = 16 };
-
 struct loss {
     float weight;           /* of one row: includes 1 / targets */
     float *lse;             /* per row: max + log sum exp */
@@ -23,35 +21,18 @@ static float weight_of(const struct loss *a, int row)
     return a->class_weights ? a->weight * a->class_weights[target] : a->weight;
 }
 
-struct cross_entropy_ctx {
-    const struct sl_node *n;
-    float *workers;
-};
-
-static void cross_entropy_forward_rows(void *ctx, int first, int last, int worker)
+static void forward_row(const struct sl_node *n, int row)
 {
-    const struct cross_entropy_ctx *p = ctx;
-    const struct loss *a = p->n->args;
-    const struct sl_tensor *x = p->n->in[X];
-    float *spare = p->workers + (size_t)worker * (size_t)x->cols;
-    for (int r = first; r < last; r++) {
-        memcpy(spare, sl_row(x, r), (size_t)x->cols * sizeof *spare);
-        p->n->tape->kernels->softmax(spare, x->cols, &a->lse[r]);
-    }
-}
-
-static size_t cross_entropy_scratch(const struct sl_node *n, bool backward)
-{
-    (void)backward;
-    return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->in[X]->cols * sizeof(float);
+    const struct loss *a = n->args;
+    const struct sl_tensor *x = n->in[X];
+    memcpy(n->spare, sl_row(x, row), (size_t)x->cols * sizeof *n->spare);
+    n->tape->kernels->softmax(n->spare, x->cols, &a->lse[row]);
 }
 
 static void cross_entropy_forward(const struct sl_node *n)
 {
     const struct loss *a = n->args;
-    struct cross_entropy_ctx p = {.n = n,
-                                  .workers = sl_tape_scratch(n, cross_entropy_scratch(n, false))};
-    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_forward_rows, &p);
+    sl_node_rows(n, n->in[X]->rows, forward_row);
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++) {
         int target = a->targets[r];
@@ -63,39 +44,28 @@ static void cross_entropy_forward(const struct sl_node *n)
 }
 
 /* dx = weight weight_target (softmax(x) - onehot(target)); 0 for rows without a target. */
-static void cross_entropy_backward_rows(void *ctx, int first, int last, int worker)
+static void backward_row(const struct sl_node *n, int row)
 {
-    const struct cross_entropy_ctx *p = ctx;
-    const struct sl_node *n = p->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct loss *a = n->args;
     const struct sl_tensor *x = n->in[X];
-    float *dx = p->workers + (size_t)worker * (size_t)x->cols;
-    for (int r = first; r < last; r++) {
-        int target = a->targets[r];
-        memcpy(dx, sl_row(x, r), (size_t)x->cols * sizeof *dx);
-        k->softmax(dx, x->cols, NULL);
-        if (target >= 0)
-            dx[target] -= 1.0f;
-        k->scale(dx, weight_of(a, r), dx, x->cols);
-        if (n->overwrite[X])
-            memcpy(sl_grad_row(x, r), dx, (size_t)x->cols * sizeof *dx);
-        else
-            k->axpy(sl_grad_row(x, r), 1.0f, dx, x->cols);
-    }
-}
-
-static void cross_entropy_backward(const struct sl_node *n)
-{
-    struct cross_entropy_ctx p = {.n = n,
-                                  .workers = sl_tape_scratch(n, cross_entropy_scratch(n, true))};
-    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, cross_entropy_backward_rows, &p);
+    float *dx = n->spare;
+    int target = a->targets[row];
+    memcpy(dx, sl_row(x, row), (size_t)x->cols * sizeof *dx);
+    k->softmax(dx, x->cols, NULL);
+    if (target >= 0)
+        dx[target] -= 1.0f;
+    k->scale(dx, weight_of(a, row), dx, x->cols);
+    if (n->overwrite[X])
+        memcpy(sl_grad_row(x, row), dx, (size_t)x->cols * sizeof *dx);
+    else
+        k->axpy(sl_grad_row(x, row), 1.0f, dx, x->cols);
 }
 
 static const struct sl_op cross_entropy = {.name = "cross_entropy",
-                                           .scratch = cross_entropy_scratch,
                                            .forward = cross_entropy_forward,
-                                           .backward = cross_entropy_backward};
+                                           .backward_row = backward_row,
+                                           .spare_rows = 1};
 
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
                       struct sl_cross_entropy_args args)

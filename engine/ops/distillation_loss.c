@@ -6,18 +6,11 @@
 
 enum { X };
 
-enum { ROWS = 16 };
-
 struct divergence {
     const struct sl_tensor *teacher;
     struct sl_cross_entropy_args args;
     float weight; /* of one row: includes 1 / targets */
     float *rows;  /* KL of each */
-};
-
-struct divergence_ctx {
-    const struct sl_node *n;
-    float *workers; /* two rows for each */
 };
 
 /* Of a row; 0 without a target. */
@@ -30,11 +23,12 @@ static float weight_of(const struct divergence *a, int row)
 }
 
 /* KL = sum_j p_j (log p_j - log q_j). */
-static float divergence_of(const struct sl_node *n, int row, float *p, float *q)
+static void forward_row(const struct sl_node *n, int row)
 {
     const struct divergence *a = n->args;
     const float *x = sl_row(n->in[X], row), *y = sl_row(a->teacher, row);
     int cols = n->in[X]->cols;
+    float *p = n->spare, *q = p + cols;
     memcpy(p, y, (size_t)cols * sizeof *p);
     memcpy(q, x, (size_t)cols * sizeof *q);
     float of_p, of_q, sum = 0;
@@ -42,30 +36,13 @@ static float divergence_of(const struct sl_node *n, int row, float *p, float *q)
     n->tape->kernels->softmax(p, cols, &of_p);
     for (int j = 0; j < cols; j++)
         sum += p[j] * (y[j] - x[j] + (of_q - of_p));
-    return sum;
-}
-
-static void divergence_forward_rows(void *ctx, int first, int last, int worker)
-{
-    const struct divergence_ctx *c = ctx;
-    const struct divergence *a = c->n->args;
-    size_t cols = (size_t)c->n->in[X]->cols;
-    float *spare = c->workers + 2 * (size_t)worker * cols;
-    for (int r = first; r < last; r++)
-        a->rows[r] = divergence_of(c->n, r, spare, spare + cols);
-}
-
-static size_t divergence_scratch(const struct sl_node *n, bool backward)
-{
-    (void)backward;
-    return 2 * (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->in[X]->cols * sizeof(float);
+    a->rows[row] = sum;
 }
 
 static void divergence_forward(const struct sl_node *n)
 {
     const struct divergence *a = n->args;
-    struct divergence_ctx c = {.n = n, .workers = sl_tape_scratch(n, divergence_scratch(n, false))};
-    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, divergence_forward_rows, &c);
+    sl_node_rows(n, n->in[X]->rows, forward_row);
     double sum = 0.0;
     for (int r = 0; r < n->in[X]->rows; r++)
         sum += (double)weight_of(a, r) * (double)a->rows[r];
@@ -73,39 +50,29 @@ static void divergence_forward(const struct sl_node *n)
 }
 
 /* dx = weight (q - p). */
-static void divergence_backward_rows(void *ctx, int first, int last, int worker)
+static void backward_row(const struct sl_node *n, int row)
 {
-    const struct divergence_ctx *c = ctx;
-    const struct sl_node *n = c->n;
     const struct sl_kernels *k = n->tape->kernels;
     const struct divergence *a = n->args;
     int cols = n->in[X]->cols;
     size_t bytes = (size_t)cols * sizeof(float);
-    float *p = c->workers + 2 * (size_t)worker * (size_t)cols, *dx = p + cols;
-    for (int r = first; r < last; r++) {
-        memcpy(p, sl_row(a->teacher, r), bytes);
-        memcpy(dx, sl_row(n->in[X], r), bytes);
-        k->softmax(p, cols, NULL);
-        k->softmax(dx, cols, NULL);
-        k->axpy(dx, -1.0f, p, cols);
-        k->scale(dx, weight_of(a, r), dx, cols);
-        if (n->overwrite[X])
-            memcpy(sl_grad_row(n->in[X], r), dx, bytes);
-        else
-            k->axpy(sl_grad_row(n->in[X], r), 1.0f, dx, cols);
-    }
-}
-
-static void divergence_backward(const struct sl_node *n)
-{
-    struct divergence_ctx c = {.n = n, .workers = sl_tape_scratch(n, divergence_scratch(n, true))};
-    sl_parallel_for(n->tape->pool, n->in[X]->rows, ROWS, divergence_backward_rows, &c);
+    float *p = n->spare, *dx = p + cols;
+    memcpy(p, sl_row(a->teacher, row), bytes);
+    memcpy(dx, sl_row(n->in[X], row), bytes);
+    k->softmax(p, cols, NULL);
+    k->softmax(dx, cols, NULL);
+    k->axpy(dx, -1.0f, p, cols);
+    k->scale(dx, weight_of(a, row), dx, cols);
+    if (n->overwrite[X])
+        memcpy(sl_grad_row(n->in[X], row), dx, bytes);
+    else
+        k->axpy(sl_grad_row(n->in[X], row), 1.0f, dx, cols);
 }
 
 static const struct sl_op divergence = {.name = "divergence",
-                                        .scratch = divergence_scratch,
                                         .forward = divergence_forward,
-                                        .backward = divergence_backward};
+                                        .backward_row = backward_row,
+                                        .spare_rows = 2};
 
 static void add_divergence(struct sl_tape *t, struct sl_tensor *logits,
                            const struct sl_tensor *teacher, struct sl_cross_entropy_args args)

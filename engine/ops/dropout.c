@@ -23,47 +23,30 @@ uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads)
 
 enum { X };
 
-enum { ROWS = 64 };
-
 struct drop {
     struct sl_dropout dropout;
     uint64_t random_key;
 };
 
-static void dropout_forward_rows(void *ctx, int first, int last, int worker)
+static void forward_row(const struct sl_node *n, int row)
 {
-    const struct sl_node *n = ctx;
     const struct drop *a = n->args;
-    (void)worker;
-    for (int r = first; r < last; r++)
-        n->tape->kernels->dropout(sl_row(n->out, r), sl_row(n->in[X], r), a->dropout,
-                                  sl_dropout_row_key(n->tape, a->random_key, r), 0, n->out->cols);
+    n->tape->kernels->dropout(sl_row(n->out, row), sl_row(n->in[X], row), a->dropout,
+                              sl_dropout_row_key(n->tape, a->random_key, row), 0, n->out->cols);
 }
 
-static void drop_forward(const struct sl_node *n)
+static void backward_row(const struct sl_node *n, int row)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, dropout_forward_rows);
-}
-
-static void dropout_backward_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
     const struct drop *a = n->args;
-    (void)worker;
-    for (int r = first; r < last; r++)
-        n->tape->kernels->dropout(sl_grad_row(n->in[X], r), sl_grad_row(n->out, r), a->dropout,
-                                  sl_dropout_row_key(n->tape, a->random_key, r), 0, n->out->cols);
-}
-
-static void drop_backward(const struct sl_node *n)
-{
     assert(n->overwrite[X]);
-    sl_node_parallel(n, n->out->rows, ROWS, dropout_backward_rows);
+    n->tape->kernels->dropout(sl_grad_row(n->in[X], row), sl_grad_row(n->out, row), a->dropout,
+                              sl_dropout_row_key(n->tape, a->random_key, row), 0, n->out->cols);
 }
 
 static const struct sl_op drop = {.name = "dropout",
-                                  .forward = drop_forward,
-                                  .backward = drop_backward};
+                                  .forward_row = forward_row,
+                                  .backward_row = backward_row,
+                                  .grain = 64};
 
 struct sl_tensor *sl_dropout_apply(struct sl_tape *t, struct sl_tensor *x, float probability)
 {

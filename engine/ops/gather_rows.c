@@ -5,36 +5,17 @@
 
 enum { X };
 
-enum { ROWS = 16 };
-
-static int row_of(const struct sl_node *n, int i)
+static void forward_row(const struct sl_node *n, int i)
 {
-    const struct sl_rows *rows = n->args;
-    return rows ? rows->index[i] : i;
-}
-
-static void gather_forward_rows(void *ctx, int first, int last, int worker)
-{
-    const struct sl_node *n = ctx;
-    const size_t bytes = n->out->stride * sl_type_bytes(n->out->type);
-    (void)worker;
-    for (int i = first; i < last; i++)
-        memcpy(sl_row_any(n->out, i), sl_row_any(n->in[X], row_of(n, i)), bytes);
-}
-
-static void gather_forward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, ROWS, gather_forward_rows);
+    memcpy(sl_row_any(n->out, i), sl_row_any(n->in[X], sl_rows_at(n->args, i)),
+           n->out->stride * sl_type_bytes(n->out->type));
 }
 
 /* Rows ascend, so none is taken twice and pieces do not overlap. */
-static void gather_backward_rows(void *ctx, int first, int last, int worker)
+static void backward_row(const struct sl_node *n, int i)
 {
-    const struct sl_node *n = ctx;
-    (void)worker;
-    for (int i = first; i < last; i++)
-        n->tape->kernels->axpy(sl_grad_row(n->in[X], row_of(n, i)), 1.0f, sl_grad_row(n->out, i),
-                               n->out->cols);
+    n->tape->kernels->axpy(sl_grad_row(n->in[X], sl_rows_at(n->args, i)), 1.0f,
+                           sl_grad_row(n->out, i), n->out->cols);
 }
 
 static void gather_backward(const struct sl_node *n)
@@ -42,11 +23,11 @@ static void gather_backward(const struct sl_node *n)
     const struct sl_tensor *x = n->in[X];
     if (n->overwrite[X])
         memset(x->grad, 0, (size_t)x->rows * (size_t)x->cols * sizeof *x->grad);
-    sl_node_parallel(n, n->out->rows, ROWS, gather_backward_rows);
+    sl_node_rows(n, n->out->rows, backward_row);
 }
 
 static const struct sl_op gather = {.name = "gather_rows",
-                                    .forward = gather_forward,
+                                    .forward_row = forward_row,
                                     .backward = gather_backward};
 
 static struct sl_tensor *gathered(struct sl_tape *t, struct sl_tensor *x,

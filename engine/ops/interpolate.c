@@ -10,40 +10,29 @@
 
 enum { H, Y, GATE };
 
-enum { ROWS = 16 };
-
-static int row_of(const struct sl_node *n, int i)
-{
-    const struct sl_rows *rows = n->args;
-    return rows ? rows->index[i] : i;
-}
-
 /* A hard gate replaces the row to the bit. */
-static void forward_rows(void *ctx, int first, int last, int worker)
+static void forward_row(const struct sl_node *n, int i)
 {
-    const struct sl_node *n = ctx;
-    (void)worker;
-    for (int i = first; i < last; i++) {
-        float *out = sl_row(n->out, row_of(n, i));
-        const float *h = sl_row(n->in[H], row_of(n, i)), *y = sl_row(n->in[Y], i);
-        const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
-        const bool replaces = gate >= 1.0f && gate <= 1.0f;
-        for (int c = 0; c < n->out->cols; c++)
-            out[c] = replaces ? y[c] : h[c] + gate * (y[c] - h[c]);
-    }
+    const int row = sl_rows_at(n->args, i);
+    float *out = sl_row(n->out, row);
+    const float *h = sl_row(n->in[H], row), *y = sl_row(n->in[Y], i);
+    const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
+    const bool replaces = gate >= 1.0f && gate <= 1.0f;
+    for (int c = 0; c < n->out->cols; c++)
+        out[c] = replaces ? y[c] : h[c] + gate * (y[c] - h[c]);
 }
 
 static void interpolate_forward(const struct sl_node *n)
 {
     if (n->args)
         sl_stream_copy(n);
-    sl_node_parallel(n, n->in[Y]->rows, ROWS, forward_rows);
+    sl_node_rows(n, n->in[Y]->rows, forward_row);
 }
 
 /* dy = gate dout; dgate = <dout, y - h>; of dh, -gate dout is left to add. */
 static void backward_row(const struct sl_node *n, int i)
 {
-    const int row = row_of(n, i), cols = n->out->cols;
+    const int row = sl_rows_at(n->args, i), cols = n->out->cols;
     const float gate = n->in[GATE] ? *sl_row(n->in[GATE], i) : 1.0f;
     const float *h = sl_row(n->in[H], row), *y = sl_row(n->in[Y], i);
     const float *dout = sl_grad_row(n->out, row);
@@ -59,17 +48,10 @@ static void backward_row(const struct sl_node *n, int i)
             dgate + (n->overwrite[GATE] ? 0.0f : *sl_grad_row(n->in[GATE], i));
 }
 
-static void backward_rows(void *ctx, int first, int last, int worker)
-{
-    (void)worker;
-    for (int i = first; i < last; i++)
-        backward_row(ctx, i);
-}
-
 static void interpolate_backward(const struct sl_node *n)
 {
     sl_stream_pass_gradient(n);
-    sl_node_parallel(n, n->in[Y]->rows, ROWS, backward_rows);
+    sl_node_rows(n, n->in[Y]->rows, backward_row);
 }
 
 static const struct sl_op interpolate = {.name = "interpolate",

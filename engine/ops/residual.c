@@ -9,19 +9,12 @@
 
 enum { H, F, GATE };
 
-enum { ROWS = 16 };
-
 struct residual {
     const struct sl_rows *rows;
     float scale;
     struct sl_dropout dropout;
     uint64_t random_key;
 };
-
-static int row_of(const struct residual *a, int i)
-{
-    return a->rows ? a->rows->index[i] : i;
-}
 
 /* The factor of row i of f. */
 static float factor_of(const struct sl_node *n, int i)
@@ -30,66 +23,48 @@ static float factor_of(const struct sl_node *n, int i)
     return n->in[GATE] ? a->scale * *sl_row(n->in[GATE], i) : a->scale;
 }
 
-struct residual_ctx {
-    const struct sl_node *n;
-    float *workers; /* a row for each */
-};
-
-/* Row i of f after dropout, before the gate. spare: cols floats. */
-static const float *update_of(const struct sl_node *n, int i, float *spare)
+/* Row i of f after dropout, before the gate. */
+static const float *update_of(const struct sl_node *n, int i)
 {
     const struct residual *a = n->args;
     const float *f = sl_row(n->in[F], i);
     if (!a->dropout.threshold)
         return f;
-    uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
-    n->tape->kernels->dropout(spare, f, a->dropout, key, 0, n->out->cols);
-    return spare;
+    uint32_t key = sl_dropout_row_key(n->tape, a->random_key, sl_rows_at(a->rows, i));
+    n->tape->kernels->dropout(n->spare, f, a->dropout, key, 0, n->out->cols);
+    return n->spare;
 }
 
-static void residual_forward_rows(void *ctx, int first, int last, int worker)
+static void forward_row(const struct sl_node *n, int i)
 {
-    const struct residual_ctx *p = ctx;
-    const struct sl_node *n = p->n;
     const struct residual *a = n->args;
-    int cols = n->out->cols;
-    float *spare = p->workers + (size_t)worker * (size_t)cols;
-    for (int i = first; i < last; i++) {
-        int row = row_of(a, i);
-        float *y = sl_row(n->out, row);
-        if (n->out != n->in[H] && !a->rows)
-            memcpy(y, sl_row(n->in[H], row), (size_t)cols * sizeof *y);
-        n->tape->kernels->axpy(y, factor_of(n, i), update_of(n, i, spare), cols);
-    }
-}
-
-static size_t residual_scratch(const struct sl_node *n, bool backward)
-{
-    (void)backward;
-    return (size_t)sl_thread_pool_size(n->tape->pool) * (size_t)n->out->cols * sizeof(float);
+    int cols = n->out->cols, row = sl_rows_at(a->rows, i);
+    float *y = sl_row(n->out, row);
+    if (n->out != n->in[H] && !a->rows)
+        memcpy(y, sl_row(n->in[H], row), (size_t)cols * sizeof *y);
+    n->tape->kernels->axpy(y, factor_of(n, i), update_of(n, i), cols);
 }
 
 static void residual_forward(const struct sl_node *n)
 {
-    struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, false))};
     const struct residual *a = n->args;
     if (a->rows)
         sl_stream_copy(n);
-    sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_forward_rows, &p);
+    sl_node_rows(n, n->in[F]->rows, forward_row);
 }
 
 /* With u = dropout'(dy):  df = scale gate u,  dgate = scale <u, f>. */
-static void backward_row(const struct sl_node *n, int i, float *spare)
+static void backward_row(const struct sl_node *n, int i)
 {
     const struct sl_kernels *k = n->tape->kernels;
     const struct residual *a = n->args;
     const struct sl_tensor *f = n->in[F], *gate = n->in[GATE];
-    const float *u = sl_grad_row(n->out, row_of(a, i));
+    const float *u = sl_grad_row(n->out, sl_rows_at(a->rows, i));
     int cols = n->out->cols;
     if (a->dropout.threshold) {
-        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, row_of(a, i));
-        k->dropout(spare, u, a->dropout, key, 0, cols);
-        u = spare;
+        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, sl_rows_at(a->rows, i));
+        k->dropout(n->spare, u, a->dropout, key, 0, cols);
+        u = n->spare;
     }
     if (gate) {
         float dgate = a->scale * k->dot(u, sl_row(f, i), cols);
@@ -101,26 +76,17 @@ static void backward_row(const struct sl_node *n, int i, float *spare)
         k->axpy(sl_grad_row(f, i), factor_of(n, i), u, cols);
 }
 
-static void residual_backward_rows(void *ctx, int first, int last, int worker)
-{
-    const struct residual_ctx *p = ctx;
-    float *spare = p->workers + (size_t)worker * (size_t)p->n->out->cols;
-    for (int i = first; i < last; i++)
-        backward_row(p->n, i, spare);
-}
-
 static void residual_backward(const struct sl_node *n)
 {
-    struct residual_ctx p = {.n = n, .workers = sl_tape_scratch(n, residual_scratch(n, true))};
-    sl_parallel_for(n->tape->pool, n->in[F]->rows, ROWS, residual_backward_rows, &p);
+    sl_node_rows(n, n->in[F]->rows, backward_row);
     sl_stream_pass_gradient(n);
 }
 
 static const struct sl_op residual = {.name = "residual",
-                                      .scratch = residual_scratch,
                                       .forward = residual_forward,
                                       .backward = residual_backward,
-                                      .passes = 1 + H};
+                                      .passes = 1 + H,
+                                      .spare_rows = 1};
 
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args)

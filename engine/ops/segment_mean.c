@@ -8,13 +8,9 @@ enum { X };
 
 enum { CHUNK = 128 }; /* values converted to fp32 at a time */
 
-struct mean {
-    struct sl_segments segments;
-};
-
-static float share_of(const struct mean *a, int segment)
+static float share_of(const struct sl_segments *segments, int s)
 {
-    return 1.0f / (float)(a->segments.first[segment + 1] - a->segments.first[segment]);
+    return 1.0f / (float)(segments->first[s + 1] - segments->first[s]);
 }
 
 /* y += x_r. */
@@ -35,53 +31,35 @@ static void add_row(const struct sl_node *n, float *y, int r)
     }
 }
 
-static void forward_segments(void *ctx, int first, int last, int worker)
+static void forward_segment(const struct sl_node *n, int s)
 {
-    const struct sl_node *n = ctx;
-    const struct mean *a = n->args;
-    const struct sl_kernels *k = n->tape->kernels;
-    (void)worker;
-    for (int s = first; s < last; s++) {
-        float *y = sl_row(n->out, s);
-        memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int r = a->segments.first[s]; r < a->segments.first[s + 1]; r++)
-            add_row(n, y, r);
-        k->scale(y, share_of(a, s), y, n->out->cols);
-    }
-}
-
-static void mean_forward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, 1, forward_segments);
+    const struct sl_segments *segments = n->args;
+    float *y = sl_row(n->out, s);
+    memset(y, 0, (size_t)n->out->cols * sizeof *y);
+    for (int r = segments->first[s]; r < segments->first[s + 1]; r++)
+        add_row(n, y, r);
+    n->tape->kernels->scale(y, share_of(segments, s), y, n->out->cols);
 }
 
 /* dx_r = dy_s / rows of s, for every row r of s. */
-static void backward_segments(void *ctx, int first, int last, int worker)
+static void backward_segment(const struct sl_node *n, int s)
 {
-    const struct sl_node *n = ctx;
-    const struct mean *a = n->args;
+    const struct sl_segments *segments = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    (void)worker;
-    for (int s = first; s < last; s++) {
-        const float *dy = sl_grad_row(n->out, s);
-        for (int r = a->segments.first[s]; r < a->segments.first[s + 1]; r++) {
-            float *dx = sl_grad_row(n->in[X], r);
-            if (n->overwrite[X])
-                k->scale(dx, share_of(a, s), dy, n->out->cols);
-            else
-                k->axpy(dx, share_of(a, s), dy, n->out->cols);
-        }
+    const float *dy = sl_grad_row(n->out, s);
+    for (int r = segments->first[s]; r < segments->first[s + 1]; r++) {
+        float *dx = sl_grad_row(n->in[X], r);
+        if (n->overwrite[X])
+            k->scale(dx, share_of(segments, s), dy, n->out->cols);
+        else
+            k->axpy(dx, share_of(segments, s), dy, n->out->cols);
     }
 }
 
-static void mean_backward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, 1, backward_segments);
-}
-
 static const struct sl_op mean = {.name = "segment_mean",
-                                  .forward = mean_forward,
-                                  .backward = mean_backward};
+                                  .forward_row = forward_segment,
+                                  .backward_row = backward_segment,
+                                  .grain = 1};
 
 /* First rows of the batch's sequences, then its end. */
 static struct sl_segments sequences_of(struct sl_tape *t)
@@ -96,12 +74,11 @@ static struct sl_segments sequences_of(struct sl_tape *t)
 struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
                                   const struct sl_segments *segments)
 {
-    struct mean *a = sl_tape_struct(t, 1, sizeof *a);
-    a->segments = segments ? *segments : sequences_of(t);
-    assert(a->segments.first[0] == 0);
-    assert(a->segments.first[a->segments.count] == x->rows);
-    return sl_tape_run(t, (struct sl_node){.op = &mean,
-                                           .out = sl_tensor_take(t, a->segments.count, x->cols),
-                                           .in = {x},
-                                           .args = a});
+    struct sl_segments *a = sl_tape_struct(t, 1, sizeof *a);
+    *a = segments ? *segments : sequences_of(t);
+    assert(a->first[0] == 0);
+    assert(a->first[a->count] == x->rows);
+    return sl_tape_run(
+        t, (struct sl_node){
+               .op = &mean, .out = sl_tensor_take(t, a->count, x->cols), .in = {x}, .args = a});
 }

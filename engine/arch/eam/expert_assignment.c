@@ -7,7 +7,7 @@
 
 enum { X, GATE_WEIGHTS };
 
-enum { ROWS = 64 };
+enum { GRAIN = 64 };
 
 /* -- the choice, which has no gradient -------------------------------------------- */
 
@@ -126,9 +126,9 @@ static void topk_gates_backward(const struct sl_node *n)
     }
 }
 
-static const struct sl_op chosen = {.name = "topk_gates",
-                                    .forward = topk_gates_forward,
-                                    .backward = topk_gates_backward};
+static const struct sl_op topk_gates = {.name = "topk_gates",
+                                        .forward = topk_gates_forward,
+                                        .backward = topk_gates_backward};
 
 struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weights,
                                 const struct sl_expert_assignment *assignment)
@@ -137,49 +137,45 @@ struct sl_tensor *sl_topk_gates(struct sl_tape *t, struct sl_tensor *gate_weight
     assert(gate_weights->cols == assignment->experts);
     struct sl_tensor *out = sl_tensor_take(t, gate_weights->rows, gate_weights->cols);
     return sl_tape_run(
-        t, (struct sl_node){.op = &chosen, .out = out, .in = {gate_weights}, .args = assignment});
+        t,
+        (struct sl_node){.op = &topk_gates, .out = out, .in = {gate_weights}, .args = assignment});
 }
 
 /* -- rows to experts ----------------------------------------------------------------- */
 
-static void dispatch_forward_rows(void *ctx, int first, int last, int worker)
+/* The slots of a row at its experts. */
+static const int32_t *slots_of(const struct sl_expert_assignment *assignment, int row)
 {
-    const struct sl_node *n = ctx;
-    const struct sl_expert_assignment *assignment = n->args;
-    const size_t bytes = n->out->stride * sl_type_bytes(n->out->type);
-    (void)worker;
-    for (int slot = first; slot < last; slot++)
-        memcpy(sl_row_any(n->out, slot), sl_row_any(n->in[X], assignment->row[slot]), bytes);
+    return assignment->slot + (size_t)row * (size_t)assignment->top_k;
 }
 
-static void dispatch_forward(const struct sl_node *n)
+static void dispatch_forward_row(const struct sl_node *n, int slot)
 {
-    sl_node_parallel(n, n->out->rows, ROWS, dispatch_forward_rows);
+    const struct sl_expert_assignment *assignment = n->args;
+    memcpy(sl_row_any(n->out, slot), sl_row_any(n->in[X], assignment->row[slot]),
+           n->out->stride * sl_type_bytes(n->out->type));
 }
 
-static void dispatch_backward_rows(void *ctx, int first, int last, int worker)
+static void dispatch_backward_row(const struct sl_node *n, int row)
 {
-    const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
-    (void)worker;
-    for (int r = first; r < last; r++) {
-        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
-        float *dx = sl_grad_row(n->in[X], r);
-        if (n->overwrite[X])
-            memset(dx, 0, (size_t)n->out->cols * sizeof *dx);
-        for (int j = 0; j < assignment->top_k; j++)
-            n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, slots[j]), n->out->cols);
-    }
+    const int32_t *slots = slots_of(assignment, row);
+    float *dx = sl_grad_row(n->in[X], row);
+    if (n->overwrite[X])
+        memset(dx, 0, (size_t)n->out->cols * sizeof *dx);
+    for (int j = 0; j < assignment->top_k; j++)
+        n->tape->kernels->axpy(dx, 1.0f, sl_grad_row(n->out, slots[j]), n->out->cols);
 }
 
 static void dispatch_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[X]->rows, ROWS, dispatch_backward_rows);
+    sl_node_rows(n, n->in[X]->rows, dispatch_backward_row);
 }
 
 static const struct sl_op dispatch = {.name = "dispatch_to_experts",
-                                      .forward = dispatch_forward,
-                                      .backward = dispatch_backward};
+                                      .forward_row = dispatch_forward_row,
+                                      .backward = dispatch_backward,
+                                      .grain = GRAIN};
 
 struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
                                          const struct sl_expert_assignment *assignment)
@@ -195,58 +191,41 @@ struct sl_tensor *sl_dispatch_to_experts(struct sl_tape *t, struct sl_tensor *x,
 
 /* -- experts to rows ----------------------------------------------------------------- */
 
-static void combine_forward_rows(void *ctx, int first, int last, int worker)
+static void combine_forward_row(const struct sl_node *n, int row)
 {
-    const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
-    (void)worker;
-    for (int r = first; r < last; r++) {
-        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
-        float *y = sl_row(n->out, r);
-        memset(y, 0, (size_t)n->out->cols * sizeof *y);
-        for (int j = 0; j < assignment->top_k; j++) {
-            float gate_weight = sl_row(n->in[GATE_WEIGHTS], r)[chosen_of(assignment, r)[j]];
-            n->tape->kernels->axpy(y, gate_weight, sl_row(n->in[X], slots[j]), n->out->cols);
-        }
+    const int32_t *slots = slots_of(assignment, row), *chosen = chosen_of(assignment, row);
+    float *y = sl_row(n->out, row);
+    memset(y, 0, (size_t)n->out->cols * sizeof *y);
+    for (int j = 0; j < assignment->top_k; j++) {
+        float gate_weight = sl_row(n->in[GATE_WEIGHTS], row)[chosen[j]];
+        n->tape->kernels->axpy(y, gate_weight, sl_row(n->in[X], slots[j]), n->out->cols);
     }
-}
-
-static void combine_forward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, ROWS, combine_forward_rows);
 }
 
 /* dx_slot = gate dy,  dgate = <dy, x_slot>. */
-static void combine_backward_rows(void *ctx, int first, int last, int worker)
+static void combine_backward_row(const struct sl_node *n, int row)
 {
-    const struct sl_node *n = ctx;
     const struct sl_expert_assignment *assignment = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const struct sl_tensor *x = n->in[X], *gate_weights = n->in[GATE_WEIGHTS];
-    (void)worker;
-    for (int r = first; r < last; r++) {
-        const int32_t *slots = assignment->slot + (size_t)r * (size_t)assignment->top_k;
-        const float *dy = sl_grad_row(n->out, r);
-        float *dgate_weights = sl_grad_row(gate_weights, r);
-        if (n->overwrite[GATE_WEIGHTS])
-            memset(dgate_weights, 0, (size_t)gate_weights->cols * sizeof *dgate_weights);
-        for (int j = 0; j < assignment->top_k; j++) {
-            int e = chosen_of(assignment, r)[j];
-            dgate_weights[e] += k->dot(dy, sl_row(x, slots[j]), x->cols);
-            k->scale(sl_grad_row(x, slots[j]), sl_row(gate_weights, r)[e], dy, x->cols);
-        }
+    const int32_t *slots = slots_of(assignment, row), *chosen = chosen_of(assignment, row);
+    const float *dy = sl_grad_row(n->out, row);
+    float *dgate_weights = sl_grad_row(gate_weights, row);
+    assert(n->overwrite[X]);
+    if (n->overwrite[GATE_WEIGHTS])
+        memset(dgate_weights, 0, (size_t)gate_weights->cols * sizeof *dgate_weights);
+    for (int j = 0; j < assignment->top_k; j++) {
+        int e = chosen[j];
+        dgate_weights[e] += k->dot(dy, sl_row(x, slots[j]), x->cols);
+        k->scale(sl_grad_row(x, slots[j]), sl_row(gate_weights, row)[e], dy, x->cols);
     }
 }
 
-static void combine_backward(const struct sl_node *n)
-{
-    assert(n->overwrite[X]);
-    sl_node_parallel(n, n->out->rows, ROWS, combine_backward_rows);
-}
-
 static const struct sl_op combine = {.name = "combine_experts",
-                                     .forward = combine_forward,
-                                     .backward = combine_backward};
+                                     .forward_row = combine_forward_row,
+                                     .backward_row = combine_backward_row,
+                                     .grain = GRAIN};
 
 struct sl_tensor *sl_combine_experts(struct sl_tape *t, struct sl_tensor *x,
                                      struct sl_tensor *gate_weights,

@@ -45,11 +45,6 @@ struct head {
     int count;               /* and its length */
 };
 
-static int query_row(const struct sparse *a, int i)
-{
-    return a->args.rows ? a->args.rows->index[i] : i;
-}
-
 static int head_dim(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
@@ -137,7 +132,7 @@ static void compute_probabilities(struct head *h, const struct sl_node *n, int i
 {
     const struct sparse *a = n->args;
     const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
-    int row = query_row(a, i) - s->first + (s->cache ? s->position : 0);
+    int row = sl_rows_at(a->args.rows, i) - s->first + (s->cache ? s->position : 0);
     h->count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
     const struct sl_row_list keys = row_list_of(h, h->stride);
     h->kernels->from_operands(h->q, sl_columns(n->in[QUERY], i, h->column), h->width);
@@ -267,7 +262,7 @@ static void assign_queries(const struct sl_tape *t, struct sparse *a, int querie
             keys = cache->capacity;
         a->max_keys = keys > a->max_keys ? keys : a->max_keys;
         a->queries[s].first = i;
-        while (i < queries && query_row(a, i) < sequence->first + sequence->rows)
+        while (i < queries && sl_rows_at(a->args.rows, i) < sequence->first + sequence->rows)
             i++;
         a->queries[s].count = i - a->queries[s].first;
     }

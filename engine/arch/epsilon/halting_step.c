@@ -33,12 +33,6 @@ struct halting_step_ctx {
     double *kl_sums; /* per piece */
 };
 
-/* The row of the batch that a score belongs to. */
-static int row_of(const struct halting_step *a, int i)
-{
-    return a->args.rows ? a->args.rows->index[i] : i;
-}
-
 /* The row of output that this row contributes to, or -1. */
 static int output_of(const struct sl_node *n, int row)
 {
@@ -120,7 +114,7 @@ static void halting_step_forward_rows(void *ctx, int first, int last, int worker
     double kl = 0.0;
     (void)worker;
     for (int i = first; i < last; i++) {
-        int row = row_of(a, i);
+        int row = sl_rows_at(a->args.rows, i);
         bool adds_loss =
             a->args.kl_weight > 0.0f && halting->steps[row] == 0 && !halting->padding[row];
         float p = halting_probability(n, row, *sl_row(n->in[SCORES], i));
@@ -205,34 +199,31 @@ static void backward_state(const struct sl_node *n, int row, float p, int s)
         n->tape->kernels->axpy(sl_grad_row(n->in[OUTPUT], s), 1.0f, dy, n->out->cols);
 }
 
-static void halting_step_backward_rows(void *ctx, int first, int last, int worker)
+static void backward_row(const struct sl_node *n, int i)
 {
-    const struct sl_node *n = ctx;
     const struct halting_step *a = n->args;
-    (void)worker;
-    for (int i = first; i < last; i++) {
-        int s = output_of(n, i);
-        float p = a->probabilities[i], dy_dot_h = 0.0f;
-        if (s >= 0)
-            dy_dot_h = n->tape->kernels->dot(sl_grad_row(n->out, s), sl_row(n->in[STATES], s),
-                                             n->out->cols);
-        float *dscore = sl_grad_row(n->in[SCORES], i);
-        *dscore = backward_score(n, i, p, dy_dot_h) + (n->overwrite[SCORES] ? 0.0f : *dscore);
-        if (s >= 0)
-            backward_state(n, i, p, s);
-    }
+    int s = output_of(n, i);
+    float p = a->probabilities[i], dy_dot_h = 0.0f;
+    if (s >= 0)
+        dy_dot_h =
+            n->tape->kernels->dot(sl_grad_row(n->out, s), sl_row(n->in[STATES], s), n->out->cols);
+    float *dscore = sl_grad_row(n->in[SCORES], i);
+    *dscore = backward_score(n, i, p, dy_dot_h) + (n->overwrite[SCORES] ? 0.0f : *dscore);
+    if (s >= 0)
+        backward_state(n, i, p, s);
 }
 
 static void halting_step_backward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[SCORES]->rows, ROWS, halting_step_backward_rows);
+    sl_node_rows(n, n->in[SCORES]->rows, backward_row);
 }
 
 static const struct sl_op halting_step = {.name = "halting_step",
                                           .scratch = halting_step_scratch,
                                           .forward = halting_step_forward,
                                           .backward = halting_step_backward,
-                                          .passes = 1 + OUTPUT};
+                                          .passes = 1 + OUTPUT,
+                                          .grain = ROWS};
 
 struct sl_tensor *sl_halting_step(struct sl_tape *t, struct sl_tensor *output,
                                   struct sl_tensor *states, struct sl_tensor *scores,

@@ -81,11 +81,6 @@ static const float *query_of(const struct sl_node *n, int i, int head)
     return sl_row(n->in[QUERY], i) + sl_head_column(&a->shape, head);
 }
 
-static int row_of(const struct attend_causal *a, int i)
-{
-    return a->args.rows ? a->args.rows->index[i] : i;
-}
-
 static float scale_of(const struct attend_causal *a)
 {
     return 1.0f / sqrtf((float)a->shape.head_dim);
@@ -213,8 +208,8 @@ static void forward_head(const struct histogram_attend_causal_ctx *p, int sequen
     float *spare = worker + 4 * half_floats(a) + (size_t)a->shape.bins;
     int done = text->first;
     for (int i = a->first[sequence]; i < a->first[sequence + 1]; i++) {
-        accumulate_rows(n, &s, head, done, row_of(a, i) + 1);
-        done = row_of(a, i) + 1;
+        accumulate_rows(n, &s, head, done, sl_rows_at(a->args.rows, i) + 1);
+        done = sl_rows_at(a->args.rows, i) + 1;
         attend_query(p, &s, i, head, spare);
     }
     if (text->cache)
@@ -420,7 +415,7 @@ static int32_t *first_queries(struct sl_tape *t, const struct attend_causal *a, 
         const struct sl_sequence *text = &batch->sequences[s];
         assert(!text->cache || text->cache->length == text->position);
         first[s] = i;
-        while (i < count && row_of(a, i) < text->first + text->rows)
+        while (i < count && sl_rows_at(a->args.rows, i) < text->first + text->rows)
             i++;
     }
     assert(i == count);

@@ -11,7 +11,7 @@ struct sl_tiles sl_tiles_create(struct sl_tape *t, const struct sl_segments *seg
     for (int s = 0; s < segments->count; s++) {
         int end = segments->first[s + 1], last = row;
         tiles.first[s] = tiles.count;
-        while (last < count && (rows ? rows->index[last] : last) < end)
+        while (last < count && sl_rows_at(rows, last) < end)
             last++;
         for (; row < last; row += SL_TILE_ROWS) {
             int rest = last - row < SL_TILE_ROWS ? last - row : SL_TILE_ROWS;

@@ -219,7 +219,7 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
         return;
     }
     for (int i = 0; i < max; i++) {
-        int r = took ? took->index[i] : i;
+        int r = sl_rows_at(took, i);
         if (w->halting.steps[r] != 0)
             continue;
         w->place[count] = i;

@@ -5,25 +5,20 @@
 
 enum { H, X };
 
-enum { ROWS = 64 };
-
-static void put_rows_forward_rows(void *ctx, int first, int last, int worker)
+static void forward_row(const struct sl_node *n, int i)
 {
-    const struct sl_node *n = ctx;
-    const struct sl_rows *rows = n->args;
-    const struct sl_tensor *x = n->in[X];
-    (void)worker;
-    for (int i = first; i < last; i++)
-        memcpy(sl_row(n->out, rows ? rows->index[i] : i), sl_row(x, i),
-               (size_t)x->cols * sizeof(float));
+    memcpy(sl_row(n->out, sl_rows_at(n->args, i)), sl_row(n->in[X], i),
+           (size_t)n->out->cols * sizeof(float));
 }
 
-static void put_rows_forward(const struct sl_node *n)
+static void scatter_forward(const struct sl_node *n)
 {
-    sl_node_parallel(n, n->in[X]->rows, ROWS, put_rows_forward_rows);
+    sl_node_rows(n, n->in[X]->rows, forward_row);
 }
 
-static const struct sl_op scatter = {.name = "scatter_rows", .forward = put_rows_forward};
+static const struct sl_op scatter = {.name = "scatter_rows",
+                                     .forward = scatter_forward,
+                                     .grain = 64};
 
 struct sl_tensor *sl_scatter_rows(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *x,
                                   const struct sl_rows *rows)

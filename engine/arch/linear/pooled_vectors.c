@@ -95,30 +95,17 @@ struct pooling {
     sl_pool_function *pool;
 };
 
-static void forward_sequences(void *ctx, int first, int last, int worker)
+static void forward_sequence(const struct sl_node *n, int s)
 {
-    const struct sl_node *n = ctx;
     const struct pooling *a = n->args;
     const struct sl_batch *batch = n->tape->batch;
-    (void)worker;
-    for (int s = first; s < last; s++)
-        a->pool(n->tape->kernels, a->m, batch->tokens + batch->sequences[s].first,
-                batch->sequences[s].rows, sl_row(n->out, s));
-}
-
-static void pooled_forward(const struct sl_node *n)
-{
-    sl_node_parallel(n, n->out->rows, 1, forward_sequences);
-}
-
-static void pooled_backward(const struct sl_node *n)
-{
-    (void)n;
+    a->pool(n->tape->kernels, a->m, batch->tokens + batch->sequences[s].first,
+            batch->sequences[s].rows, sl_row(n->out, s));
 }
 
 static const struct sl_op pooled = {.name = "pooled_vectors",
-                                    .forward = pooled_forward,
-                                    .backward = pooled_backward};
+                                    .forward_row = forward_sequence,
+                                    .grain = 1};
 
 struct sl_tensor *sl_text_vectors(struct sl_tape *t, const struct sl_bag_of_words *m,
                                   sl_pool_function *pool, int width)

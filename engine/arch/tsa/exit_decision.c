@@ -67,7 +67,7 @@ const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits
     int32_t *index = sl_tape_struct(t, (size_t)logits->rows, sizeof *index);
     float *spare = sl_tape_take(t, (size_t)logits->cols, sizeof *spare);
     for (int i = 0; i < logits->rows; i++) {
-        int row = staying ? staying->index[i] : i;
+        int row = sl_rows_at(staying, i);
         if (sl_tape_is_dry(t)) {
             index[rest->count++] = row;
             continue;
