@@ -2,7 +2,7 @@
 #include "checkpoint/base_model.h"
 
 #include "base/sha256.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <limits.h>

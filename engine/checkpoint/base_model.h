@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/model_names.h"
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 
 enum { SL_BASE_NAME_MAX = SL_MODEL_NAME_BYTES_MAX + SL_VERSION_DIGITS_MAX + 2 };
 

@@ -1,8 +1,8 @@
 /* checkpoint.c - writes and reads a model's files. */
 #include "checkpoint/checkpoint.h"
 
-#include "checkpoint/tensor_io.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/tensor_io.h"
+#include "formats/vocabulary.h"
 #include "model/shared_values.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 
 #include "checkpoint/manifest.h"
 #include "checkpoint/model_config.h"
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 #include "tokenizer/tokenizer.h"
 
 /* The contents of a checkpoint; owns nothing. */

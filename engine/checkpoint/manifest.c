@@ -3,7 +3,7 @@
 
 #include "base/model_names.h"
 #include "base/sha256.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <dirent.h>
 #include <errno.h>

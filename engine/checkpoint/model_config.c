@@ -3,9 +3,9 @@
 #include "base/comma_list.h"
 
 #include "base/byte_string.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/operating_points.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/json_io.h"
+#include "formats/vocabulary.h"
 #include "tokenizer/tokenizer_kinds.h"
 
 #include <assert.h>

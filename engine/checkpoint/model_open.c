@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
 #include "model/shared_values.h"
+#include "pretrained/pretrained.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,6 +30,15 @@ static bool set_shared(struct sl_model *m, const struct sl_checkpoint *c, struct
     return values && sl_model_share(m, values, err);
 }
 
+/* Values, labels and whatever describes it are set. */
+static void finish(struct sl_model *m)
+{
+    sl_model_describe(m);
+    sl_model_pack_alone(m); /* others may be running batches */
+    if (!m->engine->keeps_values)
+        sl_model_discard_values(m);
+}
+
 static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
                                         bool int8, struct sl_err *err)
 {
@@ -50,23 +60,51 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     c->model_config.labels = NULL;
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
-    sl_model_describe(m);
-    sl_model_pack_alone(m); /* others may be running batches */
-    if (!engine->keeps_values)
-        sl_model_discard_values(m);
+    finish(m);
+    return m;
+}
+
+static struct sl_model *checkpoint_open(struct sl_engine *engine, const char *directory,
+                                        struct sl_err *err)
+{
+    struct sl_checkpoint checkpoint;
+    if (!sl_checkpoint_open(&checkpoint, directory, err))
+        return NULL;
+    const struct sl_int8_loss *loss = &checkpoint.model_config.int8_loss;
+    bool int8 = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
+    struct sl_model *m = from_checkpoint(engine, &checkpoint, int8, err);
+    sl_checkpoint_close(&checkpoint);
+    return m;
+}
+
+/* As another program wrote it. */
+static struct sl_model *pretrained_open(struct sl_engine *engine, const char *directory,
+                                        struct sl_err *err)
+{
+    struct sl_pretrained p;
+    if (!sl_pretrained_open(&p, directory, err))
+        return NULL;
+    struct sl_model *m = sl_model_create_as(engine, p.published.arch, &p.published.config,
+                                            sl_engine_chooses_int8(engine, (double)NAN), err);
+    if (m && !sl_pretrained_load(&p, m->state_dict, m->state_dict_count, err)) {
+        sl_model_close(m);
+        m = NULL;
+    }
+    if (m) {
+        m->tokenizer = p.tokens;
+        m->labels = p.published.labels;
+        p.tokens = NULL;
+        p.published.labels = NULL;
+        finish(m);
+    }
+    sl_pretrained_close(&p);
     return m;
 }
 
 struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)
 {
-    struct sl_checkpoint checkpoint;
-    struct sl_model *m = NULL;
-    if (sl_checkpoint_open(&checkpoint, directory, err)) {
-        const struct sl_int8_loss *loss = &checkpoint.model_config.int8_loss;
-        bool int8 = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
-        m = from_checkpoint(engine, &checkpoint, int8, err);
-        sl_checkpoint_close(&checkpoint);
-    }
+    struct sl_model *m = sl_pretrained_is(directory) ? pretrained_open(engine, directory, err)
+                                                     : checkpoint_open(engine, directory, err);
     if (!m && err && !err->path[0])
         (void)(sl_err_set_path(err, directory) || sl_wrap(err, "checkpoint '%s'", directory));
     return m;

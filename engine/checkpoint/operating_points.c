@@ -1,6 +1,6 @@
 /* operating_points.c - the operating points in config.json. */
 #include "checkpoint/operating_points.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <math.h>

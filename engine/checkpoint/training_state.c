@@ -1,9 +1,9 @@
 /* training_state.c - a trainer's state, written and read. */
 #include "checkpoint/training_state.h"
 
-#include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/tensor_io.h"
+#include "formats/json_io.h"
+#include "formats/tensor_io.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* command_vectors.c - `sluice vectors`: learns word vectors from a plain text. */
 #include "base/option_parser.h"
-#include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "formats/vocabulary.h"
 #include "linear/linear_base.h"
 #include "model/engine.h"
 #include "vectors/document_vectors.h"

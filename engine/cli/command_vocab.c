@@ -1,11 +1,11 @@
 /* command_vocab.c - `sluice vocab`: trains a tokenizer on texts and writes its vocabulary. */
 #include "base/clock.h"
 #include "base/option_parser.h"
-#include "checkpoint/vocabulary.h"
 #include "cli/command.h"
 #include "cli/training/dataset_summary.h"
 #include "data/data_options.h"
 #include "data/record_reader.h"
+#include "formats/vocabulary.h"
 #include "tokenizer/tokenizer_trainer.h"
 
 #include <inttypes.h>

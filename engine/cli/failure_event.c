@@ -1,7 +1,7 @@
 /* failure_event.c - a failure as JSON. */
 #include "cli/failure_event.h"
 
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <stdio.h>

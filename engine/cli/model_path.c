@@ -3,6 +3,7 @@
 
 #include "base/model_names.h"
 #include "checkpoint/manifest.h"
+#include "pretrained/pretrained.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -180,7 +181,7 @@ static bool fail_absent(const char *directory, struct sl_err *err)
 
 bool model_path_check_input(const char *directory, struct sl_err *err)
 {
-    if (has_manifest(directory))
+    if (has_manifest(directory) || sl_pretrained_is(directory))
         return true;
     if (access(directory, F_OK) != 0)
         return fail_absent(directory, err);
@@ -193,5 +194,8 @@ bool model_path_check_input(const char *directory, struct sl_err *err)
     if (latest > 0)
         return sl_fail(err, SL_NOT_FOUND, "no model in '%s'; did you mean %s%s%ld?", directory,
                        directory, bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", latest);
-    return sl_fail(err, SL_NOT_FOUND, "no model in '%s': it has no manifest.json", directory);
+    return sl_fail(err, SL_NOT_FOUND,
+                   "no model in '%s': it has no manifest.json, nor a config.json with a "
+                   "'model_type'",
+                   directory);
 }

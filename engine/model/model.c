@@ -446,6 +446,12 @@ static int embedding_width(const struct sl_config *c)
     return c->embedding_width > 0 ? c->embedding_width : c->width;
 }
 
+static const char *pooling_of(const struct sl_model *m)
+{
+    const int pooling = m->config.pooling;
+    return pooling == SL_POOLING_MEAN ? m->arch->embeds : sl_pooling_names[pooling];
+}
+
 static const char *gating_of(const struct sl_model *m)
 {
     return m->arch->skipping ? m->arch->skipping(&m->policy) : "none";
@@ -468,7 +474,7 @@ void sl_model_describe(struct sl_model *m)
                                      .explains = m->arch->explain &&
                                                  m->config.task == SL_TASK_CLASSIFICATION,
                                      .base = m->base,
-                                     .pooling = embeds(m) ? m->arch->embeds : NULL,
+                                     .pooling = embeds(m) ? pooling_of(m) : NULL,
                                      .context = m->config.context_length,
                                      .vocab = m->config.vocab,
                                      .depth = m->config.depth,

@@ -3,7 +3,7 @@
 
 #include "base/int_math.h"
 #include "base/sha256.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 #include "tokenizer/tokenizer_kinds.h"
 
 #include <stdlib.h>

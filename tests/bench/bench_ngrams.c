@@ -13,8 +13,8 @@
  * the odds are exp(b + sum of w r); w learns by steps along each text's gradient. */
 #include "base/dynarray.h"
 #include "base/random.h"
-#include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
+#include "formats/vocabulary.h"
 #include "sluice/tokenizer.h"
 
 #include <math.h>

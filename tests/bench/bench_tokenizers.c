@@ -4,7 +4,7 @@
  *
  * bench_tokenizers.py compares it with the package `tokenizers`. */
 #include "base/file.h"
-#include "checkpoint/tokenizer_json.h"
+#include "formats/tokenizer_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "access/api_keys.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/model_config.h"
-#include "checkpoint/vocabulary.h"
 #include "core/options.h"
 #include "data/labels.h"
+#include "formats/vocabulary.h"
 #include "support/fuzz_target.h"
 #include "vectors/word_vectors.h"
 

@@ -1,5 +1,5 @@
 /* fuzz_safetensors.c - any bytes, as a safetensors file. */
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 #include "support/fuzz_target.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < file.count; i++) {
         char shape[SL_SHAPE_TEXT];
         sl_safetensor_shape(&file.tensors[i], shape);
-        numbers_read(&file.tensors[i]);
+        if (file.tensors[i].dtype < SL_DTYPES_READ)
+            numbers_read(&file.tensors[i]);
         if (sl_safetensors_find(&file, file.tensors[i].name) != &file.tensors[i])
             abort();
     }

@@ -4,7 +4,7 @@
  * vocabulary ends with the first NUL, and the rest is the text. 'l' and 'm' learn pieces or words
  * from the text instead. */
 #include "base/utf8.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 #include "support/fuzz_target.h"
 #include "tokenizer/tokenizer_trainer.h"
 

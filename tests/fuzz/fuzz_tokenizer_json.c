@@ -1,7 +1,7 @@
 /* fuzz_tokenizer_json.c - any bytes, as a tokenizer.json and a text; the file ends with the first
  * NUL. */
 #include "base/utf8.h"
-#include "checkpoint/tokenizer_json.h"
+#include "formats/tokenizer_json.h"
 #include "support/fuzz_target.h"
 
 #include <stdlib.h>

@@ -194,7 +194,11 @@ static const char *const positions[] = {[TRANSFORMER_LEARNED_POSITIONS] = "learn
 
 static const struct sl_param hypers[] = {
     SL_HYPERS_DECODER,
-    SL_HYPERS_CLASSIFIER,
+    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1,
+                      "classifiers: tokens attend to later tokens, too", NULL),
+    SL_PARAM_ROW_AT(0, sl_config, pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,
+                    "how token vectors become the vector of a text", sl_pooling_names,
+                    SL_CLASSIFIES | SL_PRETRAINS),
     FACT(INTEGER, key_heads, 0, 128, 0, "heads of keys and values; 0: as many as heads"),
     FACT(INTEGER, head_dim, 0, 1024, 0, "features of a head; 0: width / heads"),
     FACT(INTEGER, window, 0, 8192, 0,

@@ -2,9 +2,9 @@
 #include "cli/training/automatic_log.h"
 
 #include "base/clock.h"
-#include "checkpoint/json_io.h"
 #include "cli/evaluation/dataset_words.h"
 #include "cli/failure_event.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 

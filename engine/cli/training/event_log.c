@@ -2,7 +2,7 @@
 #include "cli/training/event_log.h"
 
 #include "base/file.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 #include "base/int_math.h"
-#include "checkpoint/json_io.h"
 #include "checkpoint/manifest.h"
 #include "cli/failure_event.h"
 #include "cli/training/dataset_summary.h"
 #include "cli/training/event_log.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* test_golden.c - logits, losses, gradients and optimiser steps against numbers that PyTorch
  * recorded in double precision (golden/record*.py). */
 #include "base/file.h"
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 #include "sluice/classifier.h"
 #include "sluice/session.h"
 #include "support/model_fixture.h"

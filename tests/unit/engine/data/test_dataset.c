@@ -1,7 +1,7 @@
 /* test_dataset.c - labels, labelled texts as token ids, the share cut off to validate on, and the
  * order of an epoch. */
-#include "checkpoint/vocabulary.h"
 #include "data/dataset.h"
+#include "formats/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_trainer.h"

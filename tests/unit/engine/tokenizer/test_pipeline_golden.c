@@ -2,7 +2,7 @@
  * make the tokens that it made of 20,000 texts (golden/record_pipelines.py). */
 #include "base/file.h"
 #include "base/random.h"
-#include "checkpoint/tokenizer_json.h"
+#include "formats/tokenizer_json.h"
 #include "support/test.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
  * limits, and as `sluice vocab` writes them. */
 #include "base/random.h"
 #include "base/utf8.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 #include "support/test.h"
 #include "tokenizer/normalizer.h"
 #include "tokenizer/tokenizer_kinds.h"

@@ -1,7 +1,7 @@
 /* tokenizer_json_model.c - the model of tokenizer.json: WordPiece, BPE or Unigram. */
-#include "checkpoint/tokenizer_json_parts.h"
+#include "formats/tokenizer_json_parts.h"
 
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* tokenizer_json_normalizers.c - the normalizers and pre-tokenizers of tokenizer.json: a function
  * per type, and two tables of them. */
-#include "checkpoint/tokenizer_json_parts.h"
+#include "formats/tokenizer_json_parts.h"
 
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * wrong with bad ones. */
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 #include "support/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

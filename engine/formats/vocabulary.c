@@ -1,9 +1,9 @@
 /* vocabulary.c - pieces to lines or JSON, and back. */
-#include "checkpoint/vocabulary.h"
+#include "formats/vocabulary.h"
 
 #include "base/file.h"
-#include "checkpoint/json_io.h"
-#include "checkpoint/tokenizer_json.h"
+#include "formats/json_io.h"
+#include "formats/tokenizer_json.h"
 #include "tokenizer/pipeline.h"
 #include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"

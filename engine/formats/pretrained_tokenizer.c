@@ -1,11 +1,11 @@
 /* pretrained_tokenizer.c - which of a directory's files say how texts become tokens. */
-#include "checkpoint/pretrained_tokenizer.h"
+#include "formats/pretrained_tokenizer.h"
 
 #include "base/file.h"
-#include "checkpoint/json_io.h"
-#include "checkpoint/tokenizer_json.h"
-#include "checkpoint/tokenizer_json_parts.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/json_io.h"
+#include "formats/tokenizer_json.h"
+#include "formats/tokenizer_json_parts.h"
+#include "formats/vocabulary.h"
 
 #include <jansson.h>
 #include <unistd.h>

@@ -9,7 +9,20 @@
 
 #include <stdint.h>
 
-enum sl_dtype { SL_DTYPE_F32, SL_DTYPE_F16, SL_DTYPE_BF16, SL_DTYPES };
+enum sl_dtype {
+    SL_DTYPE_F32,
+    SL_DTYPE_F16,
+    SL_DTYPE_BF16,
+    SL_DTYPES_READ, /* of the others only size and place are known: tables of positions, say */
+    SL_DTYPE_F64 = SL_DTYPES_READ,
+    SL_DTYPE_I64,
+    SL_DTYPE_I32,
+    SL_DTYPE_I16,
+    SL_DTYPE_I8,
+    SL_DTYPE_U8,
+    SL_DTYPE_BOOL,
+    SL_DTYPES
+};
 
 enum {
     SL_RANK_MAX = 8,
@@ -46,7 +59,9 @@ const struct sl_safetensor *sl_safetensors_find(const struct sl_safetensors *fil
                                                 const char *name);
 const char *sl_safetensors_metadata(const struct sl_safetensors *file, const char *key);
 
-/* All elements as fp32. */
+const char *sl_dtype_name(enum sl_dtype dtype); /* "F32" */
+
+/* All elements as fp32; of a type below SL_DTYPES_READ. */
 void sl_safetensor_read(const struct sl_safetensor *tensor, float *out);
 /* "96x24", or "scalar". */
 void sl_safetensor_shape(const struct sl_safetensor *tensor, char text[SL_SHAPE_TEXT]);

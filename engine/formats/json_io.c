@@ -1,5 +1,5 @@
 /* json_io.c - jansson, with our errors. */
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include "base/comma_list.h"
 #include "base/param_table.h"

@@ -1,8 +1,8 @@
 /* tokenizer_json.c - the sections in the order in which they are needed. */
-#include "checkpoint/tokenizer_json.h"
+#include "formats/tokenizer_json.h"
 
-#include "checkpoint/json_io.h"
-#include "checkpoint/tokenizer_json_parts.h"
+#include "formats/json_io.h"
+#include "formats/tokenizer_json_parts.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * checked. */
 #pragma once
 
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 
 #include <stdbool.h>
 

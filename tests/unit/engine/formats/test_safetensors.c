@@ -1,5 +1,6 @@
 /* test_safetensors.c - the file format: what comes back, what is refused, what is written. */
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
+#include "formats/tensor_io.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -230,7 +231,7 @@ static const struct {
     {"{\"\":{}}", 0, "name is 0 bytes: expected 1 to 255"},
     {"{\"a\":{}}", 0, "tensor 'a': 'dtype' is missing: expected a string"},
     {"{" TENSOR("a", "F32", "[1]", 0, 4) "," TENSOR("a", "F32", "[1]", 0, 4) "}", 4, "not JSON"},
-    {"{" TENSOR("a", "F64", "[1]", 0, 8) "}", 8, "invalid dtype 'F64': expected F32, F16 or BF16"},
+    {"{" TENSOR("a", "C64", "[1]", 0, 8) "}", 8, "invalid dtype 'C64': expected F32, F16 or BF16"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"size\":4}}", 4,
      "tensor 'a': unknown key 'size': expected one of: dtype, shape, data_offsets"},
     {"{" TENSOR("a", "F32", "4", 0, 4) "}", 4, "'shape' is a whole number: expected an array"},
@@ -266,6 +267,23 @@ static const struct {
     {"{\"a\\u0000\":{}}", 0, "header: not JSON"},
     {"{\"\xFF\":{}}", 0, "header: not JSON"},
 };
+
+/* Other programs keep tables of positions beside their weights. */
+Test(safetensors, whole_numbers_are_known_but_fill_no_matrix)
+{
+    static const char header[] = "{" TENSOR("a", "I64", "[1]", 0, 8) "}";
+    float value;
+    const struct sl_tensor_slot slot = {
+        .name = "a", .data = &value, .rows = 1, .cols = 1, .vector = true};
+    struct image image = image_make(header, 8);
+    struct sl_safetensors file;
+    struct sl_err err;
+    EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+    EXPECT_FAIL(sl_tensors_read(&file, (struct sl_tensor_slots){&slot, 1}, NULL, &err), err,
+                SL_CORRUPT, "tensor 'a' is of I64: expected F32, F16 or BF16");
+    sl_safetensors_close(&file);
+    free(image.data);
+}
 
 Test(safetensors, bad_headers_are_rejected)
 {

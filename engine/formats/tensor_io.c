@@ -1,5 +1,5 @@
 /* tensor_io.c - matches slots with the tensors of a file. */
-#include "checkpoint/tensor_io.h"
+#include "formats/tensor_io.h"
 
 #include <assert.h>
 #include <float.h>
@@ -104,6 +104,9 @@ static bool slot_read(const struct sl_safetensors *file, const struct sl_tensor_
     sl_safetensor_shape(t, have);
     if (!shape_fits(t, s))
         return sl_fail(err, SL_CORRUPT, "tensor '%s': shape %s: expected %s", s->name, have, want);
+    if (t->dtype >= SL_DTYPES_READ)
+        return sl_fail(err, SL_CORRUPT, "tensor '%s' is of %s: expected F32, F16 or BF16", s->name,
+                       sl_dtype_name(t->dtype));
     assert(t->count == slot_count(s));
     sl_safetensor_read(t, s->data);
     return slot_check(s, err);

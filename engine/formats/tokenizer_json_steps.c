@@ -1,8 +1,8 @@
 /* tokenizer_json_steps.c - members by type, and sequences of steps. */
-#include "checkpoint/tokenizer_json_parts.h"
+#include "formats/tokenizer_json_parts.h"
 
 #include "base/comma_list.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <jansson.h>
 #include <string.h>

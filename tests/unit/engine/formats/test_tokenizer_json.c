@@ -1,9 +1,9 @@
 /* test_tokenizer_json.c - tokenizer.json: what is refused, and how; streams of decoded text. */
 #include "base/file.h"
 #include "base/utf8.h"
-#include "checkpoint/pretrained_tokenizer.h"
-#include "checkpoint/tokenizer_json.h"
-#include "checkpoint/vocabulary.h"
+#include "formats/pretrained_tokenizer.h"
+#include "formats/tokenizer_json.h"
+#include "formats/vocabulary.h"
 #include "support/test.h"
 #include "support/workspace.h"
 #include "tokenizer/tokenizer_kinds.h"

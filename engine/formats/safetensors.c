@@ -1,8 +1,8 @@
 /* safetensors.c - reads and checks a header, and writes files. */
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 
 #include "base/int_math.h"
-#include "checkpoint/json_io.h"
+#include "formats/json_io.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -23,10 +23,16 @@ static const struct {
     const char *name;
     size_t bytes;
 } dtypes[SL_DTYPES] = {
-    [SL_DTYPE_F32] = {"F32", 4},
-    [SL_DTYPE_F16] = {"F16", 2},
-    [SL_DTYPE_BF16] = {"BF16", 2},
+    [SL_DTYPE_F32] = {"F32", 4},   [SL_DTYPE_F16] = {"F16", 2}, [SL_DTYPE_BF16] = {"BF16", 2},
+    [SL_DTYPE_F64] = {"F64", 8},   [SL_DTYPE_I64] = {"I64", 8}, [SL_DTYPE_I32] = {"I32", 4},
+    [SL_DTYPE_I16] = {"I16", 2},   [SL_DTYPE_I8] = {"I8", 1},   [SL_DTYPE_U8] = {"U8", 1},
+    [SL_DTYPE_BOOL] = {"BOOL", 1},
 };
+
+const char *sl_dtype_name(enum sl_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
 
 /* -- reading --------------------------------------------------------------------------- */
 
@@ -285,6 +291,7 @@ static float float_of_f16(uint16_t half)
 
 void sl_safetensor_read(const struct sl_safetensor *tensor, float *out)
 {
+    assert(tensor->dtype < SL_DTYPES_READ);
     if (tensor->dtype == SL_DTYPE_F32) {
         if (tensor->count > 0)
             memcpy(out, tensor->data, tensor->count * sizeof *out);

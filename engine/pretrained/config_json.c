@@ -1,0 +1,288 @@
+/* config_json.c - members of config.json become hyper-parameters, row by row. */
+#include "pretrained/config_json.h"
+
+#include "base/comma_list.h"
+#include "formats/json_io.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_MAX = 128 };
+
+/* -- members ---------------------------------------------------------------------------------- */
+
+/* The member at a path "a.b" of `length` characters; NULL: there is none, or it is null. */
+static const json_t *member_at(const json_t *object, const char *path, size_t length)
+{
+    char key[KEY_MAX];
+    for (const char *end = path + length; object && path < end;) {
+        const size_t part = strcspn(path, ".|");
+        (void)snprintf(key, sizeof key, "%.*s", (int)part, path);
+        object = json_object_get(object, key);
+        path += part + 1;
+    }
+    return json_is_null(object) ? NULL : object;
+}
+
+/* The first of the alternatives "a|b.c" that is there. */
+static const json_t *member(const json_t *root, const char *key)
+{
+    const json_t *found = NULL;
+    while (!found && *key) {
+        const size_t length = strcspn(key, "|");
+        found = member_at(root, key, length);
+        key += length + (key[length] == '|');
+    }
+    return found;
+}
+
+static int first_name(const char *key)
+{
+    return (int)strcspn(key, "|");
+}
+
+static bool demand(const json_t *root, const struct sl_family_demand *row, struct sl_err *err)
+{
+    const json_t *value = member(root, row->key);
+    if (!value)
+        return true;
+    json_auto_t *wanted = json_loads(row->value, JSON_DECODE_ANY, NULL);
+    if (wanted && json_equal(value, wanted))
+        return true;
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    sl_fail(err, SL_BAD_INPUT, "'%.*s' is %.64s, which is not supported: expected %s",
+            first_name(row->key), row->key, text ? text : "?", row->value);
+    free(text);
+    return false;
+}
+
+/* -- hyper-parameters ------------------------------------------------------------------------- */
+
+/* Names of activation functions in Hugging Face's library. */
+static const struct {
+    const char *theirs, *ours;
+} activations[] = {
+    {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"gelu_fast", "gelu_tanh"}, {"relu", "relu"},          {"silu", "silu"},
+    {"swish", "silu"},          {"tanh", "tanh"}};
+
+static const char *activation_named(const char *theirs, struct sl_err *err)
+{
+    char list[256] = "";
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
+        if (strcmp(activations[i].theirs, theirs) == 0)
+            return activations[i].ours;
+        sl_list_add(list, sizeof list, activations[i].theirs);
+    }
+    sl_fail(err, SL_BAD_INPUT, "unknown activation function '%.64s': expected one of: %s", theirs,
+            list);
+    return NULL;
+}
+
+static const struct sl_param *row_of(const struct sl_published *p, const char *hyper)
+{
+    return sl_param_find(p->arch->hypers, hyper);
+}
+
+static bool set(struct sl_published *p, const struct sl_family_fact *fact, struct sl_err *err)
+{
+    return sl_param_parse(row_of(p, fact->hyper), &p->config, fact->value, err);
+}
+
+static bool set_number(const struct sl_param *row, struct sl_published *p, const json_t *value,
+                       const struct sl_family_field *field, struct sl_err *err)
+{
+    const bool is_flag = row->kind == SL_FLAG;
+    if (is_flag ? !json_is_boolean(value) : !json_is_number(value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: expected %s", sl_json_type(value),
+                       is_flag ? "true or false" : "a number");
+    double number = is_flag ? (double)json_is_true(value) : json_number_value(value);
+    if (field->divisor > 0)
+        number /= field->divisor;
+    return sl_param_set(row, &p->config, number, err);
+}
+
+static bool set_member(const struct sl_param *row, struct sl_published *p, const json_t *value,
+                       const struct sl_family_field *field, struct sl_err *err)
+{
+    if (row->kind != SL_CHOICE)
+        return set_number(row, p, value, field, err);
+    if (!json_is_string(value))
+        return sl_fail(err, SL_BAD_INPUT, "%s: expected a string", sl_json_type(value));
+    const char *name = activation_named(json_string_value(value), err);
+    return name && sl_param_parse(row, &p->config, name, err);
+}
+
+/* Longer texts than that are cut; models with rotary positions often allow more. */
+static double longest(const struct sl_published *p)
+{
+    return row_of(p, "context_length")->max;
+}
+
+static bool read_field(const json_t *root, const struct sl_family_field *field,
+                       struct sl_published *p, struct sl_err *err)
+{
+    const struct sl_param *row = row_of(p, field->hyper);
+    const json_t *value = member(root, field->key);
+    if (!value && !field->missing)
+        return sl_fail(err, SL_BAD_INPUT, "'%.*s' is missing", first_name(field->key), field->key);
+    if (!value)
+        return !field->missing[0] ||
+               set(p, &(struct sl_family_fact){field->hyper, field->missing}, err);
+    json_auto_t *bounded = NULL;
+    if (row == row_of(p, "context_length") && json_is_integer(value) &&
+        (double)json_integer_value(value) > longest(p))
+        value = bounded = json_integer((json_int_t)longest(p));
+    return set_member(row, p, value, field, err) ||
+           sl_wrap(err, "'%.*s'", first_name(field->key), field->key);
+}
+
+static bool set_facts(struct sl_published *p, const struct sl_family_fact *facts,
+                      struct sl_err *err)
+{
+    for (; facts && facts->hyper; facts++)
+        if (!set(p, facts, err))
+            return false;
+    return true;
+}
+
+/* -- labels ----------------------------------------------------------------------------------- */
+
+/* "id2label": {"0": "negative", "1": "positive"} */
+static bool read_labels(const json_t *root, struct sl_published *p, struct sl_err *err)
+{
+    const json_t *names = sl_json_object(root, "id2label", err);
+    if (!names)
+        return false;
+    const size_t count = json_object_size(names);
+    if (count < SL_CLASSES_MIN || count > SL_CLASSES_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "'id2label' has %zu labels: expected %d to %d", count,
+                       SL_CLASSES_MIN, SL_CLASSES_MAX);
+    p->labels = calloc(count, sizeof *p->labels);
+    if (!p->labels)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
+    p->config.classes = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof key, "%zu", i);
+        const char *name = sl_json_text(names, key, err);
+        if (!name || strlen(name) < 1 || strlen(name) > SL_LABEL_BYTES_MAX)
+            return name ? sl_fail(err, SL_BAD_INPUT,
+                                  "'id2label': label %zu has %zu bytes: expected 1 to %d", i,
+                                  strlen(name), SL_LABEL_BYTES_MAX)
+                        : sl_wrap(err, "'id2label'");
+        if (!(p->labels[i] = strdup(name)))
+            return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
+    }
+    return true;
+}
+
+static bool read_problem_type(const json_t *root, struct sl_published *p, struct sl_err *err)
+{
+    const json_t *value = member(root, "problem_type");
+    if (!value)
+        return true;
+    for (int i = 0; sl_problem_types[i]; i++)
+        if (json_is_string(value) && strcmp(sl_problem_types[i], json_string_value(value)) == 0) {
+            p->config.multi_label = i;
+            return true;
+        }
+    return sl_fail(err, SL_BAD_INPUT, "'problem_type' is '%.64s', which is not supported",
+                   json_is_string(value) ? json_string_value(value) : sl_json_type(value));
+}
+
+/* -- the model -------------------------------------------------------------------------------- */
+
+static bool find_family(const json_t *root, struct sl_published *p, struct sl_err *err)
+{
+    char list[SL_FAMILY_LIST];
+    const char *type = sl_json_text(root, "model_type", err);
+    if (!type)
+        return false;
+    p->family = sl_family_find(type);
+    return p->family ||
+           sl_fail(err, SL_BAD_INPUT, "'model_type' '%.64s' is not supported: expected one of: %s",
+                   type, sl_family_list(list));
+}
+
+/* A class is named in "architectures"; a sentence encoder needs none. */
+static bool find_task(const json_t *root, bool embeds, struct sl_published *p, struct sl_err *err)
+{
+    const json_t *first = json_array_get(json_object_get(root, "architectures"), 0);
+    const char *name = json_string_value(first);
+    const struct sl_family_task *tasks = p->family->tasks;
+    if (embeds && tasks->task == SL_TASK_PRETRAINING) {
+        p->task = tasks;
+        return true;
+    }
+    p->task = name ? sl_family_task_find(p->family, name) : NULL;
+    if (p->task)
+        return true;
+    char list[SL_FAMILY_LIST] = "";
+    for (; tasks->architecture; tasks++)
+        sl_list_add(list, sizeof list, tasks->architecture);
+    return sl_fail(err, SL_BAD_INPUT, "'architectures' names '%.64s': expected one of: %s",
+                   name ? name : "none", list);
+}
+
+/* Layers that see everything and others, if the file lists them, are as the architecture has
+ * them. */
+static bool check_layer_types(const json_t *root, const struct sl_published *p, struct sl_err *err)
+{
+    const json_t *types = member(root, "layer_types");
+    const struct sl_config *c = &p->config;
+    const int window = (int)sl_param_get(row_of(p, "window"), c);
+    const int every = (int)sl_param_get(row_of(p, "global_attention_every"), c);
+    for (int i = 0; types && i < c->depth; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        const bool local = window > 0 && i % every != 0;
+        if (!type || strcmp(type, local ? "sliding_attention" : "full_attention") != 0)
+            return sl_fail(err, SL_BAD_INPUT, "'layer_types'[%d] is '%.32s': expected '%s'", i,
+                           type ? type : "none", local ? "sliding_attention" : "full_attention");
+    }
+    return true;
+}
+
+static bool read_hypers(const json_t *root, struct sl_published *p, struct sl_err *err)
+{
+    const struct sl_family *family = p->family;
+    struct sl_config *c = &p->config;
+    if (!set_facts(p, family->facts, err))
+        return false;
+    for (const struct sl_family_field *field = family->fields; field->key; field++)
+        if (!read_field(root, field, p, err))
+            return false;
+    if (family->ffn_widths > 0 && !member(root, "n_inner"))
+        c->ffn_width = family->ffn_widths * c->width;
+    for (const struct sl_family_demand *row = family->demands; row->key; row++)
+        if (!demand(root, row, err))
+            return false;
+    c->context_length -= (int)sl_param_get(row_of(p, "position_offset"), c);
+    c->dropout = 0;
+    return set_facts(p, p->task->facts, err) && check_layer_types(root, p, err);
+}
+
+bool sl_config_json_read(struct sl_published *p, const json_t *root, bool embeds,
+                         struct sl_err *err)
+{
+    *p = (struct sl_published){0};
+    p->arch = sl_arch_find("transformer");
+    if (!find_family(root, p, err) || !find_task(root, embeds, p, err))
+        return false;
+    sl_config_set_defaults(p->arch, &p->config);
+    p->config.task = p->task->task;
+    if (!read_hypers(root, p, err))
+        return false;
+    return p->config.task != SL_TASK_CLASSIFICATION ||
+           (read_labels(root, p, err) && read_problem_type(root, p, err));
+}
+
+void sl_published_release(struct sl_published *p)
+{
+    for (int i = 0; p->labels && i < p->config.classes; i++)
+        free(p->labels[i]);
+    free(p->labels);
+    *p = (struct sl_published){0};
+}

@@ -1,0 +1,23 @@
+/* config_json.h - a published model's config.json as a configuration of the architecture
+ * `transformer`. */
+#pragma once
+
+#include "arch/arch.h"
+#include "pretrained/family.h"
+
+struct json_t;
+
+/* What the file says. */
+struct sl_published {
+    const struct sl_family *family;
+    const struct sl_family_task *task;
+    const struct sl_arch *arch;
+    struct sl_config config; /* without the size of the vocabulary */
+    char **labels;           /* config.classes names; owned */
+};
+
+/* embeds: the model gives embeddings, whatever class is named. Members that say what is not
+ * computed here are refused by their names. To be released also after a failure. */
+bool sl_config_json_read(struct sl_published *published, const struct json_t *root, bool embeds,
+                         struct sl_err *err) SL_MUST_CHECK;
+void sl_published_release(struct sl_published *published); /* a zeroed one is fine */

@@ -1,0 +1,48 @@
+/* electra.c - ELECTRA's discriminator (Clark et al. 2020): BERT, perhaps with narrower
+ * embeddings. */
+#include "pretrained/bert.h"
+
+static const struct sl_family_field fields[] = {
+    {"hidden_size", "width", NULL, 0},
+    {"embedding_size", "embedding_size", NULL, 0},
+    {"num_hidden_layers", "depth", NULL, 0},
+    {"num_attention_heads", "heads", NULL, 0},
+    {"intermediate_size", "ffn_width", NULL, 0},
+    {"max_position_embeddings", "context_length", NULL, 0},
+    {"type_vocab_size", "token_types", "2", 0},
+    {"hidden_act", "activation", "gelu", 0},
+    {"layer_norm_eps", "norm_epsilon", "1e-12", 0},
+    {NULL, NULL, NULL, 0}};
+
+static const struct sl_family_weight embedding_weights[] = {
+    {"embedding_projection", {"embeddings_project"}, 0},
+    {NULL, {NULL}, 0}};
+
+static const struct sl_family_fact classifier_facts[] = {{"pooling", "first"},
+                                                         {"head_dense", "true"},
+                                                         {"head_activation", "gelu"},
+                                                         {NULL, NULL}};
+
+static const struct sl_family_weight classifier_weights[] = {
+    {"embedding_projection", {"embeddings_project"}, 0},
+    {"head.dense", {"classifier.dense"}, 0},
+    {"classifier", {"classifier.out_proj"}, 0},
+    {NULL, {NULL}, 0}};
+
+static const char *const unused[] = {"embeddings.position_ids", "discriminator_predictions.*",
+                                     NULL};
+
+static const struct sl_family_task tasks[] = {
+    {"ElectraModel", SL_TASK_PRETRAINING, sl_embedding_facts, embedding_weights, unused},
+    {"ElectraForPreTraining", SL_TASK_PRETRAINING, sl_embedding_facts, embedding_weights, unused},
+    {"ElectraForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,
+     classifier_weights, unused},
+    {NULL, 0, NULL, NULL, NULL}};
+
+const struct sl_family sl_family_electra = {.model_type = "electra",
+                                            .prefix = "electra.",
+                                            .facts = sl_bert_facts,
+                                            .fields = fields,
+                                            .demands = sl_bert_demands,
+                                            .weights = sl_bert_weights,
+                                            .tasks = tasks};

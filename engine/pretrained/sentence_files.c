@@ -1,0 +1,137 @@
+/* sentence_files.c - modules.json, 1_Pooling/config.json and sentence_bert_config.json. */
+#include "pretrained/sentence_files.h"
+
+#include "base/file.h"
+#include "formats/json_io.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char modules_file[] = "modules.json";
+
+/* Joins the path of a file; whether the file is there. */
+static bool exists(char path[SL_PATH_MAX], const char *directory, const char *name)
+{
+    struct sl_err ignored;
+    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
+}
+
+bool sl_sentence_files_are(const char *directory)
+{
+    char path[SL_PATH_MAX];
+    return exists(path, directory, modules_file);
+}
+
+/* A JSON file; NULL on failure. */
+static json_t *read_json(const char *path, struct sl_err *err)
+{
+    json_error_t error;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        sl_fail(err, SL_BAD_INPUT, "'%s' line %d: %s", path, error.line, error.text);
+    return root;
+}
+
+/* -- pooling ---------------------------------------------------------------------------------- */
+
+static const struct mode {
+    const char *key;
+    int pooling; /* -1: not supported */
+} modes[] = {
+    {"pooling_mode_mean_tokens", SL_POOLING_MEAN}, {"pooling_mode_cls_token", SL_POOLING_FIRST},
+    {"pooling_mode_lasttoken", SL_POOLING_LAST},   {"pooling_mode_max_tokens", -1},
+    {"pooling_mode_mean_sqrt_len_tokens", -1},     {"pooling_mode_weightedmean_tokens", -1}};
+
+static bool choose_pooling(const json_t *root, int *pooling, struct sl_err *err)
+{
+    const struct mode *chosen = NULL;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (!json_is_true(json_object_get(root, modes[i].key)))
+            continue;
+        if (chosen || modes[i].pooling < 0)
+            return sl_fail(err, SL_BAD_INPUT, "'%s' is not supported%s%s", modes[i].key,
+                           chosen ? " together with " : "", chosen ? chosen->key : "");
+        chosen = &modes[i];
+    }
+    if (!chosen)
+        return sl_fail(err, SL_BAD_INPUT, "no pooling mode is true");
+    *pooling = chosen->pooling;
+    return true;
+}
+
+static bool read_pooling(const char *directory, const char *module, int *pooling,
+                         struct sl_err *err)
+{
+    char folder[SL_PATH_MAX], path[SL_PATH_MAX];
+    if (!sl_path_join(folder, directory, module, err) ||
+        !sl_path_join(path, folder, "config.json", err))
+        return false;
+    json_auto_t *root = read_json(path, err);
+    return root && (choose_pooling(root, pooling, err) || sl_wrap(err, "'%s'", path));
+}
+
+/* -- modules ---------------------------------------------------------------------------------- */
+
+/* The last part of "sentence_transformers.models.Pooling". */
+static const char *class_of(const json_t *module)
+{
+    const char *type = json_string_value(json_object_get(module, "type"));
+    const char *last = type ? strrchr(type, '.') : NULL;
+    return last ? last + 1 : type ? type : "";
+}
+
+static bool read_module(const char *directory, const json_t *module, struct sl_published *p,
+                        struct sl_err *err)
+{
+    const char *name = class_of(module);
+    const char *path = json_string_value(json_object_get(module, "path"));
+    if (strcmp(name, "Transformer") == 0 || strcmp(name, "Normalize") == 0)
+        return true;
+    if (strcmp(name, "Pooling") != 0)
+        return sl_fail(err, SL_BAD_INPUT, "%s: the module '%.64s' is not supported", modules_file,
+                       name);
+    if (!path || strstr(path, "..") || path[0] == '/')
+        return sl_fail(err, SL_BAD_INPUT, "%s: 'path' is '%.64s': expected a directory within it",
+                       modules_file, path ? path : "none");
+    return read_pooling(directory, path, &p->config.pooling, err);
+}
+
+/* Texts are cut here, whatever tokenizer.json says. */
+static bool read_length(const char *directory, struct sl_published *p, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    int64_t length;
+    const int max = p->config.context_length;
+    if (!exists(path, directory, "sentence_bert_config.json"))
+        return true;
+    json_auto_t *root = read_json(path, err);
+    if (!root)
+        return false;
+    if (json_is_null(json_object_get(root, "max_seq_length")))
+        return true;
+    if (!sl_json_whole(root, "max_seq_length", (struct sl_bounds){2, INT32_MAX}, &length, err))
+        return sl_wrap(err, "'%s'", path);
+    p->config.context_length = length < max ? (int)length : max;
+    return true;
+}
+
+bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!exists(path, directory, modules_file))
+        return sl_fail(err, SL_NOT_FOUND, "%s is missing", modules_file);
+    json_auto_t *modules = read_json(path, err);
+    if (!modules)
+        return false;
+    if (!json_is_array(modules))
+        return sl_fail(err, SL_BAD_INPUT, "%s is %s: expected an array", modules_file,
+                       sl_json_type(modules));
+    size_t i;
+    json_t *module;
+    json_array_foreach (modules, i, module) {
+        if (!read_module(directory, module, p, err))
+            return false;
+    }
+    return read_length(directory, p, err);
+}

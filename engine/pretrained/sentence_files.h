@@ -1,0 +1,12 @@
+/* sentence_files.h - the files that sentence-transformers adds to a model's directory. */
+#pragma once
+
+#include "pretrained/config_json.h"
+
+/* modules.json: the directory is that of a sentence encoder. */
+bool sl_sentence_files_are(const char *directory);
+
+/* Pooling, and the longest text, of the files of a sentence encoder; other modules are refused by
+ * their type. */
+bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
+    SL_MUST_CHECK;

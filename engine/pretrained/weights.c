@@ -1,0 +1,244 @@
+/* weights.c - opens the files of a directory and lists their tensors. */
+#include "pretrained/weights.h"
+
+#include "base/dynarray.h"
+#include "base/file.h"
+#include "formats/json_io.h"
+#include "formats/safetensors.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHARDS_MAX = 128, INDEX_BYTES_MAX = 16 << 20 };
+
+static const char whole_file[] = "model.safetensors", index_file[] = "model.safetensors.index.json";
+
+struct sl_weight_file {
+    char *name; /* within the directory */
+    struct sl_map map;
+    struct sl_safetensors content;
+};
+
+/* -- the list --------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct sl_weight *first = a, *second = b;
+    return strcmp(first->name, second->name);
+}
+
+bool sl_weights_sort(struct sl_weights *weights, struct sl_err *err)
+{
+    if (weights->count > 0)
+        qsort(weights->list, weights->count, sizeof *weights->list, by_name);
+    for (size_t i = 1; i < weights->count; i++)
+        if (by_name(&weights->list[i - 1], &weights->list[i]) == 0)
+            return sl_fail(err, SL_CORRUPT, "tensor '%s' is there twice", weights->list[i].name);
+    return true;
+}
+
+struct sl_weight *sl_weights_find(const struct sl_weights *weights, const char *name)
+{
+    const struct sl_weight *list = weights->list;
+    size_t first = 0, end = weights->count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        const int order = strcmp(name, list[middle].name);
+        if (order == 0)
+            return &weights->list[middle];
+        if (order < 0)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return NULL;
+}
+
+void sl_weights_close(struct sl_weights *weights)
+{
+    for (size_t i = 0; i < weights->count; i++)
+        free(weights->list[i].name);
+    for (size_t i = 0; i < weights->file_count; i++) {
+        free(weights->files[i].name);
+        sl_safetensors_close(&weights->files[i].content);
+        sl_map_close(&weights->files[i].map);
+    }
+    free(weights->list);
+    free(weights->files);
+    *weights = (struct sl_weights){0};
+}
+
+/* -- safetensors ------------------------------------------------------------------------------ */
+
+static enum sl_number_type type_of(enum sl_dtype dtype)
+{
+    static const enum sl_number_type types[SL_DTYPES_READ] = {[SL_DTYPE_F32] = SL_NUMBER_F32,
+                                                              [SL_DTYPE_F16] = SL_NUMBER_F16,
+                                                              [SL_DTYPE_BF16] = SL_NUMBER_BF16};
+
+    return dtype < SL_DTYPES_READ ? types[dtype] : SL_NUMBER_OTHER;
+}
+
+static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t,
+                       struct sl_err *err)
+{
+    struct sl_weight *w = &weights->list[weights->count];
+    if (t->rank > SL_WEIGHT_RANK_MAX)
+        return sl_fail(err, SL_CORRUPT, "tensor '%s' has %d dimensions: expected at most %d",
+                       t->name, t->rank, SL_WEIGHT_RANK_MAX);
+    *w = (struct sl_weight){.name = strdup(t->name),
+                            .data = t->data,
+                            .type = type_of(t->dtype),
+                            .rank = t->rank,
+                            .count = t->count};
+    for (int i = 0; i < t->rank; i++)
+        w->shape[i] = t->shape[i];
+    if (!w->name)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the name of a tensor");
+    weights->count++;
+    return true;
+}
+
+/* Of a directory's file. A private copy is not made: what is read becomes parameters at once. */
+static bool add_file(struct sl_weights *weights, const char *directory, const char *name,
+                     struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    struct sl_weight_file *files =
+        reallocarray(weights->files, weights->file_count + 1, sizeof *files);
+    if (!files)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %s", name);
+    weights->files = files;
+    struct sl_weight_file *file = &files[weights->file_count++];
+    *file = (struct sl_weight_file){.name = strdup(name)};
+    if (!file->name || !sl_path_join(path, directory, name, err) ||
+        !sl_map_open(&file->map, path, err) ||
+        !sl_safetensors_parse(&file->content, file->map.data, file->map.size, err))
+        return sl_wrap(err, "%s", name);
+    const size_t total = weights->count + (size_t)file->content.count;
+    struct sl_weight *list = reallocarray(weights->list, total + 1, sizeof *list);
+    if (!list)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", total);
+    weights->list = list;
+    for (int i = 0; i < file->content.count; i++)
+        if (!add_tensor(weights, &file->content.tensors[i], err))
+            return sl_wrap(err, "%s", name);
+    return true;
+}
+
+/* -- shards ----------------------------------------------------------------------------------- */
+
+static bool has_file(const struct sl_weights *weights, const char *name)
+{
+    for (size_t i = 0; i < weights->file_count; i++)
+        if (strcmp(weights->files[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A shard lies in the directory itself. */
+static bool is_plain_name(const char *name)
+{
+    const char *end = strrchr(name, '.');
+    return end && strcmp(end, ".safetensors") == 0 && end > name && !strchr(name, '/');
+}
+
+static bool add_shards(struct sl_weights *weights, const char *directory, json_t *map,
+                       struct sl_err *err)
+{
+    const char *tensor;
+    json_t *value;
+    json_object_foreach (map, tensor, value) {
+        const char *name = json_string_value(value);
+        if (!name || !is_plain_name(name))
+            return sl_fail(
+                err, SL_BAD_INPUT,
+                "%s: the file of '%.64s' is '%.64s': expected the name of a .safetensors "
+                "file beside it",
+                index_file, tensor, name ? name : sl_json_type(value));
+        if (has_file(weights, name))
+            continue;
+        if (weights->file_count == SHARDS_MAX)
+            return sl_fail(err, SL_BAD_INPUT, "%s: more than %d files", index_file, SHARDS_MAX);
+        if (!add_file(weights, directory, name, err))
+            return false;
+    }
+    return true;
+}
+
+/* Every tensor that the index lists is there. */
+static bool check_index(const struct sl_weights *weights, json_t *map, struct sl_err *err)
+{
+    const char *tensor;
+    json_t *value;
+    json_object_foreach (map, tensor, value) {
+        (void)value;
+        if (!sl_weights_find(weights, tensor))
+            return sl_fail(err, SL_BAD_INPUT, "tensor '%s' is in %s, but in no file", tensor,
+                           index_file);
+    }
+    return true;
+}
+
+static bool open_shards(struct sl_weights *weights, const char *directory, const char *path,
+                        struct sl_err *err)
+{
+    struct sl_map text = {0};
+    if (!sl_map_open(&text, path, err))
+        return false;
+    bool ok = text.size <= INDEX_BYTES_MAX ||
+              sl_fail(err, SL_BAD_INPUT, "%s has %zu bytes: expected at most %d", index_file,
+                      text.size, INDEX_BYTES_MAX);
+    json_auto_t *root = ok ? sl_json_parse(text.data, text.size, err) : NULL;
+    json_t *map = root ? sl_json_object(root, "weight_map", err) : NULL;
+    ok = map || (ok && sl_wrap(err, "%s", index_file));
+    ok = ok && add_shards(weights, directory, map, err) && sl_weights_sort(weights, err) &&
+         check_index(weights, map, err);
+    sl_map_close(&text);
+    return ok;
+}
+
+/* -- a directory ------------------------------------------------------------------------------ */
+
+/* Joins the path of a file; whether the file is there. */
+static bool exists(char path[SL_PATH_MAX], const char *directory, const char *name)
+{
+    struct sl_err ignored;
+    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
+}
+
+/* Nothing is unpickled: that runs whatever code the file has in it. */
+static bool fail_missing(const char *directory, struct sl_err *err)
+{
+    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
+                                          "model.ckpt.index", "tf_model.h5", "flax_model.msgpack"};
+    char path[SL_PATH_MAX];
+    for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++)
+        if (exists(path, directory, pickles[i]))
+            return sl_fail(err, SL_BAD_INPUT,
+                           "the weights are in %s, which is not read because it can run code; "
+                           "convert it in Python: AutoModel.from_pretrained(\"DIR\")"
+                           ".save_pretrained(\"DIR\", safe_serialization=True)",
+                           pickles[i]);
+    return sl_fail(err, SL_NOT_FOUND, "neither %s nor %s is there", whole_file, index_file);
+}
+
+bool sl_weights_open(struct sl_weights *weights, const char *directory, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    bool ok;
+    *weights = (struct sl_weights){0};
+    if (exists(path, directory, whole_file))
+        ok = add_file(weights, directory, whole_file, err) && sl_weights_sort(weights, err);
+    else if (exists(path, directory, index_file))
+        ok = open_shards(weights, directory, path, err);
+    else
+        ok = fail_missing(directory, err);
+    if (!ok)
+        sl_weights_close(weights);
+    return ok;
+}
