@@ -60,25 +60,38 @@ static bool demand(const json_t *root, const struct sl_family_demand *row, struc
 
 /* -- hyper-parameters ------------------------------------------------------------------------- */
 
-/* Names of activation functions in Hugging Face's library. */
+/* Choices in the words of Hugging Face's library: activation functions, pooling. */
 static const struct {
     const char *theirs, *ours;
-} activations[] = {
-    {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
-    {"gelu_fast", "gelu_tanh"}, {"relu", "relu"},          {"silu", "silu"},
-    {"swish", "silu"},          {"tanh", "tanh"}};
+} choices[] = {{"gelu", "gelu"},
+               {"gelu_new", "gelu_tanh"},
+               {"gelu_pytorch_tanh", "gelu_tanh"},
+               {"gelu_fast", "gelu_tanh"},
+               {"relu", "relu"},
+               {"silu", "silu"},
+               {"swish", "silu"},
+               {"tanh", "tanh"},
+               {"cls", "first"},
+               {"mean", "mean"}};
 
-static const char *activation_named(const char *theirs, struct sl_err *err)
+/* Ours is one of the row's. */
+static bool set_choice(const struct sl_param *row, struct sl_published *p, const char *theirs,
+                       struct sl_err *err)
 {
+    struct sl_err ignored;
     char list[256] = "";
-    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
-        if (strcmp(activations[i].theirs, theirs) == 0)
-            return activations[i].ours;
-        sl_list_add(list, sizeof list, activations[i].theirs);
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        struct sl_config trial = p->config;
+        if (!sl_param_parse(row, &trial, choices[i].ours, &ignored))
+            continue;
+        if (strcmp(choices[i].theirs, theirs) == 0) {
+            p->config = trial;
+            return true;
+        }
+        sl_list_add(list, sizeof list, choices[i].theirs);
     }
-    sl_fail(err, SL_BAD_INPUT, "unknown activation function '%.64s': expected one of: %s", theirs,
-            list);
-    return NULL;
+    return sl_fail(err, SL_BAD_INPUT, "'%.64s' is not supported: expected one of: %s", theirs,
+                   list);
 }
 
 static const struct sl_param *row_of(const struct sl_published *p, const char *hyper)
@@ -111,8 +124,7 @@ static bool set_member(const struct sl_param *row, struct sl_published *p, const
         return set_number(row, p, value, field, err);
     if (!json_is_string(value))
         return sl_fail(err, SL_BAD_INPUT, "%s: expected a string", sl_json_type(value));
-    const char *name = activation_named(json_string_value(value), err);
-    return name && sl_param_parse(row, &p->config, name, err);
+    return set_choice(row, p, json_string_value(value), err);
 }
 
 /* Longer texts than that are cut; models with rotary positions often allow more. */

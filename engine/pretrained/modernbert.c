@@ -27,9 +27,13 @@ static const struct sl_family_field fields[] = {
     {"global_rope_theta|rope_parameters.full_attention.rope_theta", "rotary_base", "160000", 0},
     {"local_rope_theta|rope_parameters.sliding_attention.rope_theta", "rotary_local_base", "10000",
      0},
+    {"classifier_bias", "head_dense_bias", "false", 0},
+    {"classifier_activation", "head_activation", "gelu", 0},
+    {"classifier_pooling", "pooling", "first", 0},
     {NULL, NULL, NULL, 0}};
 
 static const struct sl_family_demand demands[] = {
+    {"decoder_bias", "true"},
     {"rope_parameters.full_attention.rope_type", "\"default\""},
     {"rope_parameters.sliding_attention.rope_type", "\"default\""},
     {NULL, NULL}};
@@ -49,7 +53,6 @@ static const struct sl_family_weight weights[] = {
     {NULL, {NULL}, 0}};
 
 static const struct sl_family_fact classifier_facts[] = {{"head_dense", "true"},
-                                                         {"head_activation", "gelu"},
                                                          {"head_norm", "true"},
                                                          {NULL, NULL}};
 

@@ -163,30 +163,48 @@ static bool fill(struct target to, struct sl_weight *w, unsigned how, struct sl_
     return ok;
 }
 
+/* The part of a parameter that a tensor fills: all of it, or one half of its rows. A vector has a
+ * row for each number. */
+static struct target part_of(const struct sl_parameter *p, const struct sl_weight *w, int part,
+                             int parts)
+{
+    const bool is_vector = w->rank == 1 && p->rows == 1;
+    struct target to = {.rows = (size_t)(is_vector ? p->cols : p->rows) / (size_t)parts,
+                        .cols = is_vector ? 1 : (size_t)p->cols};
+    to.data = p->data + (size_t)part * to.rows * to.cols;
+    return to;
+}
+
+static const struct sl_family_weight *row_of(const struct sl_published *published,
+                                             const struct parts *parts)
+{
+    const struct sl_family_weight *row = row_in(published->task->weights, parts);
+    return row ? row : row_in(published->family->weights, parts);
+}
+
+static bool fail_missing(const char *prefix, const char *pattern, const struct parts *parts,
+                         struct sl_err *err)
+{
+    char name[NAME_MAX_BYTES];
+    spell(name, prefix, pattern, parts->layer, parts->suffix);
+    return sl_fail(err, SL_BAD_INPUT, "tensor '%s' is missing", name);
+}
+
 static bool load_one(const struct sl_weights *weights, const struct sl_published *published,
                      const struct sl_parameter *p, struct sl_err *err)
 {
+    const char *prefix = published->family->prefix;
     const struct parts parts = parts_of(p->name);
-    const struct sl_family_weight *row = row_in(published->task->weights, &parts);
-    if (!row)
-        row = row_in(published->family->weights, &parts);
+    const struct sl_family_weight *row = row_of(published, &parts);
     if (!row)
         return sl_fail(err, SL_BAD_INPUT, "'%s' has no counterpart in models of the family '%s'",
                        p->name, published->family->model_type);
-    const bool is_vector = p->rows == 1 && strcmp(parts.suffix, ".weight") != 0;
-    const bool is_norm = p->rows == 1 && !is_vector;
-    struct target to = {.data = p->data, .rows = (size_t)p->rows, .cols = (size_t)p->cols};
-    if (is_vector || is_norm)
-        to = (struct target){.data = p->data, .rows = (size_t)p->cols, .cols = 1};
-    to.rows /= row->theirs[1] ? 2 : 1;
-    for (int i = 0; i < 2 && row->theirs[i]; i++, to.data += to.rows * to.cols) {
-        struct sl_weight *w = find(weights, published->family->prefix, row->theirs[i], &parts);
-        if (!w) {
-            char name[NAME_MAX_BYTES];
-            spell(name, published->family->prefix, row->theirs[i], parts.layer, parts.suffix);
-            return sl_fail(err, SL_BAD_INPUT, "tensor '%s' is missing", name);
-        }
-        if (!fill(to, w, row->how, err))
+    const int count = row->theirs[1] ? 2 : 1;
+    for (int i = 0; i < count; i++) {
+        struct sl_weight *w = find(weights, prefix, row->theirs[i], &parts);
+        if (!w)
+            return fail_missing(prefix, row->theirs[i], &parts, err);
+        if (!fill(part_of(p, w, i, count), w, row->how, err))
             return false;
     }
     return true;

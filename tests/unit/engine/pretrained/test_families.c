@@ -1,0 +1,203 @@
+/* test_families.c - tiny models of every family, saved by the Python package `transformers`, compute
+ * what it recorded of them in double precision (golden/record_pretrained.py). */
+#include "base/file.h"
+#include "formats/safetensors.h"
+#include "pretrained/pretrained.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GOLDEN SL_SOURCE_DIR "/tests/golden/pretrained/"
+
+static const struct {
+    const char *name;
+    enum sl_task task;
+} families[] = {
+    {"bert", SL_TASK_PRETRAINING},
+    {"bert_classifier", SL_TASK_CLASSIFICATION},
+    {"distilbert", SL_TASK_PRETRAINING},
+    {"distilbert_classifier", SL_TASK_CLASSIFICATION},
+    {"roberta_classifier", SL_TASK_CLASSIFICATION},
+    {"xlm_roberta", SL_TASK_PRETRAINING},
+    {"electra_classifier", SL_TASK_CLASSIFICATION},
+    {"modernbert", SL_TASK_PRETRAINING},
+    {"modernbert_classifier", SL_TASK_CLASSIFICATION},
+    {"gpt2", SL_TASK_COMPLETION},
+    {"llama", SL_TASK_COMPLETION},
+    {"qwen2", SL_TASK_COMPLETION},
+};
+
+/* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
+ * each factor of each product. */
+static const double bounds[] = {[SL_F32] = 1e-5, [SL_BF16] = 0.05};
+
+enum { TEXTS_MAX = 8, ROWS_MAX = 64 };
+
+struct golden {
+    const char *name;
+    struct sl_map map;
+    struct sl_safetensors file;
+    struct sl_engine *engine;
+    struct sl_model *m;
+    struct sl_batch batch;
+    struct sl_sequence sequences[TEXTS_MAX];
+    int32_t tokens[ROWS_MAX], types[ROWS_MAX], right[ROWS_MAX];
+};
+
+/* -- what was recorded ------------------------------------------------------------------------ */
+
+static float *numbers(const struct golden *g, const char *name, size_t *count)
+{
+    const struct sl_safetensor *t = sl_safetensors_find(&g->file, name);
+    *count = t ? t->count : 0;
+    float *out = malloc((*count + 1) * sizeof *out);
+    cr_assert(out);
+    if (t)
+        sl_safetensor_read(t, out);
+    return out;
+}
+
+static int ids(const struct golden *g, const char *name, int32_t *out, int max)
+{
+    size_t count;
+    float *values = numbers(g, name, &count);
+    cr_assert_leq(count, (size_t)max, "%s: %s", g->name, name);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (int32_t)values[i];
+    free(values);
+    return (int)count;
+}
+
+static double fact(const struct golden *g, const char *name)
+{
+    const char *text = sl_safetensors_metadata(&g->file, name);
+    cr_assert(text, "%s: no %s is recorded", g->name, name);
+    return strtod(text, NULL);
+}
+
+static void load_batch(struct golden *g)
+{
+    int32_t lengths[TEXTS_MAX];
+    g->batch = (struct sl_batch){.count = ids(g, "lengths", lengths, TEXTS_MAX),
+                                 .rows = ids(g, "tokens", g->tokens, ROWS_MAX),
+                                 .tokens = g->tokens,
+                                 .types = g->types,
+                                 .sequences = g->sequences};
+    (void)ids(g, "types", g->types, ROWS_MAX);
+    for (int i = 0, first = 0; i < g->batch.count; first += lengths[i++])
+        g->sequences[i] = (struct sl_sequence){.first = first, .rows = lengths[i]};
+    if (g->m->config.task == SL_TASK_CLASSIFICATION)
+        g->batch.labels = g->right;
+    else if (g->m->config.task == SL_TASK_COMPLETION)
+        g->batch.targets = g->right;
+    if (ids(g, "right", g->right, ROWS_MAX) > 0)
+        g->batch.loss_scale = 1.0f / (float)(g->batch.labels ? g->batch.count : g->batch.rows);
+    g->batch.row_scale = 1.0f / (float)g->batch.rows;
+}
+
+/* -- the model -------------------------------------------------------------------------------- */
+
+static void golden_open(struct golden *g, int i)
+{
+    char directory[PATH_MAX], path[PATH_MAX];
+    struct sl_pretrained p;
+    struct sl_err err;
+    *g = (struct golden){.name = families[i].name, .engine = fixture_engine(NULL, 2)};
+    (void)snprintf(directory, sizeof directory, GOLDEN "%s", g->name);
+    EXPECT_OK(sl_path_join(path, directory, "expected.safetensors", &err), err);
+    EXPECT_OK(sl_map_open(&g->map, path, &err), err);
+    EXPECT_OK(sl_safetensors_parse(&g->file, g->map.data, g->map.size, &err), err);
+    cr_assert(sl_pretrained_is(directory), "%s", directory);
+    EXPECT_OK(sl_pretrained_open(&p, directory, &err), err);
+    cr_assert_eq(p.published.config.task, families[i].task, "%s", g->name);
+    g->m = sl_model_create(g->engine, p.published.arch, &p.published.config, &err);
+    EXPECT_OK(g->m, err);
+    EXPECT_OK(sl_model_allocate_gradients(g->m, &err), err);
+    EXPECT_OK(sl_pretrained_load(&p, g->m->state_dict, g->m->state_dict_count, &err), err);
+    sl_pretrained_close(&p);
+    sl_model_pack(g->m);
+    load_batch(g);
+}
+
+static void golden_close(struct golden *g)
+{
+    sl_model_close(g->m);
+    sl_engine_destroy(g->engine);
+    sl_safetensors_close(&g->file);
+    sl_map_close(&g->map);
+}
+
+/* -- outputs ---------------------------------------------------------------------------------- */
+
+static double max_relative(const float *have, const float *want, size_t count)
+{
+    double difference = 0.0, max = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double d = fabs((double)have[i] - (double)want[i]);
+        difference = d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is far off */
+        max = fmax(max, fabs((double)want[i]));
+    }
+    return difference / max;
+}
+
+static void expect_outputs(struct golden *g)
+{
+    struct sl_tape t;
+    size_t count;
+    float *want = numbers(g, "outputs", &count);
+    fixture_tape_init(&t, g->m, &g->batch, /* training= */ false);
+    sl_tape_begin(&t, &g->batch, /* training= */ false);
+    const struct sl_tensor *out = sl_model_forward(g->m, &t);
+    cr_assert_eq((size_t)out->rows * (size_t)out->cols, count, "%s: %d x %d", g->name, out->rows,
+                 out->cols);
+    double error = 0;
+    for (int i = 0; i < out->rows; i++)
+        error = fmax(error, max_relative(sl_row(out, i), want + (size_t)i * (size_t)out->cols,
+                                         (size_t)out->cols));
+    cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s: %g", g->name, error);
+    sl_tape_release(&t);
+    free(want);
+}
+
+static double gradient_norm(const struct sl_model *m)
+{
+    double squares = 0.0;
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        for (size_t at = 0; at < sl_parameter_floats(p); at++)
+            squares += (double)p->grad[at] * (double)p->grad[at];
+    }
+    return sqrt(squares);
+}
+
+static void expect_gradients(struct golden *g)
+{
+    struct sl_tape t;
+    const double bound = bounds[g->engine->kernels->operand];
+    if (!sl_safetensors_metadata(&g->file, "loss"))
+        return;
+    fixture_tape_init(&t, g->m, &g->batch, /* training= */ true);
+    const double loss = fixture_loss(g->m, &t, &g->batch);
+    sl_model_zero_gradients(g->m);
+    sl_tape_backward(&t);
+    cr_expect_float_eq(loss, fact(g, "loss"), bound * fact(g, "loss"), "%s: loss %.9g, want %.9g",
+                       g->name, loss, fact(g, "loss"));
+    const double norm = gradient_norm(g->m), want = fact(g, "gradient_norm");
+    cr_expect_float_eq(norm, want, bound * want, "%s: gradients of norm %.9g, want %.9g", g->name,
+                       norm, want);
+    sl_tape_release(&t);
+}
+
+Test(families, compute_what_was_recorded)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct golden g;
+        golden_open(&g, (int)i);
+        expect_outputs(&g);
+        expect_gradients(&g);
+        golden_close(&g);
+    }
+}
