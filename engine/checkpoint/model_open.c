@@ -95,6 +95,7 @@ static struct sl_model *pretrained_open(struct sl_engine *engine, const char *di
         m->labels = p.published.labels;
         p.tokens = NULL;
         p.published.labels = NULL;
+        memcpy(m->sha256, p.sha256, sizeof m->sha256);
         finish(m);
     }
     sl_pretrained_close(&p);

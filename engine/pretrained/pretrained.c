@@ -1,12 +1,15 @@
-/* pretrained.c - opens a directory of Hugging Face's. */
+/* pretrained.c - opens a directory of Hugging Face's, or a GGUF file. */
 #include "pretrained/pretrained.h"
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "formats/json_io.h"
 #include "formats/pretrained_tokenizer.h"
 #include "pretrained/sentence_files.h"
 
+#include <glob.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +34,28 @@ static json_t *read_config(const char *directory, struct sl_err *err)
     return root;
 }
 
-bool sl_pretrained_is(const char *directory)
+/* The one GGUF file of a directory, or the path itself; whether it is one. */
+static bool find_gguf(const char *path, char file[SL_PATH_MAX])
+{
+    glob_t found = {0};
+    (void)snprintf(file, SL_PATH_MAX, "%s/*.gguf", path);
+    bool one = glob(file, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc == 1;
+    (void)snprintf(file, SL_PATH_MAX, "%s", one ? found.gl_pathv[0] : path);
+    globfree(&found);
+    return sl_gguf_model_is(file);
+}
+
+static bool has_config(const char *directory)
 {
     struct sl_err ignored;
     json_auto_t *root = read_config(directory, &ignored);
     return root && json_object_get(root, "model_type") && !json_object_get(root, "format");
+}
+
+bool sl_pretrained_is(const char *path)
+{
+    char file[SL_PATH_MAX];
+    return has_config(path) || find_gguf(path, file);
 }
 
 static bool read_model(struct sl_pretrained *p, const char *directory, struct sl_err *err)
@@ -49,22 +69,44 @@ static bool read_model(struct sl_pretrained *p, const char *directory, struct sl
     return !embeds || sl_sentence_files_read(directory, &p->published, err);
 }
 
-static bool read_tokenizer(struct sl_pretrained *p, const char *directory, struct sl_err *err)
+/* The vocabulary's size comes last of the sizes: only now can they be checked together. */
+static bool set_tokenizer(struct sl_pretrained *p, struct sl_tokenizer *tokens, struct sl_err *err)
 {
     struct sl_published *published = &p->published;
-    p->tokens = sl_pretrained_tokenizer_open(directory, err);
-    if (!p->tokens)
+    p->tokens = tokens;
+    if (!tokens)
         return false;
-    published->config.vocab = sl_tokenizer_size(p->tokens);
-    return sl_config_check(published->arch, &published->config, err) ||
-           sl_wrap(err, "%s", config_file);
+    published->config.vocab = sl_tokenizer_size(tokens);
+    return sl_config_check(published->arch, &published->config, err);
 }
 
-bool sl_pretrained_open(struct sl_pretrained *p, const char *directory, struct sl_err *err)
+static bool open_directory(struct sl_pretrained *p, const char *directory, struct sl_err *err)
 {
+    if (!read_model(p, directory, err) ||
+        !set_tokenizer(p, sl_pretrained_tokenizer_open(directory, err), err) ||
+        !sl_weights_open(&p->weights, directory, err))
+        return false;
+    sl_weights_digest(&p->weights, p->sha256);
+    return true;
+}
+
+static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *err)
+{
+    json_t *config;
+    if (!sl_gguf_model_open(&p->gguf, path, &config, &p->weights, err))
+        return false;
+    bool ok = sl_config_json_read(&p->published, config, /* embeds= */ false, err);
+    json_decref(config);
+    sl_sha256_hex(p->gguf.map.data, p->gguf.map.size, p->sha256);
+    return ok && set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);
+}
+
+bool sl_pretrained_open(struct sl_pretrained *p, const char *path, struct sl_err *err)
+{
+    char file[SL_PATH_MAX];
     *p = (struct sl_pretrained){0};
-    if (read_model(p, directory, err) && read_tokenizer(p, directory, err) &&
-        sl_weights_open(&p->weights, directory, err))
+    if (!has_config(path) && find_gguf(path, file) ? open_file(p, file, err)
+                                                   : open_directory(p, path, err))
         return true;
     sl_pretrained_close(p);
     return false;
@@ -81,5 +123,6 @@ void sl_pretrained_close(struct sl_pretrained *p)
     sl_published_release(&p->published);
     sl_tokenizer_destroy(p->tokens);
     sl_weights_close(&p->weights);
+    sl_gguf_model_close(&p->gguf);
     *p = (struct sl_pretrained){0};
 }

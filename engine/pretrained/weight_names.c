@@ -146,6 +146,27 @@ static bool read_values(const struct sl_weight *w, float **values, struct sl_err
            sl_fail(err, SL_BAD_INPUT, "tensor '%s' has a number that is NaN or infinite", w->name);
 }
 
+/* Row 2 i + j of a head becomes row i + j half. */
+static bool separate_halves(const struct sl_weight *w, float *values, struct sl_err *err)
+{
+    const size_t rows = (size_t)w->shape[0], cols = w->rank == 2 ? (size_t)w->shape[1] : 1;
+    const size_t heads = (size_t)w->paired_heads, half = rows / heads / 2;
+    if (heads * half * 2 != rows)
+        return sl_fail(err, SL_BAD_INPUT, "tensor '%s' has %zu rows for %zu heads", w->name, rows,
+                       heads);
+    float *copy = malloc((w->count + 1) * sizeof *copy);
+    if (!copy)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for tensor '%s'", w->name);
+    memcpy(copy, values, w->count * sizeof *copy);
+    for (size_t row = 0; row < rows; row++) {
+        const size_t head = row / (2 * half), i = row % half, j = row / half % 2;
+        memcpy(values + row * cols, copy + (head * 2 * half + 2 * i + j) * cols,
+               cols * sizeof *values);
+    }
+    free(copy);
+    return true;
+}
+
 static bool fill(struct target to, struct sl_weight *w, unsigned how, struct sl_err *err)
 {
     struct source from;
@@ -154,7 +175,8 @@ static bool fill(struct target to, struct sl_weight *w, unsigned how, struct sl_
         (some ? from.rows < to.rows : from.rows != to.rows))
         return fail_shape(w, &to, err);
     float *values;
-    bool ok = read_values(w, &values, err);
+    bool ok =
+        read_values(w, &values, err) && (w->paired_heads == 0 || separate_halves(w, values, err));
     from.values = values;
     if (ok)
         copy_rows(to, &from, how & SL_WEIGHT_LAST ? from.rows - to.rows : 0);

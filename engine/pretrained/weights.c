@@ -1,13 +1,11 @@
 /* weights.c - opens the files of a directory and lists their tensors. */
 #include "pretrained/weights.h"
 
-#include "base/dynarray.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "formats/json_io.h"
 #include "formats/safetensors.h"
 
-#include <errno.h>
-#include <glob.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +101,7 @@ static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t
     return true;
 }
 
-/* Of a directory's file. A private copy is not made: what is read becomes parameters at once. */
+/* Of a directory's file, which may be a link, as in the cache of huggingface_hub. */
 static bool add_file(struct sl_weights *weights, const char *directory, const char *name,
                      struct sl_err *err)
 {
@@ -241,4 +239,15 @@ bool sl_weights_open(struct sl_weights *weights, const char *directory, struct s
     if (!ok)
         sl_weights_close(weights);
     return ok;
+}
+
+void sl_weights_digest(const struct sl_weights *weights, char sha256[65])
+{
+    char all[SHARDS_MAX * 64 + 1];
+    for (size_t i = 0; i < weights->file_count; i++)
+        sl_sha256_hex(weights->files[i].map.data, weights->files[i].map.size, all + 64 * i);
+    if (weights->file_count == 1)
+        memcpy(sha256, all, 65);
+    else
+        sl_sha256_hex(all, 64 * weights->file_count, sha256);
 }

@@ -19,6 +19,8 @@ struct sl_weight {
     int rank;
     int64_t shape[SL_WEIGHT_RANK_MAX]; /* the last dimension is the fastest */
     size_t count;                      /* numbers */
+    /* Heads whose two halves of rows are interleaved, as in GGUF's Llama; 0: none are. */
+    int paired_heads;
     bool used;
 };
 
@@ -33,6 +35,8 @@ struct sl_weights {
  * them. */
 bool sl_weights_open(struct sl_weights *weights, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
+/* The SHA-256 of the file, or of the digests of all shards, one after another. */
+void sl_weights_digest(const struct sl_weights *weights, char sha256[65]);
 /* Puts them in the order of their names; fails for two of one name. */
 bool sl_weights_sort(struct sl_weights *weights, struct sl_err *err) SL_MUST_CHECK;
 void sl_weights_close(struct sl_weights *weights); /* a zeroed one is fine */

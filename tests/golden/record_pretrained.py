@@ -5,16 +5,20 @@ and records what they compute in double precision.
     record_pretrained.py [DIRECTORY]    writes there, or to pretrained/ beside itself
 
     NAME/config.json, model.safetensors, tokenizer.json, ...    as save_pretrained writes them
+    gguf/model.gguf              a Llama with tensors of every type that is read, by the package gguf
     NAME/expected.safetensors    tokens, lengths, types, targets or labels, outputs; loss and the norm of
                                  all gradients as metadata
 
-Needs pip install torch transformers safetensors (recorded with 2.15.0, 5.24 and 0.6); the test needs none.
+Needs pip install torch transformers safetensors gguf (recorded with 2.15.0, 5.24, 0.8 and 0.19); the test
+needs none.
 """
 import json
 import os
 import shutil
 import sys
 
+import gguf
+import numpy
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
@@ -80,6 +84,8 @@ def cases():
     yield "llama", hf.LlamaForCausalLM(hf.LlamaConfig(**DECODER, num_key_value_heads=2)), None
     yield "qwen2", hf.Qwen2ForCausalLM(hf.Qwen2Config(
         **DECODER, num_key_value_heads=3, tie_word_embeddings=True)), None
+    blocks = dict(DECODER, hidden_size=64, num_attention_heads=4, intermediate_size=96)
+    yield "gguf", hf.LlamaForCausalLM(hf.LlamaConfig(**blocks, num_key_value_heads=2)), None
 
 
 def draw_norms(model):
@@ -123,12 +129,72 @@ def write(path, value):
         f.write("\n")
 
 
+NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+         "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
+         "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+TYPES = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1"]
+
+
+def gguf_name(name):
+    stem, suffix = name.rsplit(".", 1)
+    parts = stem.split(".")
+    if parts[1:2] == ["layers"]:
+        return f"blk.{parts[2]}.{NAMES['.'.join(parts[3:])]}.{suffix}"
+    return f"{NAMES[stem]}.{suffix}"
+
+
+def interleave(x, heads):
+    """As llama.cpp's converter: the halves of a head's rows, side by side."""
+    return x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
+
+
+def write_gguf(directory, model):
+    """The model's weights become what the quantized file holds."""
+    os.makedirs(directory)
+    c = model.config
+    w = gguf.GGUFWriter(f"{directory}/model.gguf", "llama")
+    w.add_context_length(c.max_position_embeddings)
+    w.add_embedding_length(c.hidden_size)
+    w.add_block_count(c.num_hidden_layers)
+    w.add_feed_forward_length(c.intermediate_size)
+    w.add_head_count(c.num_attention_heads)
+    w.add_head_count_kv(c.num_key_value_heads)
+    w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    w.add_rope_dimension_count(c.head_dim)
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre("gpt-2")
+    w.add_token_list(BYTES + ["<|endoftext|>"])
+    w.add_token_types([1] * 256 + [3])
+    w.add_token_merges([])
+    w.add_bos_token_id(256)
+    w.add_eos_token_id(256)
+    w.add_add_bos_token(False)
+    for i, (name, p) in enumerate(model.named_parameters()):
+        kind = gguf.GGMLQuantizationType[TYPES[i % len(TYPES)] if p.dim() == 2 else "F32"]
+        x = p.detach().float().numpy()
+        heads = {"q_proj": c.num_attention_heads, "k_proj": c.num_key_value_heads}.get(name.split(".")[-2])
+        data = gguf.quants.quantize(x, kind)
+        p.data = torch.from_numpy(gguf.quants.dequantize(data, kind).astype(numpy.float32)).reshape(p.shape)
+        data = gguf.quants.quantize(interleave(x, heads) if heads else x, kind)
+        w.add_tensor(gguf_name(name), data, raw_dtype=kind)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
 def record(directory, model, pooling):
     draw_norms(model)
     model.eval()
-    model.save_pretrained(directory)
+    if directory.endswith("/gguf"):
+        write_gguf(directory, model)
+    else:
+        model.save_pretrained(directory)
     completes = model.config.vocab_size == 257
-    (byte_level() if completes else word_piece()).save(f"{directory}/tokenizer.json")
+    if not directory.endswith("/gguf"):
+        (byte_level() if completes else word_piece()).save(f"{directory}/tokenizer.json")
     if pooling:
         sentence_files(directory, pooling)
     model = model.double()

@@ -28,6 +28,7 @@ static const struct {
     {"gpt2", SL_TASK_COMPLETION},
     {"llama", SL_TASK_COMPLETION},
     {"qwen2", SL_TASK_COMPLETION},
+    {"gguf", SL_TASK_COMPLETION},
 };
 
 /* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
@@ -110,6 +111,8 @@ static void golden_open(struct golden *g, int i)
     EXPECT_OK(sl_path_join(path, directory, "expected.safetensors", &err), err);
     EXPECT_OK(sl_map_open(&g->map, path, &err), err);
     EXPECT_OK(sl_safetensors_parse(&g->file, g->map.data, g->map.size, &err), err);
+    if (strcmp(g->name, "gguf") == 0)
+        EXPECT_OK(sl_path_join(directory, GOLDEN "gguf", "model.gguf", &err), err);
     cr_assert(sl_pretrained_is(directory), "%s", directory);
     EXPECT_OK(sl_pretrained_open(&p, directory, &err), err);
     cr_assert_eq(p.published.config.task, families[i].task, "%s", g->name);

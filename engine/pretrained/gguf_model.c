@@ -1,0 +1,301 @@
+/* gguf_model.c - translates names of llama.cpp into those of Hugging Face's library. */
+#include "pretrained/gguf_model.h"
+
+#include "formats/json_io.h"
+#include "tokenizer/gguf_vocabulary.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_MAX = 128 };
+
+bool sl_gguf_model_is(const char *path)
+{
+    char magic[4] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+              memcmp(magic, "GGUF", sizeof magic) == 0;
+    (void)close(fd);
+    return is;
+}
+
+/* -- what config.json would say --------------------------------------------------------------- */
+
+static const struct {
+    const char *architecture, *class;
+    bool permuted; /* rows of queries and keys: pairs that are rotated lie side by side */
+} architectures[] = {{"llama", "LlamaForCausalLM", true}, {"qwen2", "Qwen2ForCausalLM", false}};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+/* Keys of the metadata, behind the architecture's name. */
+static const struct {
+    const char *theirs, *config;
+} keys[] = {{"embedding_length", "hidden_size"},
+            {"block_count", "num_hidden_layers"},
+            {"attention.head_count", "num_attention_heads"},
+            {"attention.head_count_kv", "num_key_value_heads"},
+            {"attention.key_length", "head_dim"},
+            {"feed_forward_length", "intermediate_size"},
+            {"context_length", "max_position_embeddings"},
+            {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+            {"rope.freq_base", "rope_theta"}};
+
+static json_t *entry(const struct sl_gguf *file, const char *architecture, const char *key)
+{
+    char name[KEY_MAX];
+    (void)snprintf(name, sizeof name, "%s.%s", architecture, key);
+    return json_object_get(file->metadata, name);
+}
+
+/* Scaled positions, and heads that are rotated in part, are computed by none of the families. */
+static bool check_rotation(const struct sl_gguf *file, const char *architecture, struct sl_err *err)
+{
+    const char *scaling = json_string_value(entry(file, architecture, "rope.scaling.type"));
+    if (scaling && strcmp(scaling, "none") != 0)
+        return sl_fail(err, SL_BAD_INPUT, "%s.rope.scaling.type is '%.32s': expected none",
+                       architecture, scaling);
+    const json_int_t heads = json_integer_value(entry(file, architecture, "attention.head_count")),
+                     width = json_integer_value(entry(file, architecture, "embedding_length"));
+    const json_t *length = entry(file, architecture, "attention.key_length"),
+                 *rotated = entry(file, architecture, "rope.dimension_count");
+    const json_int_t dims = length ? json_integer_value(length) : heads > 0 ? width / heads : 0;
+    return !rotated || json_integer_value(rotated) == dims ||
+           sl_fail(err, SL_BAD_INPUT, "%s.rope.dimension_count is %lld: expected %lld",
+                   architecture, (long long)json_integer_value(rotated), (long long)dims);
+}
+
+static json_t *config_of(const struct sl_gguf *file, int architecture)
+{
+    const char *name = architectures[architecture].architecture;
+    const bool tied = !sl_weights_find(&file->weights, "output.weight");
+    json_t *config = json_pack("{s:s, s:[s], s:b}", "model_type", name, "architectures",
+                               architectures[architecture].class, "tie_word_embeddings", tied);
+    for (size_t i = 0; config && i < sizeof keys / sizeof *keys; i++) {
+        json_t *value = entry(file, name, keys[i].theirs);
+        if (value && json_object_set(config, keys[i].config, value) != 0) {
+            json_decref(config);
+            return NULL;
+        }
+    }
+    return config;
+}
+
+static int find_architecture(const struct sl_gguf *file, struct sl_err *err)
+{
+    const char *name = sl_json_text(file->metadata, "general.architecture", err);
+    for (int i = 0; name && i < ARCHITECTURES; i++)
+        if (strcmp(architectures[i].architecture, name) == 0)
+            return i;
+    if (name)
+        sl_fail(err, SL_BAD_INPUT,
+                "general.architecture is '%.32s': expected llama or qwen2 in a GGUF file", name);
+    return -1;
+}
+
+/* -- tensors ---------------------------------------------------------------------------------- */
+
+/* Names without ".weight" and ".bias"; # is the number of a layer. */
+static const struct {
+    const char *theirs, *ours;
+} names[] = {{"token_embd", "model.embed_tokens"},
+             {"output_norm", "model.norm"},
+             {"output", "lm_head"},
+             {"blk.#.attn_norm", "model.layers.#.input_layernorm"},
+             {"blk.#.attn_q", "model.layers.#.self_attn.q_proj"},
+             {"blk.#.attn_k", "model.layers.#.self_attn.k_proj"},
+             {"blk.#.attn_v", "model.layers.#.self_attn.v_proj"},
+             {"blk.#.attn_output", "model.layers.#.self_attn.o_proj"},
+             {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm"},
+             {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
+             {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
+             {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"}};
+
+/* What # stands for if a name begins like a pattern, and what follows; NULL: it does not. */
+static const char *match(const char *name, const char *pattern, int *layer)
+{
+    *layer = 0;
+    for (; *pattern; pattern++) {
+        if (*pattern != '#') {
+            if (*name++ != *pattern)
+                return NULL;
+            continue;
+        }
+        char *end;
+        const long number = strtol(name, &end, 10);
+        if (end == name || number < 0 || number > INT16_MAX)
+            return NULL;
+        *layer = (int)number;
+        name = end;
+    }
+    return *name == '.' && !strchr(name + 1, '.') ? name : NULL;
+}
+
+/* The name in safetensors, to be freed; NULL: there is none. */
+static char *translated(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int layer;
+        const char *suffix = match(name, names[i].theirs, &layer);
+        const char *ours = names[i].ours, *number = strchr(ours, '#');
+        char *text = NULL;
+        if (!suffix)
+            continue;
+        const int made = number ? asprintf(&text, "%.*s%d%s%s", (int)(number - ours), ours, layer,
+                                           number + 1, suffix)
+                                : asprintf(&text, "%s%s", ours, suffix);
+        return made < 0 ? NULL : text;
+    }
+    return NULL;
+}
+
+static bool translate(struct sl_weight *w, const json_t *config, bool permuted, struct sl_err *err)
+{
+    const bool is_query = strstr(w->name, ".attn_q."), is_key = strstr(w->name, ".attn_k.");
+    char *name = translated(w->name);
+    if (!name)
+        return sl_fail(err, SL_BAD_INPUT, "tensor '%s' is of no use in this architecture", w->name);
+    free(w->name);
+    w->name = name;
+    if (permuted && (is_query || is_key)) {
+        const json_t *heads = json_object_get(config, "num_key_value_heads");
+        if (is_query || !heads)
+            heads = json_object_get(config, "num_attention_heads");
+        w->paired_heads = (int)json_integer_value(heads);
+    }
+    return true;
+}
+
+/* -- the tokenizer ---------------------------------------------------------------------------- */
+
+static int32_t token_id(const struct sl_gguf *file, const char *key)
+{
+    const json_t *id = json_object_get(file->metadata, key);
+    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
+/* The strings of an array; free() them. NULL: there is no such array, or no memory. */
+static struct sl_piece *strings_of(const struct sl_gguf_array *array)
+{
+    struct sl_piece *list = array ? calloc(array->count + 1, sizeof *list) : NULL;
+    size_t at = 0;
+    for (size_t i = 0; list && i < array->count; i++)
+        list[i].text = sl_gguf_string_at(array, &at, &list[i].bytes);
+    return list;
+}
+
+/* A copy of `count` numbers of four bytes, which are not aligned in the file; NULL: there are not
+ * as many. */
+static void *numbers_of(const struct sl_gguf_array *array, size_t count)
+{
+    void *copy = array && array->count == count ? malloc(array->bytes + 1) : NULL;
+    if (copy)
+        memcpy(copy, array->data, array->bytes);
+    return copy;
+}
+
+static const char *text_of(const struct sl_gguf *file, const char *key)
+{
+    const char *text = json_string_value(json_object_get(file->metadata, key));
+    return text ? text : "";
+}
+
+static struct sl_tokenizer *open_vocabulary(const struct sl_gguf *file,
+                                            struct sl_gguf_vocabulary *v, struct sl_err *err)
+{
+    const json_t *metadata = file->metadata;
+    v->model = text_of(file, "tokenizer.ggml.model");
+    v->pre = text_of(file, "tokenizer.ggml.pre");
+    v->begin = token_id(file, "tokenizer.ggml.bos_token_id");
+    v->end = token_id(file, "tokenizer.ggml.eos_token_id");
+    v->unknown = token_id(file, "tokenizer.ggml.unknown_token_id");
+    v->padding = token_id(file, "tokenizer.ggml.padding_token_id");
+    v->adds_begin = json_is_true(json_object_get(metadata, "tokenizer.ggml.add_bos_token"));
+    v->adds_end = json_is_true(json_object_get(metadata, "tokenizer.ggml.add_eos_token"));
+    v->adds_blank = !json_is_false(json_object_get(metadata, "tokenizer.ggml.add_space_prefix"));
+    return sl_gguf_vocabulary_open(v, err);
+}
+
+struct sl_tokenizer *sl_gguf_model_tokenizer(const struct sl_gguf_model *model, struct sl_err *err)
+{
+    const struct sl_gguf *file = &model->file;
+    const struct sl_gguf_array *tokens =
+        sl_gguf_array_find(file, "tokenizer.ggml.tokens", SL_GGUF_STRING);
+    const struct sl_gguf_array *merges =
+        sl_gguf_array_find(file, "tokenizer.ggml.merges", SL_GGUF_STRING);
+    if (!tokens) {
+        sl_fail(err, SL_BAD_INPUT, "tokenizer.ggml.tokens is missing");
+        return NULL;
+    }
+    struct sl_piece *pieces = strings_of(tokens), *pairs = strings_of(merges);
+    int32_t *types = numbers_of(
+        sl_gguf_array_find(file, "tokenizer.ggml.token_type", SL_GGUF_INT32), tokens->count);
+    float *scores = numbers_of(sl_gguf_array_find(file, "tokenizer.ggml.scores", SL_GGUF_FLOAT32),
+                               tokens->count);
+    struct sl_gguf_vocabulary v = {.pieces = pieces,
+                                   .types = types,
+                                   .scores = scores,
+                                   .count = (int)tokens->count,
+                                   .merges = pairs,
+                                   .merge_count = pairs ? merges->count : 0};
+    struct sl_tokenizer *tokenizer = NULL;
+    if (!pieces || !types)
+        sl_fail(err, SL_BAD_INPUT, "tokenizer.ggml.token_type has not %zu numbers", tokens->count);
+    else
+        tokenizer = open_vocabulary(file, &v, err);
+    free(pieces);
+    free(pairs);
+    free(types);
+    free(scores);
+    return tokenizer;
+}
+
+/* -- the model -------------------------------------------------------------------------------- */
+
+static bool take_weights(struct sl_gguf_model *model, const json_t *config, bool permuted,
+                         struct sl_weights *weights, struct sl_err *err)
+{
+    *weights = model->file.weights;
+    model->file.weights = (struct sl_weights){0};
+    for (size_t i = 0; i < weights->count; i++)
+        if (!translate(&weights->list[i], config, permuted, err))
+            return false;
+    return sl_weights_sort(weights, err);
+}
+
+bool sl_gguf_model_open(struct sl_gguf_model *model, const char *path, json_t **config,
+                        struct sl_weights *weights, struct sl_err *err)
+{
+    *model = (struct sl_gguf_model){0};
+    *weights = (struct sl_weights){0};
+    *config = NULL;
+    int architecture = -1;
+    bool ok = sl_map_open(&model->map, path, err) &&
+              sl_gguf_parse(&model->file, model->map.data, model->map.size, err) &&
+              (architecture = find_architecture(&model->file, err)) >= 0 &&
+              check_rotation(&model->file, architectures[architecture].architecture, err);
+    if (ok) {
+        *config = config_of(&model->file, architecture);
+        ok = *config || sl_fail(err, SL_NO_MEMORY, "no memory for the metadata");
+    }
+    if (ok && take_weights(model, *config, architectures[architecture].permuted, weights, err))
+        return true;
+    json_decref(*config);
+    sl_weights_close(weights);
+    sl_gguf_model_close(model);
+    return false;
+}
+
+void sl_gguf_model_close(struct sl_gguf_model *model)
+{
+    sl_gguf_close(&model->file);
+    sl_map_close(&model->map);
+    *model = (struct sl_gguf_model){0};
+}
