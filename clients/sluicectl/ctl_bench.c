@@ -86,19 +86,12 @@ static char *write_body(void *context, int64_t number)
     int64_t seed = value_or(&a->seed, 1) + (number < 0 ? 0 : number);
     struct sl_buffer body = {0};
     struct sl_json_writer json = {.out = &body};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "model"), q->model);
-    sl_json_add_string(sl_json_key(&json, "prompt"), a->prompt ? a->prompt : "The ");
-    sl_json_add_int(sl_json_key(&json, "max_tokens"), tokens);
-    sl_json_add_real(sl_json_key(&json, "temperature"),
-                     a->temperature.given ? a->temperature.value : 1.0);
-    sl_json_add_int(sl_json_key(&json, "seed"), seed);
-    sl_json_add_bool(sl_json_key(&json, "stream"), !a->no_stream);
-    if (!a->no_stream) {
-        sl_json_begin_object(sl_json_key(&json, "stream_options"));
-        sl_json_add_bool(sl_json_key(&json, "include_usage"), true);
-        sl_json_end_object(&json);
-    }
+    sl_json_add(&json, "{'model':%s,'prompt':%s,'max_tokens':%lld,'temperature':", q->model,
+                a->prompt ? a->prompt : "The ", (long long)tokens);
+    sl_json_add_real(&json, a->temperature.given ? a->temperature.value : 1.0);
+    sl_json_add(&json, "'seed':%lld,'stream':%i", (long long)seed, !a->no_stream);
+    if (!a->no_stream)
+        sl_json_add(&json, "'stream_options':{'include_usage':true}");
     sl_json_end_object(&json);
     if (!body.failed)
         return body.data;

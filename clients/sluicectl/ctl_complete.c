@@ -89,7 +89,7 @@ static void add_stops(struct sl_json_writer *json, const struct sl_strings *stop
 {
     if (stop->count == 0)
         return;
-    sl_json_begin_array(sl_json_key(json, "stop"));
+    sl_json_add(json, "'stop':[");
     for (int i = 0; i < stop->count; i++)
         sl_json_add_string(json, stop->items[i]);
     sl_json_end_array(json);
@@ -99,16 +99,16 @@ static void add_stops(struct sl_json_writer *json, const struct sl_strings *stop
 static void add_handling(struct sl_json_writer *json, const struct arguments *a)
 {
     if (a->budget.given) {
-        sl_json_begin_object(sl_json_key(json, "sluice"));
+        sl_json_add(json, "'sluice':{");
         add_number(json, "budget", &a->budget);
         sl_json_end_object(json);
     }
     if (a->seed.given)
-        sl_json_add_int(sl_json_key(json, "seed"), a->seed.value);
+        sl_json_add(json, "'seed':%lld", (long long)a->seed.value);
     if (a->truncate)
-        sl_json_add_bool(sl_json_key(json, "truncate"), true);
+        sl_json_add(json, "'truncate':true");
     if (a->replace)
-        sl_json_add_string(sl_json_key(json, "unknown_characters"), "replace");
+        sl_json_add(json, "'unknown_characters':'replace'");
 }
 
 /* The body of the request, to be freed. NULL: a text is not UTF-8. */
@@ -119,22 +119,15 @@ static char *write_body(const struct arguments *a, const char *model,
     struct sl_json_writer json = {.out = &body};
     if (!is_valid(a, prompt))
         return NULL;
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "model"), model);
-    sl_json_add_bytes(sl_json_key(&json, "prompt"), prompt->data ? prompt->data : "",
-                      prompt->bytes);
-    sl_json_add_int(sl_json_key(&json, "max_tokens"),
-                    a->max_tokens.given ? a->max_tokens.value : 64);
-    sl_json_add_bool(sl_json_key(&json, "stream"), stream);
+    sl_json_add(&json, "{'model':%s,'prompt':%.*s,'max_tokens':%lld,'stream':%i", model,
+                (int)prompt->bytes, prompt->data ? prompt->data : "",
+                (long long)(a->max_tokens.given ? a->max_tokens.value : 64), stream);
     add_number(&json, "temperature", &a->temperature);
     add_number(&json, "top_p", &a->top_p);
     add_stops(&json, &a->stop);
     add_handling(&json, a);
-    if (stream) {
-        sl_json_begin_object(sl_json_key(&json, "stream_options"));
-        sl_json_add_bool(sl_json_key(&json, "include_usage"), true);
-        sl_json_end_object(&json);
-    }
+    if (stream)
+        sl_json_add(&json, "'stream_options':{'include_usage':true}");
     sl_json_end_object(&json);
     if (!body.failed)
         return body.data;

@@ -77,9 +77,7 @@ static bool print_line(const struct ctl_options *ctl, struct sl_buffer *line,
     if (!ctl->json)
         return fputs(line->data, stdout) >= 0;
     line->data[strcspn(line->data, "\n")] = '\0';
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "line"), line->data);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'line':%s}", line->data);
     bool good = !out.failed && puts(out.data) >= 0;
     sl_buffer_release(&out);
     return good || client_error_no_memory(failure);
@@ -123,17 +121,15 @@ static bool hash(const struct ctl_options *ctl, const struct arguments *a,
 
 static void add_key(const struct sl_api_key *key, struct sl_json_writer *json)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), key->name);
-    sl_json_begin_array(sl_json_key(json, "scopes"));
+    sl_json_add(json, "{'name':%s,'scopes':[", key->name);
     for (int i = 0; i < SL_SCOPE_COUNT; i++)
         if (key->scopes & 1u << i)
             sl_json_add_string(json, sl_scope_name((enum sl_scope)i));
     sl_json_end_array(json);
     if (key->expires > 0)
-        sl_json_add_int(sl_json_key(json, "expires_at"), key->expires);
+        sl_json_add(json, "'expires_at':%lld", (long long)key->expires);
     else
-        sl_json_add_null(sl_json_key(json, "expires_at"));
+        sl_json_add(json, "'expires_at':null");
     sl_json_end_object(json);
 }
 

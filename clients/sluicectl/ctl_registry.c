@@ -139,9 +139,9 @@ static bool set_label(const struct ctl_options *ctl, const struct label_argument
                                 version);
     sl_json_begin_object(&json);
     if (version)
-        sl_json_add_int(sl_json_key(&json, "version"), number);
+        sl_json_add(&json, "'version':%lld", (long long)number);
     if (a->weight.given)
-        sl_json_add_int(sl_json_key(&json, "weight"), a->weight.value);
+        sl_json_add(&json, "'weight':%lld", (long long)a->weight.value);
     sl_json_end_object(&json);
     const struct client_request request = {.method = "PUT",
                                            .path = "/v1/models/{}/labels/{}",

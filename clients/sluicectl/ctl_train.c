@@ -158,19 +158,18 @@ static void write_job(const struct ctl_options *ctl, const struct train_argument
     struct sl_json_writer json = {.out = body};
     sl_json_begin_object(&json);
     if (a->model)
-        sl_json_add_string(sl_json_key(&json, "model"), a->model);
-    sl_json_add_string(sl_json_key(&json, "training_file"), id_of(&files[0]));
+        sl_json_add(&json, "'model':%s", a->model);
+    sl_json_add(&json, "'training_file':%s", id_of(&files[0]));
     if (files[1].given)
-        sl_json_add_string(sl_json_key(&json, "validation_file"), id_of(&files[1]));
+        sl_json_add(&json, "'validation_file':%s", id_of(&files[1]));
     if (a->name)
-        sl_json_add_string(sl_json_key(&json, "suffix"), a->name);
+        sl_json_add(&json, "'suffix':%s", a->name);
     if (a->seed.given)
-        sl_json_add_int(sl_json_key(&json, "seed"), a->seed.value);
-    sl_json_begin_object(sl_json_key(&json, "hyperparameters"));
+        sl_json_add(&json, "'seed':%lld", (long long)a->seed.value);
+    sl_json_add(&json, "'hyperparameters':{");
     for (int i = 1; i < ctl->operand_count; i++)
         add_setting(&json, ctl->operands[i]);
-    sl_json_end_object(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "}}");
 }
 
 /* Uploads the files and creates the job. */

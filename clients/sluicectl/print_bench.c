@@ -19,15 +19,9 @@ static void add_percentiles(struct sl_json_writer *json, const char *key, const 
 {
     sl_json_begin_object(sl_json_key(json, key));
     for (int i = 0; i < QUANTILES; i++)
-        sl_json_add_float(sl_json_key(json, quantiles[i].name),
-                          h->count ? (float)(histogram_quantile(h, quantiles[i].quantile) / unit)
-                                   : NAN);
+        sl_json_add(json, "%s:%f", quantiles[i].name,
+                    h->count ? histogram_quantile(h, quantiles[i].quantile) / unit : (double)NAN);
     sl_json_end_object(json);
-}
-
-static void add_number(struct sl_json_writer *json, const char *key, double number)
-{
-    sl_json_add_float(sl_json_key(json, key), (float)number);
 }
 
 static double per_second(int64_t count, const struct bench_result *result)
@@ -49,14 +43,11 @@ static double client_load(const struct bench_result *result)
 static void add_requests(struct sl_json_writer *json, const struct bench_plan *plan,
                          const struct bench_result *r)
 {
-    sl_json_add_int(sl_json_key(json, "connections"), plan->connections);
-    sl_json_add_int(sl_json_key(json, "requests"), r->done);
-    sl_json_add_int(sl_json_key(json, "failed"), r->failed);
-    sl_json_add_int(sl_json_key(json, "rejected"), r->rejected);
-    add_number(json, "seconds", r->seconds);
-    add_number(json, "requests_per_second", per_second(r->done, r));
-    add_number(json, "layer_ops_skipped", r->layer_ops_skipped);
-    add_number(json, "client_cpus", client_load(r));
+    sl_json_add(json,
+                "'connections':%d,'requests':%lld,'failed':%lld,'rejected':%lld,'seconds':%f,"
+                "'requests_per_second':%f,'layer_ops_skipped':%f,'client_cpus':%f",
+                plan->connections, (long long)r->done, (long long)r->failed, (long long)r->rejected,
+                r->seconds, per_second(r->done, r), r->layer_ops_skipped, client_load(r));
     add_percentiles(json, "latency_ms", &r->latency, ns_per_ms);
 }
 
@@ -66,23 +57,22 @@ static void add_open_loop(struct sl_json_writer *json, const struct bench_plan *
     const struct bench_open_loop *open = &r->open;
     if (!(plan->rate > 0))
         return;
-    add_number(json, "rate", plan->rate);
-    sl_json_add_string(sl_json_key(json, "arrivals"), plan->poisson ? "poisson" : "even");
-    sl_json_add_int(sl_json_key(json, "due"), open->due);
-    sl_json_add_int(sl_json_key(json, "dropped"), open->dropped);
-    add_number(json, "ended_per_second", open->ended_per_second);
-    sl_json_add_bool(sl_json_key(json, "keeps_up"), load_point_of(plan, r).keeps_up);
+    sl_json_add(json,
+                "'rate':%f,'arrivals':%s,'due':%lld,'dropped':%lld,'ended_per_second':%f,"
+                "'keeps_up':%i",
+                plan->rate, plan->poisson ? "poisson" : "even", (long long)open->due,
+                (long long)open->dropped, open->ended_per_second, load_point_of(plan, r).keeps_up);
     add_percentiles(json, "start_delay_ms", &open->start_delay, ns_per_ms);
 }
 
 static void add_completions(struct sl_json_writer *json, const struct bench_plan *plan,
                             const struct bench_result *r)
 {
-    sl_json_add_bool(sl_json_key(json, "stream"), plan->stream);
-    sl_json_add_int(sl_json_key(json, "tokens"), r->tokens);
-    sl_json_add_int(sl_json_key(json, "prompt_tokens"), r->prompt_tokens);
-    add_number(json, "tokens_per_second", per_second(r->tokens, r));
-    add_number(json, "tokens_per_chunk", per_chunk(r));
+    sl_json_add(json,
+                "'stream':%i,'tokens':%lld,'prompt_tokens':%lld,'tokens_per_second':%f,"
+                "'tokens_per_chunk':%f",
+                plan->stream, (long long)r->tokens, (long long)r->prompt_tokens,
+                per_second(r->tokens, r), per_chunk(r));
     add_percentiles(json, "stream_tokens_per_second", &r->rate, 1000);
     add_percentiles(json, "first_token_ms", &r->first_chunk, ns_per_ms);
     add_percentiles(json, "inter_token_ms", &r->inter_token, ns_per_ms);
@@ -93,11 +83,11 @@ static void add_classifications(struct sl_json_writer *json, const struct bench_
                                 const struct bench_result *r)
 {
     const int64_t texts = r->done * plan->texts;
-    sl_json_add_int(sl_json_key(json, "texts_per_request"), plan->texts);
-    sl_json_add_int(sl_json_key(json, "texts"), texts);
-    sl_json_add_int(sl_json_key(json, "tokens"), r->prompt_tokens);
-    add_number(json, "texts_per_second", per_second(texts, r));
-    add_number(json, "tokens_per_second", per_second(r->prompt_tokens, r));
+    sl_json_add(json,
+                "'texts_per_request':%d,'texts':%lld,'tokens':%lld,'texts_per_second':%f,"
+                "'tokens_per_second':%f",
+                plan->texts, (long long)texts, (long long)r->prompt_tokens, per_second(texts, r),
+                per_second(r->prompt_tokens, r));
 }
 
 static void print_object(const struct bench_plan *plan, const struct bench_result *r,
@@ -106,9 +96,8 @@ static void print_object(const struct bench_plan *plan, const struct bench_resul
     const bool classifies = plan->texts > 0;
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "bench"), classifies ? "classification" : "completions");
-    sl_json_add_string(sl_json_key(&json, "model"), model);
+    sl_json_add(&json, "{'bench':%s,'model':%s", classifies ? "classification" : "completions",
+                model);
     add_requests(&json, plan, r);
     (classifies ? add_classifications : add_completions)(&json, plan, r);
     add_open_loop(&json, plan, r);

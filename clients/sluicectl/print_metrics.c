@@ -15,13 +15,10 @@ static bool add_sample(struct sl_json_writer *json, const char *line, struct cli
     if (!metric_parse(&sample, line))
         return client_error_set(failure, EXIT_FAILED, "malformed response: not a metric: %.200s",
                                 line);
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), sample.name);
-    sl_json_begin_object(sl_json_key(json, "labels"));
+    sl_json_add(json, "{'name':%s,'labels':{", sample.name);
     for (int i = 0; i < sample.label_count; i++)
         sl_json_add_string(sl_json_key(json, sample.labels[i].name), sample.labels[i].value);
-    sl_json_end_object(json);
-    (void)sl_json_key(json, "value");
+    sl_json_add(json, "},'value':");
     if (isfinite(sample.value))
         sl_json_add_real(json, sample.value);
     else

@@ -140,26 +140,13 @@ void top_screen_write(struct sl_buffer *out, const struct top_snapshot *earlier,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_real(struct sl_json_writer *json, const char *key, double value)
-{
-    (void)sl_json_key(json, key);
-    if (isfinite(value))
-        sl_json_printf(json, "%.6g", value);
-    else
-        sl_json_add_null(json);
-}
-
 static void add_json_model(struct sl_json_writer *json, const struct top_rates *rates)
 {
     const struct top_model *model = rates->model;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "model"), model->name);
-    sl_json_add_string(sl_json_key(json, "version"), model->version);
-    sl_json_add_bool(sl_json_key(json, "ready"), model->is_ready);
-    add_real(json, "running", model->running);
-    add_real(json, "waiting", model->waiting);
+    sl_json_add(json, "{'model':%s,'version':%s,'ready':%i,'running':%.6g,'waiting':%.6g",
+                model->name, model->version, model->is_ready, model->running, model->waiting);
     for (int i = 0; i < COLUMNS; i++)
-        add_real(json, columns[i].key, value_of(rates, &columns[i]));
+        sl_json_add(json, "%s:%.6g", columns[i].key, value_of(rates, &columns[i]));
     sl_json_end_object(json);
 }
 
@@ -167,24 +154,18 @@ void top_json_write(struct sl_buffer *out, const struct top_snapshot *earlier,
                     const struct top_snapshot *later)
 {
     struct sl_json_writer json = {.out = out};
-    sl_json_begin_object(&json);
-    sl_json_add_int(sl_json_key(&json, "time"), (int64_t)time(NULL));
-    add_real(&json, "seconds", top_seconds(earlier, later));
-    sl_json_add_bool(sl_json_key(&json, "ready"), later->ready > 0);
-    add_real(&json, "cpus", top_cpus(earlier, later));
-    add_real(&json, "compute_threads", later->threads);
-    add_real(&json, "memory_bytes", later->memory_bytes);
-    add_real(&json, "connections", later->connections);
-    add_real(&json, "requests_in_flight", later->requests_in_flight);
-    add_real(&json, "jobs_running", later->jobs_running);
-    add_real(&json, "jobs_waiting", later->jobs_waiting);
-    sl_json_begin_array(sl_json_key(&json, "models"));
+    sl_json_add(&json,
+                "{'time':%lld,'seconds':%.6g,'ready':%i,'cpus':%.6g,'compute_threads':%.6g,"
+                "'memory_bytes':%.6g,'connections':%.6g,'requests_in_flight':%.6g,"
+                "'jobs_running':%.6g,'jobs_waiting':%.6g,'models':[",
+                (long long)time(NULL), top_seconds(earlier, later), later->ready > 0,
+                top_cpus(earlier, later), later->threads, later->memory_bytes, later->connections,
+                later->requests_in_flight, later->jobs_running, later->jobs_waiting);
     for (int i = 0; i < later->model_count; i++) {
         struct top_rates rates;
         top_rates_compute(&rates, earlier, later, i);
         add_json_model(&json, &rates);
     }
-    sl_json_end_array(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "]}");
     sl_buffer_append_string(out, "\n");
 }

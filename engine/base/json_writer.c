@@ -210,3 +210,94 @@ void sl_json_printf(struct sl_json_writer *json, const char *format, ...)
     assert((size_t)length < sizeof text);
     sl_json_add_raw(json, text, (size_t)length);
 }
+
+/* ---- templates ------------------------------------------------------------------------------- */
+
+static void add_real(struct sl_json_writer *json, const char *conversion, size_t length,
+                     double value)
+{
+    const bool is_fixed = conversion[length - 1] == 'f', has_precision = length > 2;
+    const int precision = has_precision ? conversion[2] - '0' : 6;
+    if (!isfinite(value))
+        sl_json_add_null(json);
+    else if (is_fixed && !has_precision)
+        sl_json_add_float(json, (float)value);
+    else
+        sl_json_printf(json, is_fixed ? "%.*f" : "%.*g", precision, value);
+}
+
+static void add_integer(struct sl_json_writer *json, char size, va_list *values)
+{
+    switch (size) {
+    case 'z': sl_json_add_int(json, (int64_t)va_arg(*values, size_t)); break;
+    case 'l': sl_json_add_int(json, va_arg(*values, long long)); break;
+    default: sl_json_add_int(json, va_arg(*values, int));
+    }
+}
+
+/* A string, or before a colon a key. */
+static void add_string(struct sl_json_writer *json, bool has_length, bool is_key, va_list *values)
+{
+    const int length = has_length ? va_arg(*values, int) : 0;
+    const char *string = va_arg(*values, const char *);
+    const size_t bytes = has_length ? (size_t)length : string ? strlen(string) : 0;
+    if (is_key)
+        (void)sl_json_key_bytes(json, string, bytes);
+    else if (has_length)
+        sl_json_add_bytes(json, string, bytes);
+    else
+        sl_json_add_string(json, string);
+}
+
+/* The value of a conversion. Returns what follows it. */
+static const char *add_conversion(struct sl_json_writer *json, const char *conversion,
+                                  va_list *values)
+{
+    const size_t length = strcspn(conversion, "sdiufg") + 1;
+    switch (conversion[length - 1]) {
+    case 's': add_string(json, length > 2, conversion[length] == ':', values); break;
+    case 'i': sl_json_add_bool(json, va_arg(*values, int)); break;
+    case 'd':
+    case 'u': add_integer(json, conversion[1], values); break;
+    default: add_real(json, conversion, length, va_arg(*values, double));
+    }
+    return conversion + length;
+}
+
+/* A key or a string in single quotes. Returns what follows it. */
+static const char *add_quoted(struct sl_json_writer *json, const char *text)
+{
+    const size_t length = strcspn(text, "'");
+    const char *end = text + length + 1;
+    if (*end == ':')
+        (void)sl_json_key_bytes(json, text, length);
+    else
+        sl_json_add_bytes(json, text, length);
+    return end;
+}
+
+static const char *add_literal(struct sl_json_writer *json, const char *text)
+{
+    const size_t length = strcspn(text, ",]}");
+    sl_json_add_raw(json, text, length);
+    return text + length;
+}
+
+void sl_json_add(struct sl_json_writer *json, const char *template, ...)
+{
+    va_list values;
+    va_start(values, template);
+    for (const char *at = template; *at;)
+        switch (*at) {
+        case '{':
+        case '[': begin(json, at++); break;
+        case '}':
+        case ']': end(json, at++); break;
+        case ':':
+        case ',': at++; break;
+        case '%': at = add_conversion(json, at, &values); break;
+        case '\'': at = add_quoted(json, at + 1); break;
+        default: at = add_literal(json, at);
+        }
+    va_end(values);
+}

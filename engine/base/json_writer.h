@@ -1,17 +1,15 @@
 /* json_writer.h - JSON text written from front to back into a buffer.
  *
  *     struct sl_json_writer json = {.out = &buffer};
- *     sl_json_begin_object(&json);
- *     sl_json_add_string(sl_json_key(&json, "id"), id);
- *     sl_json_begin_array(sl_json_key(&json, "labels"));
- *     ...
- *     sl_json_end_array(&json);
- *     sl_json_end_object(&json);
+ *     sl_json_add(&json, "{'id':%s,'size':%d,'labels':[", id, size);
+ *     for (int i = 0; i < count; i++)
+ *         sl_json_add_string(&json, labels[i]);
+ *     sl_json_add(&json, "]}");
  *
  * The writer adds commas and escapes strings; its output has no blanks, unless it is to have lines.
- * The caller owns the buffer,
- * which records when it is full or out of memory (sl_buffer_check). A value where a key belongs, or
- * an end without its begin, is a bug of the program. One thread at a time. */
+ * The caller owns the buffer, which records when it is full or out of memory (sl_buffer_check). A
+ * value where a key belongs, or an end without its begin, is a bug of the program. One thread at a
+ * time. */
 #pragma once
 
 #include "base/buffer.h"
@@ -23,6 +21,18 @@ struct sl_json_writer {
     bool needs_comma; /* before the next key or value */
     bool has_key;     /* what comes next is its value */
 };
+
+/* Writes a piece of JSON as the template has it, with strings in single quotes. It may end
+ * anywhere, also after a key: what follows comes from further calls. The conversions are values,
+ * and %s before a colon is a key:
+ *
+ *     %s                 a string, escaped; NULL becomes null
+ *     %.*s               that many bytes of one, escaped
+ *     %d  %lld  %zu      an integer
+ *     %i                 a boolean
+ *     %f                 as sl_json_add_float
+ *     %.4f  %g  %.6g     a number in this format; NaN and infinity become null */
+void sl_json_add(struct sl_json_writer *json, const char *template, ...) SL_PRINTF(2, 3);
 
 void sl_json_begin_object(struct sl_json_writer *json);
 void sl_json_end_object(struct sl_json_writer *json);

@@ -10,21 +10,14 @@
 static void write_index(struct sl_buffer *out)
 {
     struct sl_json_writer json = {.out = out};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), "sluice");
-    sl_json_add_string(sl_json_key(&json, "version"), sl_version());
-    sl_json_add_string(sl_json_key(&json, "description"),
-                       "Adaptive-computation transformers on CPUs: text completion, "
-                       "classification and embeddings.");
-    sl_json_begin_array(sl_json_key(&json, "endpoints"));
-    for (int i = 0; i < sv_routes.count; i++) {
-        sl_json_begin_object(&json);
-        sl_json_add_string(sl_json_key(&json, "method"), sv_routes.routes[i].method);
-        sl_json_add_string(sl_json_key(&json, "path"), sv_routes.routes[i].path);
-        sl_json_end_object(&json);
-    }
-    sl_json_end_array(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json,
+                "{'name':'sluice','version':%s,'description':'Adaptive-computation transformers "
+                "on CPUs: text completion, classification and embeddings.','endpoints':[",
+                sl_version());
+    for (int i = 0; i < sv_routes.count; i++)
+        sl_json_add(&json, "{'method':%s,'path':%s}", sv_routes.routes[i].method,
+                    sv_routes.routes[i].path);
+    sl_json_add(&json, "]}");
     sl_buffer_append_string(out, "\n");
 }
 

@@ -132,12 +132,9 @@ void sv_explain_write(struct sl_json_writer *json, const struct sv_classificatio
     sl_json_begin_array(json);
     for (int i = 0; i < e->count && i < c->input.explain; i++) {
         const struct sl_text_word *word = &e->words[i];
-        sl_json_begin_object(json);
-        sl_json_add_bytes(sl_json_key(json, "word"), text + word->start, word->stop - word->start);
-        sl_json_add_int(sl_json_key(json, "start"), (int64_t)word->start);
-        sl_json_add_int(sl_json_key(json, "stop"), (int64_t)word->stop);
-        sl_json_add_float(sl_json_key(json, "contribution"), word->contribution);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'word':%.*s,'start':%zu,'stop':%zu,'contribution':%f}",
+                    (int)(word->stop - word->start), text + word->start, word->start, word->stop,
+                    (double)word->contribution);
     }
     sl_json_end_array(json);
 }

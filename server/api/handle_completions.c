@@ -270,8 +270,8 @@ static enum sv_progress respond_complete(struct sv_request *request, const struc
     sv_completion_response_begin(&json, &head);
     for (int i = 0; i < c->task.count; i++)
         add_choice(&json, c, &c->task.sequences[i]);
-    sl_json_end_array(&json);
-    sv_completion_response_usage(sl_json_key(&json, "usage"), &c->task.usage);
+    sl_json_add(&json, "],'usage':");
+    sv_completion_response_usage(&json, &c->task.usage);
     sl_json_end_object(&json);
     add_headers(request, c);
     return sv_request_respond(request, 200, "application/json");

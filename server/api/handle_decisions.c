@@ -161,15 +161,6 @@ static bool prepare(const struct sv_classification *c, struct sv_error *error)
 
 /* ---- classes to answers ---------------------------------------------------------------------- */
 
-static void add_name(struct sl_json_writer *json, const struct sv_string *name)
-{
-    (void)sl_json_key(json, "name");
-    if (name->data)
-        sl_json_add_bytes(json, name->data, name->bytes);
-    else
-        sl_json_add_null(json);
-}
-
 /* A boolean is returned as a boolean. */
 static void add_string_or_bool(struct sl_json_writer *json, const struct sv_string_or_bool *value)
 {
@@ -191,16 +182,13 @@ static void add_choice(struct sl_json_writer *json, const struct sv_question *qu
         values[i] = logits[choices[i].class];
     int best = sl_argmax(values, count);
     sl_softmax(values, count, probs);
-    sl_json_add_string(sl_json_key(json, "type"), "choice");
-    add_name(json, &question->name);
-    add_string_or_bool(sl_json_key(json, "choice"), &choices[best].value);
-    sl_json_add_float(sl_json_key(json, "confidence"), probs[best]);
-    sl_json_begin_array(sl_json_key(json, "probabilities"));
+    sl_json_add(json, "'choice':");
+    add_string_or_bool(json, &choices[best].value);
+    sl_json_add(json, "'confidence':%f,'probabilities':[", (double)probs[best]);
     for (int i = 0; i < count; i++) {
-        sl_json_begin_object(json);
-        add_string_or_bool(sl_json_key(json, "value"), &choices[i].value);
-        sl_json_add_float(sl_json_key(json, "probability"), probs[i]);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'value':");
+        add_string_or_bool(json, &choices[i].value);
+        sl_json_add(json, "'probability':%f}", (double)probs[i]);
     }
     sl_json_end_array(json);
 }
@@ -216,86 +204,44 @@ static void add_score(struct sl_json_writer *json, const struct sv_question *que
     sl_softmax(logits, question->levels.count, probs);
     for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
-    sl_json_add_string(sl_json_key(json, "type"), "score");
-    add_name(json, &question->name);
-    sl_json_add_float(sl_json_key(json, "score"), (float)mean);
-    sl_json_add_float(sl_json_key(json, "confidence"),
-                      probs[sl_argmax(probs, question->levels.count)]);
-    sl_json_begin_array(sl_json_key(json, "probabilities"));
+    sl_json_add(json, "'score':%f,'confidence':%f,'probabilities':[", (double)(float)mean,
+                (double)probs[sl_argmax(probs, question->levels.count)]);
     for (int i = 0; i < question->levels.count; i++) {
         const struct sv_string *label = &levels[i].label;
-        sl_json_begin_object(json);
-        sl_json_add_bytes(sl_json_key(json, "label"), label->data, label->bytes);
-        sl_json_add_int(sl_json_key(json, "value"), i);
-        sl_json_add_float(sl_json_key(json, "probability"), probs[i]);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'label':%.*s,'value':%d,'probability':%f}", (int)label->bytes,
+                    label->data, i, (double)probs[i]);
     }
     sl_json_end_array(json);
-}
-
-static void add_predicate(struct sl_json_writer *json, const struct sv_question *question,
-                          const float *probs)
-{
-    sl_json_add_string(sl_json_key(json, "type"), "predicate");
-    add_name(json, &question->name);
-    sl_json_add_float(sl_json_key(json, "probability"), probs[question->class]);
 }
 
 static void add_answer(struct sl_json_writer *json, const struct sv_question *question,
                        const float *logits, const float *probs)
 {
-    sl_json_begin_object(json);
+    static const char *const types[] = {
+        [SV_CHOICE] = "choice", [SV_SCORE] = "score", [SV_PREDICATE] = "predicate"};
+    sl_json_add(json, "{'type':%s,'name':%s", types[question->type], question->name.data);
     switch (question->type) {
     case SV_CHOICE: add_choice(json, question, logits); break;
     case SV_SCORE: add_score(json, question, logits); break;
-    case SV_PREDICATE: add_predicate(json, question, probs); break;
+    case SV_PREDICATE: sl_json_add(json, "'probability':%f", (double)probs[question->class]); break;
     }
     sl_json_end_object(json);
 }
 
-/* OpenAI's details, which are 0 here. */
-static void add_token_details(struct sl_json_writer *json, int64_t tokens)
-{
-    sl_json_add_int(sl_json_key(json, "input_tokens"), tokens);
-    sl_json_begin_object(sl_json_key(json, "input_tokens_details"));
-    sl_json_add_int(sl_json_key(json, "cached_tokens"), 0);
-    sl_json_add_int(sl_json_key(json, "cache_write_tokens"), 0);
-    sl_json_end_object(json);
-    sl_json_add_int(sl_json_key(json, "output_tokens"), 0);
-    sl_json_begin_object(sl_json_key(json, "output_tokens_details"));
-    sl_json_add_int(sl_json_key(json, "reasoning_tokens"), 0);
-    sl_json_end_object(json);
-    sl_json_add_int(sl_json_key(json, "total_tokens"), tokens);
-}
-
+/* Tokens with OpenAI's details, which are 0 here. */
 static void add_usage(struct sl_json_writer *json, const struct sv_classification *c)
 {
     int64_t tokens = c->usage.prompt_tokens;
-    sl_json_begin_object(json);
-    add_token_details(json, tokens);
-    sl_json_begin_object(sl_json_key(json, "sluice"));
-    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
-    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
-                   sv_usage_layer_ops_skipped(&c->usage));
-    if (c->usage.budget > 0)
-        sl_json_printf(sl_json_key(json, "budget"), "%g", c->usage.budget);
-    if (c->truncated_count > 0) {
-        sl_json_begin_object(sl_json_key(json, "truncated"));
-        sl_json_add_int(sl_json_key(json, "input_tokens_given"), c->tokens_before_truncation[0]);
-        sl_json_add_int(sl_json_key(json, "input_tokens_used"), tokens);
-        sl_json_end_object(json);
-    }
-    sl_json_end_object(json);
-    sl_json_end_object(json);
-}
-
-/* Of the most likely label, whatever the questions are. */
-static void add_explanation(struct sl_json_writer *json, const struct sv_classification *c)
-{
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "label"), c->labels[sv_explained_label(c, 0)]);
-    sv_explain_write(sl_json_key(json, "words"), c, 0);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "{'input_tokens':%lld,'input_tokens_details':{'cached_tokens':0,"
+                "'cache_write_tokens':0},'output_tokens':0,'output_tokens_details':{"
+                "'reasoning_tokens':0},'total_tokens':%lld,'sluice':{",
+                (long long)tokens, (long long)tokens);
+    sv_usage_add_depth(json, &c->usage);
+    if (c->truncated_count > 0)
+        sl_json_add(json, "'truncated':{'input_tokens_given':%d,'input_tokens_used':%lld}",
+                    c->tokens_before_truncation[0], (long long)tokens);
+    sl_json_add(json, "}}");
 }
 
 static enum sv_progress respond(struct sv_request *request, struct sv_classification *c)
@@ -306,16 +252,17 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     const float *logits = c->task.items[0].logits;
     float *probs = calloc((size_t)c->classes, sizeof *probs);
     json.out->failed = json.out->failed || !probs;
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "model"), sv_model_ref_id(c->ref));
-    sl_json_begin_array(sl_json_key(&json, "answers"));
+    sl_json_add(&json, "{'model':%s,'answers':[", sv_model_ref_id(c->ref));
     if (probs)
         sl_model_scores(sv_model_ref_model(c->ref), logits, probs);
     for (int i = 0; probs && i < params->questions.count; i++)
         add_answer(&json, &questions[i], logits, probs);
     sl_json_end_array(&json);
-    if (c->explanations)
-        add_explanation(sl_json_key(&json, "sluice"), c);
+    if (c->explanations) { /* of the most likely label, whatever the questions are */
+        sl_json_add(&json, "'sluice':{'label':%s,'words':", c->labels[sv_explained_label(c, 0)]);
+        sv_explain_write(&json, c, 0);
+        sl_json_end_object(&json);
+    }
     add_usage(sl_json_key(&json, "usage"), c);
     sl_json_end_object(&json);
     free(probs);

@@ -75,27 +75,21 @@ static struct sv_json_document *read_openai(struct sv_request *request, void *pa
 /* Which texts were truncated. */
 static void add_truncated(struct sl_json_writer *json, const struct sv_classification *c)
 {
-    sl_json_begin_object(sl_json_key(json, "sluice"));
-    sl_json_begin_array(sl_json_key(json, "truncated"));
+    sl_json_add(json, "'sluice':{'truncated':[");
     for (int i = 0; i < c->texts; i++) {
         int given = c->tokens_before_truncation[i], used = c->task.items[i].count;
         if (given <= used)
             continue;
-        sl_json_begin_object(json);
-        sl_json_add_int(sl_json_key(json, "prompt"), i);
-        sl_json_add_int(sl_json_key(json, "prompt_tokens_given"), given);
-        sl_json_add_int(sl_json_key(json, "prompt_tokens_used"), used);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'prompt':%d,'prompt_tokens_given':%d,'prompt_tokens_used':%d}", i,
+                    given, used);
     }
-    sl_json_end_array(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "]}");
 }
 
 static void add_usage(struct sl_json_writer *json, const struct sv_classification *c)
 {
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "prompt_tokens"), c->usage.prompt_tokens);
-    sl_json_add_int(sl_json_key(json, "total_tokens"), c->usage.prompt_tokens);
+    sl_json_add(json, "{'prompt_tokens':%lld,'total_tokens':%lld",
+                (long long)c->usage.prompt_tokens, (long long)c->usage.prompt_tokens);
     if (c->truncated_count > 0)
         add_truncated(json, c);
     sl_json_end_object(json);
@@ -103,10 +97,8 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
 
 static void add_item(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "object"), "embedding");
-    sl_json_add_int(sl_json_key(json, "index"), index);
-    add_embedding(sl_json_key(json, "embedding"), c, index);
+    sl_json_add(json, "{'object':'embedding','index':%d,'embedding':", index);
+    add_embedding(json, c, index);
     sl_json_end_object(json);
 }
 
@@ -115,15 +107,12 @@ static enum sv_progress respond_openai(struct sv_request *request, struct sv_cla
     struct sl_json_writer *json = &c->json;
     if (c->written == 0) {
         json->out = &request->response.body;
-        sl_json_begin_object(json);
-        sl_json_add_string(sl_json_key(json, "object"), "list");
-        sl_json_begin_array(sl_json_key(json, "data"));
+        sl_json_add(json, "{'object':'list','data':[");
     }
     if (!sv_embeddings_add_slice(c, add_item))
         return SV_YIELDING;
-    sl_json_end_array(json);
-    sl_json_add_string(sl_json_key(json, "model"), sv_model_ref_id(c->ref));
-    add_usage(sl_json_key(json, "usage"), c);
+    sl_json_add(json, "],'model':%s,'usage':", sv_model_ref_id(c->ref));
+    add_usage(json, c);
     sl_json_end_object(json);
     sv_classification_headers(request, c);
     return sv_request_respond(request, 200, "application/json");

@@ -192,11 +192,7 @@ static void delete_file(struct sv_deferred *response)
         return;
     sv_audit(response->request, id, NULL, NULL);
     struct sl_json_writer json = {.out = &response->object};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "id"), id);
-    sl_json_add_string(sl_json_key(&json, "object"), "file");
-    sl_json_add_bool(sl_json_key(&json, "deleted"), true);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'id':%s,'object':'file','deleted':true}", id);
 }
 
 enum sv_progress sv_handle_file_delete(struct sv_request *request)

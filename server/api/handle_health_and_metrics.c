@@ -22,9 +22,7 @@ static enum sv_progress fail_not_ready(struct sv_request *request, const char *w
 static enum sv_progress respond_true(struct sv_request *request, const char *name)
 {
     struct sl_json_writer json = {.out = &request->response.body};
-    sl_json_begin_object(&json);
-    sl_json_add_bool(sl_json_key(&json, name), true);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{%s:true}", name);
     return sv_request_respond(request, 200, "application/json");
 }
 

@@ -13,23 +13,15 @@
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
-static void add_labels(struct sl_json_writer *json, const struct sv_version_info *info)
-{
-    sl_json_begin_array(json);
-    for (int i = 0; i < info->label_count; i++)
-        sl_json_add_string(json, info->labels[i]);
-    sl_json_end_array(json);
-}
-
 /* The state of a version, without its braces. */
 static void add_state(struct sl_json_writer *json, const struct sv_version_info *info)
 {
-    sl_json_add_int(sl_json_key(json, "version"), sl_version_parse(info->version));
-    sl_json_add_string(sl_json_key(json, "state"), sv_version_state_name(info->state));
-    sl_json_add_string(sl_json_key(json, "reason"), info->reason[0] ? info->reason : NULL);
-    add_labels(sl_json_key(json, "labels"), info);
-    sl_json_add_bool(sl_json_key(json, "pinned"), info->is_pinned);
-    sl_json_add_int(sl_json_key(json, "canary_weight"), info->weight);
+    sl_json_add(json, "'version':%lld,'state':%s,'reason':%s,'labels':[",
+                (long long)sl_version_parse(info->version), sv_version_state_name(info->state),
+                info->reason[0] ? info->reason : NULL);
+    for (int i = 0; i < info->label_count; i++)
+        sl_json_add_string(json, info->labels[i]);
+    sl_json_add(json, "],'pinned':%i,'canary_weight':%d", info->is_pinned, info->weight);
 }
 
 static void add_versions(struct sl_json_writer *json, const struct sv_snapshot *snapshot,
@@ -55,18 +47,14 @@ enum sv_progress sv_handle_versions(struct sv_request *request)
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json.out->failed = !snapshot;
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "object"), "list");
-    sl_json_begin_array(sl_json_key(&json, "data"));
+    sl_json_add(&json, "{'object':'list','data':[");
     for (int i = 0; snapshot && i < snapshot->count; i++) {
         const struct sv_version_info *info = &snapshot->items[i];
         if (strcmp(info->name, name) != 0)
             continue;
         char id[2 * SV_MODEL_ID_MAX];
         (void)snprintf(id, sizeof id, "%s@%s", info->name, info->version);
-        sl_json_begin_object(&json);
-        sl_json_add_string(sl_json_key(&json, "id"), id);
-        sl_json_add_string(sl_json_key(&json, "object"), "model.version");
+        sl_json_add(&json, "{'id':%s,'object':'model.version'", id);
         add_state(&json, info);
         sl_json_end_object(&json);
         count++;
@@ -89,21 +77,18 @@ enum sv_progress sv_handle_versions(struct sv_request *request)
 static void add_operating_point(struct sl_json_writer *json, const struct sl_model_info *info,
                                 const struct sl_operating_point *point)
 {
-    sl_json_begin_object(json);
-    sl_json_printf(sl_json_key(json, "budget"), "%g", point->budget);
-    sl_json_printf(sl_json_key(json, "loss"), "%g", point->loss);
+    sl_json_add(json, "{'budget':%g,'loss':%g", point->budget, point->loss);
     if (info->classes > 0 && isfinite(point->accuracy))
-        sl_json_printf(sl_json_key(json, "accuracy"), "%g", point->accuracy);
-    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%g", point->layer_ops_skipped);
-    sl_json_printf(sl_json_key(json, info->threshold), "%g", point->threshold);
-    sl_json_end_object(json);
+        sl_json_add(json, "'accuracy':%g", point->accuracy);
+    sl_json_add(json, "'layer_ops_skipped':%g,%s:%g}", point->layer_ops_skipped, info->threshold,
+                point->threshold);
 }
 
 static void add_operating_points(struct sl_json_writer *json, const struct sl_model_info *info)
 {
     if (info->operating_point_count == 0)
         return;
-    sl_json_begin_array(sl_json_key(json, "operating_points"));
+    sl_json_add(json, "'operating_points':[");
     for (int i = 0; i < info->operating_point_count; i++)
         add_operating_point(json, info, &info->operating_points[i]);
     sl_json_end_array(json);
@@ -117,28 +102,21 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
                                         [SL_TASK_CLASSIFICATION] = "classification",
                                         [SL_TASK_PRETRAINING] = "embedding"};
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
-    add_versions(sl_json_key(json, "versions"), snapshot, sv_model_ref_name(ref));
-    sl_json_add_string(sl_json_key(json, "architecture"), info->architecture);
-    sl_json_add_string(sl_json_key(json, "paper"), info->paper);
-    sl_json_add_string(sl_json_key(json, "task"), tasks[info->task]);
-    sl_json_add_int(sl_json_key(json, "parameters"), info->parameters);
-    sl_json_add_int(sl_json_key(json, "buffers"), info->buffers);
-    sl_json_add_int(sl_json_key(json, "depth"), info->depth);
-    sl_json_add_int(sl_json_key(json, "width"), info->width);
-    sl_json_add_int(sl_json_key(json, "vocab"), info->vocab);
-    sl_json_add_string(sl_json_key(json, "gate"), info->gate);
+    sl_json_add(json, "{'version':%s,'versions':", sv_model_ref_version(ref));
+    add_versions(json, snapshot, sv_model_ref_name(ref));
+    sl_json_add(json,
+                "'architecture':%s,'paper':%s,'task':%s,'parameters':%lld,'buffers':%lld,"
+                "'depth':%d,'width':%d,'vocab':%d,'gate':%s",
+                info->architecture, info->paper, tasks[info->task], (long long)info->parameters,
+                (long long)info->buffers, info->depth, info->width, info->vocab, info->gate);
     add_operating_points(json, info);
-    sl_json_add_string(sl_json_key(json, "sha256"), info->sha256);
-    if (info->dimensions > 0) {
-        sl_json_add_int(sl_json_key(json, "dimensions"), info->dimensions);
-        sl_json_add_string(sl_json_key(json, "pooling"), info->pooling);
-    }
+    sl_json_add(json, "'sha256':%s", info->sha256);
+    if (info->dimensions > 0)
+        sl_json_add(json, "'dimensions':%d,'pooling':%s", info->dimensions, info->pooling);
     if (info->problem_type)
-        sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
+        sl_json_add(json, "'problem_type':%s", info->problem_type);
     if (info->classes > 0)
-        sl_json_begin_array(sl_json_key(json, "labels"));
+        sl_json_add(json, "'labels':[");
     for (int i = 0; i < info->classes; i++)
         sl_json_add_string(json, info->labels[i]);
     if (info->classes > 0)
@@ -150,13 +128,11 @@ static void add_model(struct sl_json_writer *json, const struct sv_model_ref *re
                       const struct sv_snapshot *snapshot)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), sv_model_ref_name(ref));
-    sl_json_add_string(sl_json_key(json, "object"), "model");
-    sl_json_add_int(sl_json_key(json, "created"), info->created);
-    sl_json_add_string(sl_json_key(json, "owned_by"), "local");
-    sl_json_add_int(sl_json_key(json, "max_model_len"), info->context);
-    add_details(sl_json_key(json, "sluice"), ref, snapshot);
+    sl_json_add(json,
+                "{'id':%s,'object':'model','created':%lld,'owned_by':'local',"
+                "'max_model_len':%d,'sluice':",
+                sv_model_ref_name(ref), (long long)info->created, info->context);
+    add_details(json, ref, snapshot);
     sl_json_end_object(json);
 }
 
@@ -165,14 +141,11 @@ enum sv_progress sv_handle_models(struct sv_request *request)
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json.out->failed = !snapshot;
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "object"), "list");
-    sl_json_begin_array(sl_json_key(&json, "data"));
+    sl_json_add(&json, "{'object':'list','data':[");
     for (int i = 0; snapshot && i < snapshot->count; i++)
         if (snapshot->items[i].ref && snapshot->items[i].is_stable)
             add_model(&json, snapshot->items[i].ref, snapshot);
-    sl_json_end_array(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "]}");
     sv_snapshot_release(snapshot);
     return sv_request_respond(request, 200, "application/json");
 }

@@ -181,8 +181,7 @@ static void add_elements(const struct writer *w, enum sv_output_kind kind, int t
 
 static void add_shape(const struct writer *w, int columns)
 {
-    sl_json_begin_array(sl_json_key(w->json, "shape"));
-    sl_json_add_int(w->json, w->c->texts);
+    sl_json_add(w->json, "'shape':[%d", w->c->texts);
     if (columns > 0)
         sl_json_add_int(w->json, columns);
     sl_json_end_array(w->json);
@@ -193,9 +192,7 @@ static void add_binary(const struct writer *w, enum sv_output_kind kind, int top
 {
     size_t start = w->binary->bytes;
     add_elements(w, kind, top);
-    sl_json_begin_object(sl_json_key(w->json, "parameters"));
-    sl_json_add_int(sl_json_key(w->json, "binary_data_size"), (int64_t)(w->binary->bytes - start));
-    sl_json_end_object(w->json);
+    sl_json_add(w->json, "'parameters':{'binary_data_size':%zu}", w->binary->bytes - start);
 }
 
 static void add_output(struct writer *w, const struct sv_output *output)
@@ -208,14 +205,13 @@ static void add_output(struct writer *w, const struct sv_output *output)
     if (is_label && top == 0 && !sl_model_info(sv_model_ref_model(w->c->ref))->multi_label)
         top = 1;
     w->is_binary = output->wants_binary;
-    sl_json_begin_object(w->json);
-    sl_json_add_string(sl_json_key(w->json, "name"), sv_output_names[output->kind]);
-    sl_json_add_string(sl_json_key(w->json, "datatype"), top > 0 ? "BYTES" : row->datatype);
+    sl_json_add(w->json, "{'name':%s,'datatype':%s", sv_output_names[output->kind],
+                top > 0 ? "BYTES" : row->datatype);
     add_shape(w, is_column ? 0 : top > 0 ? top : w->c->outputs);
     if (w->is_binary) {
         add_binary(w, output->kind, top);
     } else {
-        sl_json_begin_array(sl_json_key(w->json, "data"));
+        sl_json_add(w->json, "'data':[");
         add_elements(w, output->kind, top);
         sl_json_end_array(w->json);
     }
@@ -235,7 +231,7 @@ static void add_outputs(struct writer *w, const struct sv_infer_params *params)
 {
     const struct sv_output *requested = params->outputs.items;
     int count = params->outputs.count ? params->outputs.count : SV_OUTPUTS;
-    sl_json_begin_array(sl_json_key(w->json, "outputs"));
+    sl_json_add(w->json, "'outputs':[");
     for (int i = 0; i < count; i++) {
         const struct sv_output one = {.kind = (enum sv_output_kind)i,
                                       .wants_binary = params->wants_binary};
@@ -249,27 +245,20 @@ static void add_outputs(struct writer *w, const struct sv_infer_params *params)
 
 static void add_parameters(struct sl_json_writer *json, const struct sv_classification *c)
 {
-    sl_json_begin_object(sl_json_key(json, "parameters"));
-    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(&c->usage));
-    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
-                   sv_usage_layer_ops_skipped(&c->usage));
-    if (c->usage.budget > 0)
-        sl_json_printf(sl_json_key(json, "budget"), "%g", c->usage.budget);
-    sl_json_add_int(sl_json_key(json, "truncated"), c->truncated_count);
-    sl_json_add_int(sl_json_key(json, "tokens_given"),
-                    sv_classification_tokens_before_truncation(c));
-    sl_json_add_int(sl_json_key(json, "tokens_used"), c->usage.prompt_tokens);
-    sl_json_end_object(json);
+    sl_json_add(json, "'parameters':{");
+    sv_usage_add_depth(json, &c->usage);
+    sl_json_add(json, "'truncated':%d,'tokens_given':%lld,'tokens_used':%lld}", c->truncated_count,
+                (long long)sv_classification_tokens_before_truncation(c),
+                (long long)c->usage.prompt_tokens);
 }
 
 static void add_response(struct writer *w, const struct sv_infer_params *params)
 {
     struct sl_json_writer *json = w->json;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "model_name"), sv_model_ref_name(w->c->ref));
-    sl_json_add_string(sl_json_key(json, "model_version"), sv_model_ref_version(w->c->ref));
+    sl_json_add(json, "{'model_name':%s,'model_version':%s", sv_model_ref_name(w->c->ref),
+                sv_model_ref_version(w->c->ref));
     if (params->id.data)
-        sl_json_add_bytes(sl_json_key(json, "id"), params->id.data, params->id.bytes);
+        sl_json_add(json, "'id':%.*s", (int)params->id.bytes, params->id.data);
     add_parameters(json, w->c);
     add_outputs(w, params);
     sl_json_end_object(json);

@@ -24,18 +24,11 @@ static enum sv_progress respond_json(struct sv_request *request)
 enum sv_progress sv_handle_server_metadata(struct sv_request *request)
 {
     struct sl_json_writer json = {.out = &request->response.body};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), "sluice");
-    sl_json_add_string(sl_json_key(&json, "version"), sl_version());
-    sl_json_begin_array(sl_json_key(&json, "extensions"));
-    sl_json_add_string(&json, "classification");
-    sl_json_add_string(&json, "model_repository");
-    sl_json_add_string(&json, "model_repository(unload_dependents)");
-    sl_json_add_string(&json, "statistics");
-    sl_json_add_string(&json, "binary_tensor_data");
-    sl_json_add_string(&json, "model_configuration");
-    sl_json_end_array(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json,
+                "{'name':'sluice','version':%s,'extensions':['classification',"
+                "'model_repository','model_repository(unload_dependents)','statistics',"
+                "'binary_tensor_data','model_configuration']}",
+                sl_version());
     return respond_json(request);
 }
 
@@ -44,15 +37,10 @@ enum sv_progress sv_handle_server_metadata(struct sv_request *request)
 static void add_tensor(struct sl_json_writer *json, const char *name, const char *datatype,
                        int columns)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), name);
-    sl_json_add_string(sl_json_key(json, "datatype"), datatype);
-    sl_json_begin_array(sl_json_key(json, "shape"));
-    sl_json_add_int(json, -1);
+    sl_json_add(json, "{'name':%s,'datatype':%s,'shape':[-1", name, datatype);
     if (columns > 0)
         sl_json_add_int(json, columns);
-    sl_json_end_array(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "]}");
 }
 
 /* How tensors are described. */
@@ -82,16 +70,13 @@ static void add_tensors(struct sl_json_writer *json, const struct sl_model_info 
 
 static void add_parameters(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    sl_json_begin_object(json);
-    sl_json_begin_array(sl_json_key(json, "labels"));
+    sl_json_add(json, "{'labels':[");
     for (int i = 0; i < info->classes; i++)
         sl_json_add_string(json, info->labels[i]);
     sl_json_end_array(json);
     if (info->problem_type)
-        sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
-    sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
-    sl_json_add_string(sl_json_key(json, "gate"), info->gate);
-    sl_json_end_object(json);
+        sl_json_add(json, "'problem_type':%s", info->problem_type);
+    sl_json_add(json, "'max_input_length':%d,'gate':%s}", info->context, info->gate);
 }
 
 static void add_platform(struct sl_json_writer *json, const struct sl_model_info *info)
@@ -109,11 +94,8 @@ enum sv_progress sv_handle_model_metadata(struct sv_request *request)
     if (!ref)
         return sv_request_fail(request, &error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
-    sl_json_begin_array(sl_json_key(&json, "versions"));
-    sl_json_add_string(&json, sv_model_ref_version(ref));
-    sl_json_end_array(&json);
+    sl_json_add(&json, "{'name':%s,'versions':[%s]", sv_model_ref_name(ref),
+                sv_model_ref_version(ref));
     add_platform(&json, info);
     add_tensors(&json, info, &(struct tensor_format){"inputs", "outputs", add_tensor});
     add_parameters(sl_json_key(&json, "parameters"), info);
@@ -128,13 +110,11 @@ enum sv_progress sv_handle_model_names(struct sv_request *request)
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json.out->failed = !snapshot;
-    sl_json_begin_object(&json);
-    sl_json_begin_array(sl_json_key(&json, "models"));
+    sl_json_add(&json, "{'models':[");
     for (int i = 0; snapshot && i < snapshot->count; i++)
         if (snapshot->items[i].ref && snapshot->items[i].is_stable)
             sl_json_add_string(&json, snapshot->items[i].name);
-    sl_json_end_array(&json);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "]}");
     sv_snapshot_release(snapshot);
     return respond_json(request);
 }
@@ -145,23 +125,17 @@ enum sv_progress sv_handle_model_names(struct sv_request *request)
  * written as [1] and a reshape. */
 static void add_dims(struct sl_json_writer *json, int columns)
 {
-    sl_json_begin_array(sl_json_key(json, "dims"));
-    sl_json_add_int(json, columns > 0 ? columns : 1);
-    sl_json_end_array(json);
+    sl_json_add(json, "'dims':[%d]", columns > 0 ? columns : 1);
     if (columns > 0)
         return;
-    sl_json_begin_object(sl_json_key(json, "reshape"));
-    sl_json_begin_array(sl_json_key(json, "shape"));
-    sl_json_end_array(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "'reshape':{'shape':[]}");
 }
 
 static void add_config_tensor(struct sl_json_writer *json, const char *name, const char *datatype,
                               int columns)
 {
     const char *type = strcmp(datatype, "BYTES") == 0 ? "STRING" : datatype;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), name);
+    sl_json_add(json, "{'name':%s", name);
     sl_json_printf(sl_json_key(json, "data_type"), "\"TYPE_%s\"", type);
     add_dims(json, columns);
     sl_json_end_object(json);
@@ -178,11 +152,10 @@ enum sv_progress sv_handle_model_config(struct sv_request *request)
         return sv_request_fail(request, &error);
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     const bool has_tensors = sv_classify_outputs(info) > 0;
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
+    sl_json_add(&json, "{'name':%s", sv_model_ref_name(ref));
     add_platform(&json, info);
-    sl_json_add_int(sl_json_key(&json, "max_batch_size"),
-                    has_tensors ? request->server->options->max_client_batch_size : 0);
+    sl_json_add(&json, "'max_batch_size':%lld",
+                (long long)(has_tensors ? request->server->options->max_client_batch_size : 0));
     add_tensors(&json, info, &(struct tensor_format){"input", "output", add_config_tensor});
     sl_json_end_object(&json);
     sv_model_ref_release(ref);
@@ -202,10 +175,7 @@ enum sv_progress sv_handle_model_ready(struct sv_request *request)
         ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), sv_model_ref_name(ref));
-    sl_json_add_bool(sl_json_key(&json, "ready"), true);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'name':%s,'ready':true}", sv_model_ref_name(ref));
     sv_model_ref_release(ref);
     return respond_json(request);
 }
@@ -217,10 +187,8 @@ static const struct sv_duration never;
 static void add_duration(struct sl_json_writer *json, const char *name,
                          const struct sv_duration *duration)
 {
-    sl_json_begin_object(sl_json_key(json, name));
-    sl_json_add_int(sl_json_key(json, "count"), duration->count);
-    sl_json_add_int(sl_json_key(json, "ns"), duration->ns);
-    sl_json_end_object(json);
+    sl_json_add(json, "%s:{'count':%lld,'ns':%lld}", name, (long long)duration->count,
+                (long long)duration->ns);
 }
 
 static void add_request_stats(struct sl_json_writer *json,
@@ -245,8 +213,7 @@ static void add_batch_stats(struct sl_json_writer *json,
     for (int size = 1; size <= stats->size_max; size++) {
         if (stats->by_size[size].count == 0)
             continue;
-        sl_json_begin_object(json);
-        sl_json_add_int(sl_json_key(json, "batch_size"), size);
+        sl_json_add(json, "{'batch_size':%d", size);
         add_duration(json, "compute_input", &never);
         add_duration(json, "compute_infer", &stats->by_size[size]);
         add_duration(json, "compute_output", &never);
@@ -263,28 +230,15 @@ static void add_stats(struct sl_json_writer *json, struct sv_scheduler *schedule
         json->out->failed = true;
         return;
     }
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), sv_model_ref_name(ref));
-    sl_json_add_string(sl_json_key(json, "version"), sv_model_ref_version(ref));
-    sl_json_add_int(sl_json_key(json, "last_inference"), stats.last_ms);
-    sl_json_add_int(sl_json_key(json, "inference_count"), stats.items);
-    sl_json_add_int(sl_json_key(json, "execution_count"), stats.batches);
-    add_request_stats(sl_json_key(json, "inference_stats"), &stats);
+    sl_json_add(json,
+                "{'name':%s,'version':%s,'last_inference':%lld,'inference_count':%lld,"
+                "'execution_count':%lld,'inference_stats':",
+                sv_model_ref_name(ref), sv_model_ref_version(ref), (long long)stats.last_ms,
+                (long long)stats.items, (long long)stats.batches);
+    add_request_stats(json, &stats);
     add_batch_stats(sl_json_key(json, "batch_stats"), &stats);
     sl_json_end_object(json);
     free(stats.by_size);
-}
-
-static void begin_stats(struct sl_json_writer *json)
-{
-    sl_json_begin_object(json);
-    sl_json_begin_array(sl_json_key(json, "model_stats"));
-}
-
-static void end_stats(struct sl_json_writer *json)
-{
-    sl_json_end_array(json);
-    sl_json_end_object(json);
 }
 
 /* GET /v2/models/stats: of all models but those that complete texts. */
@@ -293,13 +247,13 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     struct sl_json_writer json = {.out = &request->response.body};
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json.out->failed = !snapshot;
-    begin_stats(&json);
+    sl_json_add(&json, "{'model_stats':[");
     for (int i = 0; snapshot && i < snapshot->count; i++) {
         const struct sv_model_ref *ref = snapshot->items[i].ref;
         if (ref && sl_model_info(sv_model_ref_model(ref))->task != SL_TASK_COMPLETION)
             add_stats(&json, request->server->scheduler, ref);
     }
-    end_stats(&json);
+    sl_json_add(&json, "]}");
     sv_snapshot_release(snapshot);
     return respond_json(request);
 }
@@ -314,9 +268,9 @@ enum sv_progress sv_handle_stats(struct sv_request *request)
         sv_resolve_classifier_or_embedder(request, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
-    begin_stats(&json);
+    sl_json_add(&json, "{'model_stats':[");
     add_stats(&json, request->server->scheduler, ref);
-    end_stats(&json);
+    sl_json_add(&json, "]}");
     sv_model_ref_release(ref);
     return respond_json(request);
 }
@@ -348,28 +302,11 @@ static const char *repository_state(enum sv_version_state state)
     return "UNAVAILABLE";
 }
 
-static void add_entry(struct sl_json_writer *json, const struct sv_version_info *info)
+static void add_entry(struct sl_json_writer *json, const char *name, const char *version,
+                      enum sv_version_state state, const char *reason)
 {
-    const char *reason = info->reason;
-    if (info->state == SV_VERSION_UNLOADED && !reason[0])
-        reason = "unloaded";
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), info->name);
-    sl_json_add_string(sl_json_key(json, "version"), info->version);
-    sl_json_add_string(sl_json_key(json, "state"), repository_state(info->state));
-    sl_json_add_string(sl_json_key(json, "reason"), reason);
-    sl_json_end_object(json);
-}
-
-/* Without a version if the whole directory of a model is ignored. */
-static void add_ignored(struct sl_json_writer *json, const struct sv_ignored *ignored)
-{
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), ignored->model);
-    sl_json_add_string(sl_json_key(json, "version"), ignored->version);
-    sl_json_add_string(sl_json_key(json, "state"), repository_state(SV_VERSION_FAILED));
-    sl_json_add_string(sl_json_key(json, "reason"), ignored->reason);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'name':%s,'version':%s,'state':%s,'reason':%s}", name, version,
+                repository_state(state), reason);
 }
 
 /* POST /v2/repository/index */
@@ -383,11 +320,18 @@ enum sv_progress sv_handle_repository_index(struct sv_request *request)
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json.out->failed = !snapshot;
     sl_json_begin_array(&json);
-    for (int i = 0; snapshot && i < snapshot->count; i++)
-        if (!params.ready || snapshot->items[i].ref)
-            add_entry(&json, &snapshot->items[i]);
-    for (int i = 0; snapshot && !params.ready && i < snapshot->ignored_count; i++)
-        add_ignored(&json, &snapshot->ignored[i]);
+    for (int i = 0; snapshot && i < snapshot->count; i++) {
+        const struct sv_version_info *info = &snapshot->items[i];
+        bool says_nothing = info->state == SV_VERSION_UNLOADED && !info->reason[0];
+        if (!params.ready || info->ref)
+            add_entry(&json, info->name, info->version, info->state,
+                      says_nothing ? "unloaded" : info->reason);
+    }
+    for (int i = 0; snapshot && !params.ready && i < snapshot->ignored_count; i++) {
+        const struct sv_ignored *ignored = &snapshot->ignored[i];
+        /* Without a version if the whole directory of a model is ignored. */
+        add_entry(&json, ignored->model, ignored->version, SV_VERSION_FAILED, ignored->reason);
+    }
     sl_json_end_array(&json);
     sv_snapshot_release(snapshot);
     return respond_json(request);

@@ -30,14 +30,14 @@ static void add_detail(struct sl_json_writer *json, const struct model_change *m
     const struct sv_change_result *result = &m->result;
     sl_json_begin_object(json);
     if (m->change.label[0])
-        sl_json_add_string(sl_json_key(json, "label"), m->change.label);
+        sl_json_add(json, "'label':%s", m->change.label);
     if (result->error.kind != SV_OK)
-        sl_json_add_string(sl_json_key(json, "error"), result->error.message);
+        sl_json_add(json, "'error':%s", result->error.message);
     else {
-        sl_json_add_int(sl_json_key(json, "version"), result->version);
-        sl_json_add_int(sl_json_key(json, "previous_version"), result->before);
+        sl_json_add(json, "'version':%lld,'previous_version':%lld", (long long)result->version,
+                    (long long)result->before);
         if (m->change.kind == SV_CHANGE_LABEL)
-            sl_json_add_int(sl_json_key(json, "canary_weight"), result->weight);
+            sl_json_add(json, "'canary_weight':%d", result->weight);
     }
     sl_json_end_object(json);
 }
@@ -166,16 +166,14 @@ static void add_version(struct sl_json_writer *json, const char *key, long versi
 static void respond_repository(struct sl_json_writer *json, const struct model_change *m)
 {
     char version[24];
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "name"), m->change.model);
+    sl_json_add(json, "{'name':%s", m->change.model);
     if (m->result.version > 0) {
         (void)snprintf(version, sizeof version, "%ld", m->result.version);
-        sl_json_add_string(sl_json_key(json, "version"), version);
+        sl_json_add(json, "'version':%s", version);
     }
-    sl_json_add_string(sl_json_key(json, "state"),
-                       m->change.kind == SV_CHANGE_LOAD ? "READY" : "UNAVAILABLE");
+    sl_json_add(json, "'state':%s", m->change.kind == SV_CHANGE_LOAD ? "READY" : "UNAVAILABLE");
     if (m->result.removed_canary)
-        sl_json_add_bool(sl_json_key(json, "removed_canary"), true);
+        sl_json_add(json, "'removed_canary':true");
     struct sv_snapshot *snapshot = sv_registry_snapshot(m->response.request->server->registry);
     (void)sv_ignored_write(json, snapshot, m->change.model);
     sv_snapshot_release(snapshot);
@@ -186,11 +184,8 @@ static void respond_repository(struct sl_json_writer *json, const struct model_c
 static enum sv_progress respond_accepted(struct sv_request *request, const struct model_change *m)
 {
     struct sl_json_writer json = {.out = &request->response.body};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "name"), m->change.model);
-    sl_json_add_string(sl_json_key(&json, "state"),
-                       m->change.kind == SV_CHANGE_LOAD ? "LOADING" : "UNLOADING");
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'name':%s,'state':%s}", m->change.model,
+                m->change.kind == SV_CHANGE_LOAD ? "LOADING" : "UNLOADING");
     return sv_request_respond(request, 202, "application/json");
 }
 
@@ -221,11 +216,8 @@ enum sv_progress sv_handle_repository_unload(struct sv_request *request)
 
 static void respond_deleted_model(struct sl_json_writer *json, const struct model_change *m)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), m->response.request->path_params[0]);
-    sl_json_add_string(sl_json_key(json, "object"), "model");
-    sl_json_add_bool(sl_json_key(json, "deleted"), true);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'id':%s,'object':'model','deleted':true}",
+                m->response.request->path_params[0]);
 }
 
 enum sv_progress sv_handle_model_delete(struct sv_request *request)
@@ -243,16 +235,13 @@ static void respond_label(struct sl_json_writer *json, const struct model_change
 {
     bool is_rollback = m->change.kind == SV_CHANGE_ROLL_BACK;
     const char *label = is_rollback ? "stable" : m->change.label;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "object"), "model.label");
-    sl_json_add_string(sl_json_key(json, "model"), m->change.model);
-    sl_json_add_string(sl_json_key(json, "label"), label);
+    sl_json_add(json, "{'object':'model.label','model':%s,'label':%s", m->change.model, label);
     add_version(json, "version", m->result.version);
     add_version(json, "previous_version", m->result.before);
     if (strcmp(label, "canary") == 0)
-        sl_json_add_int(sl_json_key(json, "weight"), m->result.weight);
+        sl_json_add(json, "'weight':%d", m->result.weight);
     if (strcmp(label, "stable") == 0)
-        sl_json_add_bool(sl_json_key(json, "removed_canary"), m->result.removed_canary);
+        sl_json_add(json, "'removed_canary':%i", m->result.removed_canary);
     sl_json_end_object(json);
 }
 
@@ -273,11 +262,7 @@ enum sv_progress sv_handle_label_set(struct sv_request *request)
 
 static void respond_deleted_label(struct sl_json_writer *json, const struct model_change *m)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), m->change.label);
-    sl_json_add_string(sl_json_key(json, "object"), "model.label");
-    sl_json_add_bool(sl_json_key(json, "deleted"), true);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'id':%s,'object':'model.label','deleted':true}", m->change.label);
 }
 
 /* DELETE /v1/models/{id}/labels/{label} */

@@ -146,23 +146,19 @@ static void add_special(struct sl_json_writer *json, const struct sl_tokenizer *
 {
     size_t bytes = 0;
     const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
-    sl_json_add_bytes(sl_json_key(json, "text"), piece ? piece : "", piece ? bytes : 0);
-    sl_json_add_bool(sl_json_key(json, "special"), true);
-    sl_json_add_null(sl_json_key(json, "start"));
-    sl_json_add_null(sl_json_key(json, "stop"));
+    sl_json_add(json, "{'id':%d,'text':%.*s,'special':true,'start':null,'stop':null}", id,
+                piece ? (int)bytes : 0, piece ? piece : "");
 }
 
 /* Offsets count bytes. A token that is part of a character gets the offsets of the whole character,
  * because JSON cannot hold part of one. */
-static void add_plain(struct sl_json_writer *json, const struct sv_string *text,
+static void add_plain(struct sl_json_writer *json, int32_t id, const struct sv_string *text,
                       const struct sl_token_offset *place)
 {
     size_t start = place->start, stop = place->stop;
     sl_utf8_widen(text->data, text->bytes, &start, &stop);
-    sl_json_add_bytes(sl_json_key(json, "text"), text->data + start, stop - start);
-    sl_json_add_bool(sl_json_key(json, "special"), false);
-    sl_json_add_int(sl_json_key(json, "start"), (int64_t)start);
-    sl_json_add_int(sl_json_key(json, "stop"), (int64_t)stop);
+    sl_json_add(json, "{'id':%d,'text':%.*s,'special':false,'start':%zu,'stop':%zu}", id,
+                (int)(stop - start), text->data + start, start, stop);
 }
 
 static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
@@ -171,13 +167,10 @@ static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *t
     sl_json_begin_array(json);
     for (int i = 0; i < tokens->count; i++) {
         const struct sl_token_offset *place = &tokens->places[i];
-        sl_json_begin_object(json);
-        sl_json_add_int(sl_json_key(json, "id"), tokens->ids[i]);
         if (place->special)
             add_special(json, tokenizer, tokens->ids[i]);
         else
-            add_plain(json, text, place);
-        sl_json_end_object(json);
+            add_plain(json, tokens->ids[i], text, place);
     }
     sl_json_end_array(json);
 }
@@ -289,32 +282,24 @@ enum sv_progress sv_handle_decode(struct sv_request *request)
 static void add_labels(struct sl_json_writer *json, const struct sl_model_info *info)
 {
     char id[16];
-    sl_json_begin_object(json);
-    sl_json_begin_object(sl_json_key(json, "id2label"));
+    sl_json_add(json, "{'id2label':{");
     for (int i = 0; i < info->classes; i++) {
         (void)snprintf(id, sizeof id, "%d", i);
         sl_json_add_string(sl_json_key(json, id), info->labels[i]);
     }
-    sl_json_end_object(json);
-    sl_json_begin_object(sl_json_key(json, "label2id"));
+    sl_json_add(json, "},'label2id':{");
     for (int i = 0; i < info->classes; i++)
         sl_json_add_int(sl_json_key(json, info->labels[i]), i);
-    sl_json_end_object(json);
-    sl_json_add_string(sl_json_key(json, "problem_type"), info->problem_type);
-    sl_json_end_object(json);
+    sl_json_add(json, "},'problem_type':%s}", info->problem_type);
 }
 
 static void add_model_type(struct sl_json_writer *json, const struct sl_model_info *info)
 {
     sl_json_begin_object(json);
-    if (info->task == SL_TASK_CLASSIFICATION)
-        add_labels(sl_json_key(json, "classifier"), info);
-    else {
-        bool embeds = info->task == SL_TASK_PRETRAINING;
-        sl_json_begin_object(sl_json_key(json, embeds ? "embedding" : "completion"));
-        if (embeds)
-            sl_json_add_string(sl_json_key(json, "pooling"), info->pooling);
-        sl_json_end_object(json);
+    switch (info->task) {
+    case SL_TASK_CLASSIFICATION: add_labels(sl_json_key(json, "classifier"), info); break;
+    case SL_TASK_PRETRAINING: sl_json_add(json, "'embedding':{'pooling':%s}", info->pooling); break;
+    case SL_TASK_COMPLETION: sl_json_add(json, "'completion':{}"); break;
     }
     sl_json_end_object(json);
 }
@@ -334,11 +319,12 @@ static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
         classifies ? sv_classify_batch_max(sv_classify_outputs(info), info->classes == 0) : 0;
     if (classifies && texts > most)
         texts = most;
-    sl_json_add_int(sl_json_key(json, "max_concurrent_requests"), items + queue);
-    sl_json_add_int(sl_json_key(json, "max_input_length"), info->context);
-    sl_json_add_int(sl_json_key(json, "max_batch_tokens"), rows);
-    sl_json_add_int(sl_json_key(json, "max_batch_requests"), items);
-    sl_json_add_int(sl_json_key(json, "max_client_batch_size"), texts);
+    sl_json_add(json,
+                "'max_concurrent_requests':%lld,'max_input_length':%d,"
+                "'max_batch_tokens':%lld,'max_batch_requests':%lld,"
+                "'max_client_batch_size':%lld",
+                (long long)(items + queue), info->context, (long long)rows, (long long)items,
+                (long long)texts);
 }
 
 /* The inputs of matrix products, as PyTorch spells them. */
@@ -352,22 +338,16 @@ static void add_info(struct sl_json_writer *json, const struct sv_server *server
                      const struct sv_model_ref *ref)
 {
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "model_id"), sv_model_ref_id(ref));
-    sl_json_add_string(sl_json_key(json, "model_sha"), info->sha256);
-    sl_json_add_string(sl_json_key(json, "model_dtype"), dtype_of(info));
-    sl_json_add_string(sl_json_key(json, "served_model_name"), sv_model_ref_name(ref));
-    add_model_type(sl_json_key(json, "model_type"), info);
+    sl_json_add(json,
+                "{'model_id':%s,'model_sha':%s,'model_dtype':%s,'served_model_name':%s,"
+                "'model_type':",
+                sv_model_ref_id(ref), info->sha256, dtype_of(info), sv_model_ref_name(ref));
+    add_model_type(json, info);
     add_limits(json, server->options, info);
-    sl_json_add_bool(sl_json_key(json, "auto_truncate"), false);
-    sl_json_add_int(sl_json_key(json, "tokenization_workers"), SV_HTTP_THREADS);
-    sl_json_add_string(sl_json_key(json, "version"), sl_version());
-    sl_json_add_null(sl_json_key(json, "sha"));
-    sl_json_add_null(sl_json_key(json, "docker_label"));
-    sl_json_begin_object(sl_json_key(json, "sluice"));
-    sl_json_add_int(sl_json_key(json, "max_body_bytes"), server->options->max_body_bytes);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "'auto_truncate':false,'tokenization_workers':%d,'version':%s,'sha':null,"
+                "'docker_label':null,'sluice':{'max_body_bytes':%lld}}",
+                SV_HTTP_THREADS, sl_version(), (long long)server->options->max_body_bytes);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)

@@ -14,13 +14,10 @@ int sv_ignored_write(struct sl_json_writer *json, const struct sv_snapshot *snap
         if (strcmp(ignored->model, model) != 0)
             continue;
         if (written++ == 0)
-            sl_json_begin_array(sl_json_key(json, "ignored"));
-        sl_json_begin_object(json);
+            sl_json_add(json, "'ignored':[");
         (void)snprintf(path, sizeof path, "%s%s%s", model, ignored->version[0] ? "/" : "",
                        ignored->version);
-        sl_json_add_string(sl_json_key(json, "directory"), path);
-        sl_json_add_string(sl_json_key(json, "reason"), ignored->reason);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'directory':%s,'reason':%s}", path, ignored->reason);
     }
     if (written > 0)
         sl_json_end_array(json);

@@ -154,16 +154,12 @@ static bool write_page(struct sv_request *request, enum sv_collection collection
         (rules->has_metadata && !read_metadata(request, metadata, &page, error)))
         return false;
     struct sl_json_writer *json = &listing.json;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "object"), "list");
-    sl_json_begin_array(sl_json_key(json, "data"));
+    sl_json_add(json, "{'object':'list','data':[");
     if (!sv_state_list(request->server->state, collection, &page, &err))
         return fail_list(&err, after, error);
-    sl_json_end_array(json);
-    sl_json_add_string(sl_json_key(json, "first_id"), listing.first[0] ? listing.first : NULL);
-    sl_json_add_string(sl_json_key(json, "last_id"), listing.last[0] ? listing.last : NULL);
-    sl_json_add_bool(sl_json_key(json, "has_more"), page.has_more);
-    sl_json_end_object(json);
+    sl_json_add(json, "],'first_id':%s,'last_id':%s,'has_more':%i}",
+                listing.first[0] ? listing.first : NULL, listing.last[0] ? listing.last : NULL,
+                page.has_more);
     return true;
 }
 

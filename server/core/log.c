@@ -70,10 +70,8 @@ static void add_json_line(struct sl_buffer *line, enum sv_log_level level, const
     struct sl_json_writer json = {.out = line};
     struct sl_buffer time = {0};
     add_time(&time);
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "time"), time.failed ? NULL : time.data);
-    sl_json_add_string(sl_json_key(&json, "level"), names[level]);
-    sl_json_add_string(sl_json_key(&json, "event"), event);
+    sl_json_add(&json, "{'time':%s,'level':%s,'event':%s", time.failed ? NULL : time.data,
+                names[level], event);
     for (const struct sv_log_field *f = fields; f->key; f++)
         if (f->text)
             sl_json_add_string(sl_json_key(&json, f->key), f->text);

@@ -87,49 +87,37 @@ const char *sv_error_code(enum sv_error_kind kind)
 static void write_index(const struct sv_error *error, struct sl_json_writer *json)
 {
     if (error->index >= 0)
-        sl_json_add_int(sl_json_key(json, "index"), error->index);
+        sl_json_add(json, "'index':%d", error->index);
 }
 
 static void write_openai(const struct sv_error *error, struct sl_json_writer *json)
 {
     const struct row *row = &rows[error->kind];
-    sl_json_begin_object(json);
-    sl_json_begin_object(sl_json_key(json, "error"));
-    sl_json_add_string(sl_json_key(json, "message"), error->message);
-    sl_json_add_string(sl_json_key(json, "type"), row->type);
-    sl_json_add_string(sl_json_key(json, "param"), error->param[0] ? error->param : NULL);
-    sl_json_add_string(sl_json_key(json, "code"), row->code);
+    sl_json_add(json, "{'error':{'message':%s,'type':%s,'param':%s,'code':%s", error->message,
+                row->type, error->param[0] ? error->param : NULL, row->code);
     write_index(error, json);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "}}");
 }
 
 static void write_tei(const struct sv_error *error, enum sv_api api, struct sl_json_writer *json)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "error"), error->message);
+    sl_json_add(json, "{'error':%s", error->message);
     write_index(error, json);
-    sl_json_add_string(sl_json_key(json, "error_type"), row_for(error->kind, api)->tei_type);
-    sl_json_end_object(json);
+    sl_json_add(json, "'error_type':%s}", row_for(error->kind, api)->tei_type);
 }
 
 static void write_plain(const struct sv_error *error, struct sl_json_writer *json)
 {
     const struct row *row = &rows[error->kind];
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "type"), "about:blank");
-    sl_json_add_string(sl_json_key(json, "title"), row->code);
-    sl_json_add_int(sl_json_key(json, "status"), row->status);
-    sl_json_add_string(sl_json_key(json, "detail"), error->message);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'type':'about:blank','title':%s,'status':%d,'detail':%s}", row->code,
+                row->status, error->message);
 }
 
 static void write_oip(const struct sv_error *error, struct sl_json_writer *json)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "error"), error->message);
+    sl_json_add(json, "{'error':%s", error->message);
     if (error->index >= 0)
-        sl_json_add_string(sl_json_key(json, "param"), error->param);
+        sl_json_add(json, "'param':%s", error->param);
     write_index(error, json);
     sl_json_end_object(json);
 }

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+struct sl_json_writer;
+
 /* A prompt that was longer than the context and was truncated. */
 struct sv_truncation {
     int prompt, given, used;
@@ -20,5 +22,7 @@ struct sv_usage {
 /* Mean number of layers per token, from the layer operations used and the full number. */
 double sv_mean_depth(int depth, int64_t used, int64_t full);
 double sv_usage_mean_depth(const struct sv_usage *usage); /* mean layers per token */
-double sv_usage_layer_ops_skipped(
-    const struct sv_usage *usage); /* fraction of layer operations skipped, 0 .. 1 */
+/* Fraction of layer operations skipped, 0 .. 1. */
+double sv_usage_layer_ops_skipped(const struct sv_usage *usage);
+/* The members of an open object that say so, and the budget. */
+void sv_usage_add_depth(struct sl_json_writer *json, const struct sv_usage *usage);

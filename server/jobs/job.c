@@ -1,6 +1,7 @@
 /* job.c - one job in memory. */
 #include "jobs/job.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,4 +33,16 @@ void sv_job_set_key(struct sv_job_spec *spec, const char *key, const char *body)
     (void)snprintf(spec->key.key, sizeof spec->key.key, "%s", key);
     (void)snprintf(spec->key.body, sizeof spec->key.body, "%s", body);
     (void)snprintf(spec->key.id, sizeof spec->key.id, "%s", spec->id);
+}
+
+void sv_job_add_measure(struct sl_json_writer *json, const char *name, double value)
+{
+    if (isfinite(value))
+        sl_json_add(json, "%s:%.6g", name, value);
+}
+
+void sv_job_add_settings(struct sl_json_writer *json, const struct sv_settings *settings)
+{
+    const struct sv_string *raw = &settings->raw;
+    sl_json_add_raw(json, raw->data ? raw->data : "{}", raw->data ? raw->bytes : 2);
 }

@@ -2,6 +2,7 @@
  * fields except `run`, which only the jobs' thread uses. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "core/server.h"
 #include "jobs/child_process.h"
 #include "jobs/idempotency.h"
@@ -133,3 +134,7 @@ struct sv_job *sv_job_new(void); /* NULL: no memory */
 void sv_job_free(struct sv_job *job);
 /* Sets the key of the request; the spec has its id and its time. */
 void sv_job_set_key(struct sv_job_spec *spec, const char *key, const char *body);
+/* A member of an open object, unless it is NaN or infinite. */
+void sv_job_add_measure(struct sl_json_writer *json, const char *name, double value);
+/* An object of settings, as the request had it. */
+void sv_job_add_settings(struct sl_json_writer *json, const struct sv_settings *settings);

@@ -67,17 +67,12 @@ static void write_event(const char *id, const char *level, const char *message, 
                         struct sl_buffer *out)
 {
     struct sl_json_writer writer = {.out = out}, *json = &writer;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), id);
-    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job.event");
-    sl_json_add_int(sl_json_key(json, "created_at"), sl_wall_ns() / 1000000000);
-    sl_json_add_string(sl_json_key(json, "level"), level);
-    sl_json_add_string(sl_json_key(json, "message"), message);
-    sl_json_add_string(sl_json_key(json, "type"), data ? "metrics" : "message");
-    if (data)
-        sl_json_add_raw(sl_json_key(json, "data"), data, strlen(data));
-    else
-        sl_json_add_raw(sl_json_key(json, "data"), "{}", 2);
+    sl_json_add(json,
+                "{'id':%s,'object':'fine_tuning.job.event','created_at':%lld,'level':%s,"
+                "'message':%s,'type':%s,'data':",
+                id, (long long)(sl_wall_ns() / 1000000000), level, message,
+                data ? "metrics" : "message");
+    sl_json_add_raw(json, data ? data : "{}", data ? strlen(data) : 2);
     sl_json_end_object(json);
 }
 
@@ -183,12 +178,6 @@ bool sv_job_events_load(struct sv_jobs *jobs, struct sv_job *job, struct sl_err 
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static void add_measure(struct sl_json_writer *json, const char *name, double value)
-{
-    if (isfinite(value))
-        sl_json_printf(sl_json_key(json, name), "%.6g", value);
-}
-
 void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job)
 {
     char id[EVENT_ID_MAX], model[2 * SV_MODEL_ID_MAX];
@@ -200,20 +189,16 @@ void sv_job_checkpoint(struct sv_jobs *jobs, struct sv_job *job)
                    (long long)p->saved_step);
     (void)snprintf(model, sizeof model, "%s:ckpt-step-%lld", job->spec.name,
                    (long long)p->saved_step);
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), id);
-    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job.checkpoint");
-    sl_json_add_int(sl_json_key(json, "created_at"), p->saved_at);
-    sl_json_add_string(sl_json_key(json, "fine_tuned_model_checkpoint"), model);
-    sl_json_add_string(sl_json_key(json, "fine_tuning_job_id"), job->spec.id);
-    sl_json_add_int(sl_json_key(json, "step_number"), p->saved_step);
-    sl_json_begin_object(sl_json_key(json, "metrics"));
-    sl_json_add_int(sl_json_key(json, "step"), p->saved_step);
-    add_measure(json, "train_loss", p->train_loss);
-    add_measure(json, "full_valid_loss", p->validation_loss);
-    add_measure(json, "full_valid_mean_token_accuracy", p->validation_accuracy);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "{'id':%s,'object':'fine_tuning.job.checkpoint','created_at':%lld,"
+                "'fine_tuned_model_checkpoint':%s,'fine_tuning_job_id':%s,'step_number':%lld,"
+                "'metrics':{'step':%lld",
+                id, (long long)p->saved_at, model, job->spec.id, (long long)p->saved_step,
+                (long long)p->saved_step);
+    sv_job_add_measure(json, "train_loss", p->train_loss);
+    sv_job_add_measure(json, "full_valid_loss", p->validation_loss);
+    sv_job_add_measure(json, "full_valid_mean_token_accuracy", p->validation_accuracy);
+    sl_json_add(json, "}}");
     bool indexed =
         sl_buffer_check(&object, &err) &&
         sv_state_put(jobs->server->state, SV_CHECKPOINTS, id, job->spec.id, object.data, &err);

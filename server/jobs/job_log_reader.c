@@ -109,27 +109,19 @@ static void advance(struct sv_job_progress *p, const struct sv_trainer_log_line 
                      : 0;
 }
 
-static void add_number(struct sl_json_writer *json, const char *name, double value)
-{
-    if (isfinite(value))
-        sl_json_printf(sl_json_key(json, name), "%.6g", value);
-}
-
 static void write_data(const struct sv_job_progress *p, const struct sv_trainer_log_line *line,
                        struct sl_buffer *out)
 {
     struct sl_json_writer writer = {.out = out}, *json = &writer;
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "step"), line->step);
-    sl_json_add_int(sl_json_key(json, "total_steps"), line->steps);
-    add_number(json, "train_loss", line->train_loss);
-    add_number(json, "train_accuracy", line->train_accuracy);
-    add_number(json, "valid_loss", line->validation_loss);
-    add_number(json, "valid_mean_token_accuracy", line->validation_accuracy);
-    add_number(json, "tokens_per_second", line->tokens_per_second);
-    add_number(json, "seconds_left", line->seconds_left);
-    sl_json_add_int(sl_json_key(json, "trained_tokens"), p->tokens);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'step':%lld,'total_steps':%lld", (long long)line->step,
+                (long long)line->steps);
+    sv_job_add_measure(json, "train_loss", line->train_loss);
+    sv_job_add_measure(json, "train_accuracy", line->train_accuracy);
+    sv_job_add_measure(json, "valid_loss", line->validation_loss);
+    sv_job_add_measure(json, "valid_mean_token_accuracy", line->validation_accuracy);
+    sv_job_add_measure(json, "tokens_per_second", line->tokens_per_second);
+    sv_job_add_measure(json, "seconds_left", line->seconds_left);
+    sl_json_add(json, "'trained_tokens':%lld}", (long long)p->tokens);
 }
 
 /* "validation loss=0.5", after a comma. */

@@ -16,11 +16,6 @@ static void add_time(struct sl_json_writer *json, int64_t seconds)
         sl_json_add_null(json);
 }
 
-static void add_text(struct sl_json_writer *json, const char *text)
-{
-    sl_json_add_string(json, text[0] ? text : NULL);
-}
-
 /* Those of OpenAI are always there. */
 static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
 {
@@ -38,35 +33,14 @@ static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job
     sl_json_end_object(json);
 }
 
-static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
-{
-    if (raw->data)
-        sl_json_add_raw(json, raw->data, raw->bytes);
-    else
-        sl_json_add_raw(json, "{}", 2);
-}
-
 static void add_error(struct sl_json_writer *json, const struct sv_job_error *error)
 {
     if (!error->code[0]) {
         sl_json_add_null(json);
         return;
     }
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "code"), error->code);
-    sl_json_add_string(sl_json_key(json, "message"), error->message);
-    add_text(sl_json_key(json, "param"), error->param);
-    sl_json_end_object(json);
-}
-
-static void add_method(struct sl_json_writer *json, const struct sv_job_spec *spec)
-{
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "type"), "supervised");
-    sl_json_begin_object(sl_json_key(json, "supervised"));
-    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "{'code':%s,'message':%s,'param':%s}", error->code, error->message,
+                error->param[0] ? error->param : NULL);
 }
 
 static void add_published(struct sl_json_writer *json, const struct sv_job *job)
@@ -101,27 +75,26 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
     struct sl_json_writer writer = {.out = out}, *json = &writer;
     const struct sv_job_spec *spec = &job->spec;
     bool runs = sv_job_phase_is_running(job->phase) && job->desired == SV_DESIRED_RUNNING;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), spec->id);
-    sl_json_add_string(sl_json_key(json, "object"), "fine_tuning.job");
-    sl_json_add_int(sl_json_key(json, "created_at"), spec->created_ns / 1000000000);
-    add_time(sl_json_key(json, "finished_at"), job->finished_at);
+    sl_json_add(json,
+                "{'id':%s,'object':'fine_tuning.job','created_at':%lld,'finished_at':", spec->id,
+                (long long)(spec->created_ns / 1000000000));
+    add_time(json, job->finished_at);
     add_time(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
-    sl_json_add_string(sl_json_key(json, "model"), spec->model);
-    add_published(sl_json_key(json, "fine_tuned_model"), job);
-    sl_json_add_string(sl_json_key(json, "organization_id"), "local");
-    sl_json_add_string(sl_json_key(json, "status"), sv_job_status(job->phase, job->desired));
-    sl_json_add_bool(sl_json_key(json, "paused"),
-                     job->desired == SV_DESIRED_PAUSED && job->phase <= SV_JOB_TRAINING);
-    add_hyperparameters(sl_json_key(json, "hyperparameters"), spec);
-    sl_json_add_string(sl_json_key(json, "training_file"), spec->training_file);
-    add_text(sl_json_key(json, "validation_file"), spec->validation_file);
+    sl_json_add(json, "'model':%s,'fine_tuned_model':", spec->model);
+    add_published(json, job);
+    sl_json_add(json, "'organization_id':'local','status':%s,'paused':%i,'hyperparameters':",
+                sv_job_status(job->phase, job->desired),
+                job->desired == SV_DESIRED_PAUSED && job->phase <= SV_JOB_TRAINING);
+    add_hyperparameters(json, spec);
+    sl_json_add(json, "'training_file':%s,'validation_file':%s", spec->training_file,
+                spec->validation_file[0] ? spec->validation_file : NULL);
     add_results(sl_json_key(json, "result_files"), job);
     add_time(sl_json_key(json, "trained_tokens"), job->progress.tokens);
-    sl_json_add_int(sl_json_key(json, "seed"), spec->seed);
-    add_error(sl_json_key(json, "error"), &job->error);
-    sl_json_add_raw(sl_json_key(json, "integrations"), "[]", 2);
-    add_raw(sl_json_key(json, "metadata"), &spec->metadata.raw);
-    add_method(sl_json_key(json, "method"), spec);
-    sl_json_end_object(json);
+    sl_json_add(json, "'seed':%lld,'error':", (long long)spec->seed);
+    add_error(json, &job->error);
+    sl_json_add(json, "'integrations':[],'metadata':");
+    sv_job_add_settings(json, &spec->metadata);
+    sl_json_add(json, "'method':{'type':'supervised','supervised':{'hyperparameters':");
+    add_hyperparameters(json, spec);
+    sl_json_add(json, "}}}");
 }

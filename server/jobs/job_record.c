@@ -45,14 +45,6 @@
 
 /* ---- writing it ------------------------------------------------------------------------------ */
 
-static void add_raw(struct sl_json_writer *json, const struct sv_string *raw)
-{
-    if (raw->data)
-        sl_json_add_raw(json, raw->data, raw->bytes);
-    else
-        sl_json_add_raw(json, "{}", 2);
-}
-
 #define ADD_TEXT(name, member)   sl_json_add_string(sl_json_key(json, #name), job->member);
 #define ADD_NUMBER(name, member) sl_json_add_int(sl_json_key(json, #name), job->member);
 #define ADD_FLAG(name, member)   sl_json_add_bool(sl_json_key(json, #name), job->member);
@@ -64,10 +56,10 @@ static void write_record(const struct sv_job *job, struct sl_buffer *out)
     TEXTS(ADD_TEXT)
     NUMBERS(ADD_NUMBER)
     FLAGS(ADD_FLAG)
-    sl_json_add_string(sl_json_key(json, "phase"), sv_job_phase_name(job->phase));
-    sl_json_add_bool(sl_json_key(json, "paused"), job->desired == SV_DESIRED_PAUSED);
-    add_raw(sl_json_key(json, "hyperparameters"), &job->spec.hyperparameters.raw);
-    add_raw(sl_json_key(json, "metadata"), &job->spec.metadata.raw);
+    sl_json_add(json, "'phase':%s,'paused':%i,'hyperparameters':", sv_job_phase_name(job->phase),
+                job->desired == SV_DESIRED_PAUSED);
+    sv_job_add_settings(json, &job->spec.hyperparameters);
+    sv_job_add_settings(sl_json_key(json, "metadata"), &job->spec.metadata);
     sl_json_end_object(json);
 }
 

@@ -95,11 +95,9 @@ void sv_job_audit_promotion(struct sv_jobs *jobs, const struct sv_job *job)
     struct sl_json_writer json = {.out = &detail};
     bool is_canary = job->spec.promotion == SV_PROMOTE_CANARY;
     (void)snprintf(target, sizeof target, "%s@%lld", job->spec.name, (long long)job->spec.version);
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "job"), job->spec.id);
-    sl_json_add_string(sl_json_key(&json, "label"), is_canary ? "canary" : "stable");
+    sl_json_add(&json, "{'job':%s,'label':%s", job->spec.id, is_canary ? "canary" : "stable");
     if (is_canary)
-        sl_json_add_int(sl_json_key(&json, "weight"), job->spec.weight);
+        sl_json_add(&json, "'weight':%lld", (long long)job->spec.weight);
     if (!is_canary && job->run.measured == 2) {
         sl_json_add_real(sl_json_key(&json, "score"), job->run.score[0]);
         sl_json_add_real(sl_json_key(&json, "serving_score"), job->run.score[1]);

@@ -8,13 +8,10 @@
 void sv_completion_response_begin(struct sl_json_writer *json,
                                   const struct sv_completion_head *head)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "id"), head->id);
-    sl_json_add_string(sl_json_key(json, "object"), "text_completion");
-    sl_json_add_int(sl_json_key(json, "created"), head->created);
-    sl_json_add_string(sl_json_key(json, "model"), head->model);
-    sl_json_add_string(sl_json_key(json, "system_fingerprint"), head->fingerprint);
-    sl_json_begin_array(sl_json_key(json, "choices"));
+    sl_json_add(json,
+                "{'id':%s,'object':'text_completion','created':%lld,'model':%s,"
+                "'system_fingerprint':%s,'choices':[",
+                head->id, (long long)head->created, head->model, head->fingerprint);
 }
 
 /* JSON has no infinity; this API writes -9999. */
@@ -44,13 +41,12 @@ static void spell_token(struct sl_buffer *text, const struct sl_tokenizer *token
 static void add_tokens(struct sl_json_writer *json, const struct sv_completion_choice *piece,
                        struct sl_buffer *text)
 {
-    sl_json_begin_array(sl_json_key(json, "tokens"));
+    sl_json_add(json, "'tokens':[");
     for (int i = 0; i < piece->record_count; i++) {
         spell_token(text, piece->tokens, piece->records[i].id);
         sl_json_add_bytes(json, text->data, text->bytes);
     }
-    sl_json_end_array(json);
-    sl_json_begin_array(sl_json_key(json, "token_logprobs"));
+    sl_json_add(json, "],'token_logprobs':[");
     for (int i = 0; i < piece->record_count; i++)
         add_probability(json, piece->records[i].log_probability);
     sl_json_end_array(json);
@@ -77,7 +73,7 @@ static void add_top(struct sl_json_writer *json, const struct sv_completion_choi
 static void add_offsets(struct sl_json_writer *json, const struct sv_completion_choice *piece)
 {
     size_t at = 0, characters = piece->characters_before;
-    sl_json_begin_array(sl_json_key(json, "text_offset"));
+    sl_json_add(json, "'text_offset':[");
     for (int i = 0; i < piece->record_count; i++) {
         size_t to = piece->records[i].text_offset - piece->bytes_before;
         assert(piece->records[i].text_offset >= piece->bytes_before);
@@ -98,7 +94,7 @@ static void add_records(struct sl_json_writer *json, const struct sv_completion_
     struct sl_buffer text = {0}; /* of one token */
     sl_json_begin_object(json);
     add_tokens(json, piece, &text);
-    sl_json_begin_array(sl_json_key(json, "top_logprobs"));
+    sl_json_add(json, "'top_logprobs':[");
     for (int i = 0; i < piece->record_count; i++)
         add_top(json, piece, &piece->records[i], &text);
     sl_json_end_array(json);
@@ -122,30 +118,24 @@ static const char *finish_name(enum sl_finish finish)
 void sv_completion_response_choice(struct sl_json_writer *json,
                                    const struct sv_completion_choice *piece)
 {
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "index"), piece->choice);
-    sl_json_add_bytes(sl_json_key(json, "text"), piece->text, piece->bytes);
-    sl_json_key(json, "logprobs");
+    sl_json_add(json, "{'index':%d,'text':%.*s,'logprobs':", piece->choice, (int)piece->bytes,
+                piece->text);
     if (piece->tokens)
         add_records(json, piece);
     else
         sl_json_add_null(json);
-    sl_json_add_string(sl_json_key(json, "finish_reason"), finish_name(piece->finish));
-    sl_json_end_object(json);
+    sl_json_add(json, "'finish_reason':%s}", finish_name(piece->finish));
 }
 
 static void add_truncations(struct sl_json_writer *json, const struct sv_usage *usage)
 {
     if (usage->truncation_count == 0)
         return;
-    sl_json_begin_array(sl_json_key(json, "truncated"));
+    sl_json_add(json, "'truncated':[");
     for (int i = 0; i < usage->truncation_count; i++) {
         const struct sv_truncation *t = &usage->truncations[i];
-        sl_json_begin_object(json);
-        sl_json_add_int(sl_json_key(json, "prompt"), t->prompt);
-        sl_json_add_int(sl_json_key(json, "prompt_tokens_given"), t->given);
-        sl_json_add_int(sl_json_key(json, "prompt_tokens_used"), t->used);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'prompt':%d,'prompt_tokens_given':%d,'prompt_tokens_used':%d}",
+                    t->prompt, t->given, t->used);
     }
     sl_json_end_array(json);
 }
@@ -153,17 +143,12 @@ static void add_truncations(struct sl_json_writer *json, const struct sv_usage *
 void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_usage *usage)
 {
     int64_t total = usage->prompt_tokens + usage->completion_tokens;
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "prompt_tokens"), usage->prompt_tokens);
-    sl_json_add_int(sl_json_key(json, "completion_tokens"), usage->completion_tokens);
-    sl_json_add_int(sl_json_key(json, "total_tokens"), total);
-    sl_json_begin_object(sl_json_key(json, "sluice"));
-    sl_json_printf(sl_json_key(json, "depth_mean"), "%.4f", sv_usage_mean_depth(usage));
-    sl_json_printf(sl_json_key(json, "layer_ops_skipped"), "%.4f",
-                   sv_usage_layer_ops_skipped(usage));
-    if (usage->budget > 0)
-        sl_json_printf(sl_json_key(json, "budget"), "%g", usage->budget);
+    sl_json_add(json,
+                "{'prompt_tokens':%lld,'completion_tokens':%lld,'total_tokens':%lld,"
+                "'sluice':{",
+                (long long)usage->prompt_tokens, (long long)usage->completion_tokens,
+                (long long)total);
+    sv_usage_add_depth(json, usage);
     add_truncations(json, usage);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "}}");
 }

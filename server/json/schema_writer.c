@@ -83,13 +83,12 @@ static void write_type(struct sl_json_writer *json, struct type type, const stru
 static void add_json_type(struct sl_json_writer *json, const char *name, size_t length,
                           bool is_nullable)
 {
-    (void)sl_json_key(json, "type");
+    sl_json_add(json, "'type':");
     if (is_nullable)
         sl_json_begin_array(json);
     sl_json_add_bytes(json, name, length);
     if (is_nullable) {
-        sl_json_add_string(json, "null");
-        sl_json_end_array(json);
+        sl_json_add(json, "'null']");
     }
 }
 
@@ -98,7 +97,7 @@ static void add_reference(struct sl_json_writer *json, struct type type)
     struct sl_buffer path = {0};
     sl_buffer_printf(&path, "#/components/schemas/%.*s", (int)type.length, type.text);
     json->out->failed = json->out->failed || path.failed;
-    sl_json_add_bytes(sl_json_key(json, "$ref"), path.data, path.bytes);
+    sl_json_add(json, "'$ref':%.*s", (int)path.bytes, path.data);
     sl_buffer_release(&path);
 }
 
@@ -106,12 +105,12 @@ static void add_name(struct sl_json_writer *json, struct type type, bool is_null
 {
     if (is_type(type, "size") || is_type(type, "token")) {
         add_json_type(json, "integer", strlen("integer"), is_nullable);
-        sl_json_add_int(sl_json_key(json, "minimum"), 0);
+        sl_json_add(json, "'minimum':0");
         if (type.text[0] == 't')
-            sl_json_add_int(sl_json_key(json, "maximum"), INT32_MAX);
+            sl_json_add(json, "'maximum':%d", INT32_MAX);
     } else if (is_type(type, "binary")) {
         add_json_type(json, "string", strlen("string"), is_nullable);
-        sl_json_add_string(sl_json_key(json, "format"), "binary");
+        sl_json_add(json, "'format':'binary'");
     } else if (!is_type(type, "any")) {
         add_json_type(json, type.text, type.length, is_nullable);
     }
@@ -177,7 +176,7 @@ static bool are_words(struct type type)
 
 static void add_words(struct sl_json_writer *json, struct type type, bool is_nullable)
 {
-    sl_json_begin_array(sl_json_key(json, "enum"));
+    sl_json_add(json, "'enum':[");
     for (struct type one; type.length > 0; type = other_choices(type, one)) {
         one = first_choice(type);
         sl_json_add_bytes(json, one.text + 1, one.length - 2);
@@ -191,7 +190,7 @@ static void add_choices(struct sl_json_writer *json, struct type type, bool is_n
                         const struct sv_field *field)
 {
     static const struct type null = {"null", sizeof "null" - 1};
-    sl_json_begin_array(sl_json_key(json, "anyOf"));
+    sl_json_add(json, "'anyOf':[");
     for (struct type one; type.length > 0; type = other_choices(type, one)) {
         one = first_choice(type);
         write_type(json, one, field);
@@ -238,7 +237,7 @@ void sv_schema_write_described(struct sl_json_writer *json, const char *type, co
 {
     sl_json_begin_object(json);
     if (help)
-        sl_json_add_string(sl_json_key(json, "description"), help);
+        sl_json_add(json, "'description':%s", help);
     write_members(json, (struct type){type, strlen(type)}, /* is_nullable= */ false, NULL);
     sl_json_end_object(json);
 }
@@ -265,7 +264,7 @@ static const char *type_of(const struct sv_field *field)
 
 static void add_keywords(struct sl_json_writer *json, const struct sv_field *field)
 {
-    sl_json_begin_array(sl_json_key(json, "enum"));
+    sl_json_add(json, "'enum':[");
     for (const char *const *word = field->keywords; *word; word++)
         sl_json_add_string(json, *word);
     if (!field->required)
@@ -277,8 +276,7 @@ static void write_field(struct sl_json_writer *json, const struct sv_field *fiel
 {
     const char *type = type_of(field);
     assert(type || field->keywords);
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "description"), field->help);
+    sl_json_add(json, "{'description':%s", field->help);
     if (field->keywords)
         add_keywords(json, field);
     else
@@ -301,7 +299,7 @@ static void add_required(struct sl_json_writer *json, const struct sv_field *fie
 {
     if (!sv_schema_is_required(fields))
         return;
-    sl_json_begin_array(sl_json_key(json, "required"));
+    sl_json_add(json, "'required':[");
     for (const struct sv_field *f = fields; f->kind != SV_FIELD_END; f++)
         if (f->required)
             sl_json_add_string(json, f->name);
@@ -314,13 +312,12 @@ static void write_object(struct sl_json_writer *json, const struct sv_field *fie
 {
     add_json_type(json, "object", strlen("object"), is_nullable);
     add_required(json, fields);
-    sl_json_begin_object(sl_json_key(json, "properties"));
+    sl_json_add(json, "'properties':{");
     const struct sv_field *f = fields;
     for (; f->kind != SV_FIELD_END; f++)
         if (f->kind != SV_FIELD_UNSUPPORTED)
             write_field(sl_json_key(json, f->name), f);
-    sl_json_end_object(json);
-    sl_json_add_bool(sl_json_key(json, "additionalProperties"), f->ignores_others);
+    sl_json_add(json, "},'additionalProperties':%i", f->ignores_others);
 }
 
 void sv_schema_write_fields(struct sl_json_writer *json, const struct sv_field *fields)

@@ -38,6 +38,5 @@ void sv_scores_rank(const float *values, int classes, struct sv_score *ranked)
 void sv_score_write(const struct sv_score *score, const char *const *labels,
                     struct sl_json_writer *json)
 {
-    sl_json_add_string(sl_json_key(json, "label"), labels[score->class]);
-    sl_json_add_float(sl_json_key(json, "score"), score->value);
+    sl_json_add(json, "'label':%s,'score':%f", labels[score->class], (double)score->value);
 }

@@ -104,11 +104,9 @@ bool sv_labels_read(const char *store, const char *model, struct sv_labels *labe
 
 static void add_label(struct sl_json_writer *json, const char *label, long version, int weight)
 {
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "label"), label);
-    sl_json_add_int(sl_json_key(json, "version"), version);
+    sl_json_add(json, "{'label':%s,'version':%lld", label, (long long)version);
     if (strcmp(label, sv_canary) == 0)
-        sl_json_add_int(sl_json_key(json, "weight"), weight);
+        sl_json_add(json, "'weight':%d", weight);
     sl_json_end_object(json);
 }
 
@@ -119,15 +117,12 @@ bool sv_labels_write(const char *store, const char *model, const struct sv_label
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     file_path(store, model, path);
-    sl_json_begin_object(&json);
-    sl_json_begin_array(sl_json_key(&json, "labels"));
+    sl_json_add(&json, "{'labels':[");
     if (labels->pinned && labels->stable > 0)
         add_label(&json, sv_stable, labels->stable, 0);
     for (int i = 0; i < labels->count; i++)
         add_label(&json, labels->items[i].name, labels->items[i].version, labels->weight);
-    sl_json_end_array(&json);
-    sl_json_add_int(sl_json_key(&json, "previous"), labels->previous);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "],'previous':%lld}", (long long)labels->previous);
     sl_buffer_append_string(&text, "\n");
     const struct sl_slice whole = {.data = text.data, .size = text.bytes};
     bool ok = sl_buffer_check(&text, err) && sl_file_replace(path, &whole, 1, err);

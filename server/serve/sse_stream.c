@@ -209,7 +209,7 @@ static void end_event(struct sv_sse_stream *stream, struct sl_json_writer *json,
     if (last)
         sv_completion_response_usage(sl_json_key(json, "usage"), &stream->usage);
     else if (stream->options.include_usage)
-        sl_json_add_null(sl_json_key(json, "usage"));
+        sl_json_add(json, "'usage':null");
     sl_json_end_object(json);
     sl_buffer_append_string(&stream->frame, "\n\n");
 }

@@ -182,19 +182,13 @@ struct entry {
 static void write_entry(const struct entry *e, const char *id, struct sl_buffer *out)
 {
     struct sl_json_writer json = {.out = out};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "id"), id);
-    sl_json_add_string(sl_json_key(&json, "object"), "audit.event");
-    sl_json_add_int(sl_json_key(&json, "created_at"), sl_wall_ns() / 1000000000);
-    sl_json_add_string(sl_json_key(&json, "actor"), e->actor);
-    sl_json_add_string(sl_json_key(&json, "address"), e->address);
-    sl_json_add_string(sl_json_key(&json, "request_id"), e->request_id);
-    sl_json_add_string(sl_json_key(&json, "action"), e->action);
-    sl_json_add_string(sl_json_key(&json, "target"), e->target);
-    if (e->detail)
-        sl_json_add_raw(sl_json_key(&json, "detail"), e->detail, strlen(e->detail));
-    else
-        sl_json_add_null(sl_json_key(&json, "detail"));
+    const char *detail = e->detail ? e->detail : "null";
+    sl_json_add(&json,
+                "{'id':%s,'object':'audit.event','created_at':%lld,'actor':%s,'address':%s,"
+                "'request_id':%s,'action':%s,'target':%s,'detail':",
+                id, (long long)(sl_wall_ns() / 1000000000), e->actor, e->address, e->request_id,
+                e->action, e->target);
+    sl_json_add_raw(&json, detail, strlen(detail));
     sl_json_end_object(&json);
 }
 
@@ -297,11 +291,9 @@ static void write_failure(void *context)
     struct sl_buffer detail = {0};
     struct sl_json_writer json = {.out = &detail};
     const char *error = sv_error_code(request->outcome);
-    sl_json_begin_object(&json);
-    sl_json_add_int(sl_json_key(&json, "status"), request->response.status);
-    sl_json_add_string(sl_json_key(&json, "error"), error);
+    sl_json_add(&json, "{'status':%d,'error':%s", request->response.status, error);
     if (missing > 0)
-        sl_json_add_int(sl_json_key(&json, "failures_not_recorded"), missing);
+        sl_json_add(&json, "'failures_not_recorded':%lld", (long long)missing);
     sl_json_end_object(&json);
     if (missing >= 0 && !detail.failed)
         sv_audit(request, request->path_params[0], detail.data, error);

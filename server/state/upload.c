@@ -157,15 +157,11 @@ static void write_object(const struct sv_upload *upload, const char *filename, c
                          struct sl_buffer *out)
 {
     struct sl_json_writer json = {.out = out};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "id"), upload->id);
-    sl_json_add_string(sl_json_key(&json, "object"), "file");
-    sl_json_add_int(sl_json_key(&json, "bytes"), upload->bytes);
-    sl_json_add_int(sl_json_key(&json, "created_at"), sl_wall_ns() / 1000000000);
-    sl_json_add_string(sl_json_key(&json, "filename"), filename);
-    sl_json_add_string(sl_json_key(&json, "purpose"), purpose);
-    sl_json_add_string(sl_json_key(&json, "status"), "processed");
-    sl_json_end_object(&json);
+    sl_json_add(&json,
+                "{'id':%s,'object':'file','bytes':%lld,'created_at':%lld,'filename':%s,"
+                "'purpose':%s,'status':'processed'}",
+                upload->id, (long long)upload->bytes, (long long)(sl_wall_ns() / 1000000000),
+                filename, purpose);
 }
 
 static bool publish(struct sv_upload *upload, const char *object, struct sl_err *err)

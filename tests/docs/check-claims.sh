@@ -97,7 +97,7 @@ done || failed=1
 grep -oh '`[^`]*`' "$top"/*.md "$top"/docs/*.md | tr -d '`' | sed 's/^[A-Z]* //; s/ .*//' | sort -u >"$scratch/code"
 grep -xE '[a-z][a-z0-9]*(_[a-z0-9]+)+' "$scratch/code" >"$scratch/names"
 {
-    grep -rhoE '"[a-z][a-z0-9_]*"|[(,] ?[a-z][a-z0-9_]*' "$top"/engine "$top"/server "$top"/clients --include='*.[ch]' \
+    grep -rhoE '["'"'"'][a-z][a-z0-9_]*["'"'"']|[a-z][a-z0-9_]*[?]?:|[(,] ?[a-z][a-z0-9_]*' "$top"/engine "$top"/server "$top"/clients --include='*.[ch]' \
         --include='*.def' | grep -oE '[a-z][a-z0-9]*(_[a-z0-9]+)+'
     find "$top/tests" -name '*.c' | sed 's,.*/,,; s/\.c$//'
     echo huggingface_hub

@@ -57,6 +57,28 @@ Test(writing, json_has_its_commas_and_nothing_else)
     sl_buffer_release(&out);
 }
 
+Test(writing, json_from_a_template_is_the_same_as_piece_by_piece)
+{
+    struct sl_buffer out = {0};
+    struct sl_json_writer json = {.out = &out};
+    const char *volatile none = NULL;
+    sl_json_add(&json, "{'a':%s,'none':%s,%s:[%d,%lld,%zu,-1", "x\"y", none, "li\"st", -7,
+                (long long)INT64_MIN, SIZE_MAX >> 1);
+    sl_json_add(&json, "%i,%i,null,[],{}],'part':%.*s,'text':'it, [is] {so}'", true, false, 2,
+                "abc");
+    sl_json_add(&json, "'reals':[%f,%.4f,%g,%.6g,%f,%.1f],'next':", (double)(1.0f / 3.0f), 0.5,
+                1e-7, 1.0 / 3.0, (double)NAN, (double)INFINITY);
+    sl_json_add_bool(&json, true);
+    sl_json_add(&json, "}");
+    cr_assert_str_eq(out.data,
+                     "{\"a\":\"x\\\"y\",\"none\":null,\"li\\\"st\":[-7,-9223372036854775808,"
+                     "9223372036854775807,-1,true,false,null,[],{}],\"part\":\"ab\","
+                     "\"text\":\"it, [is] {so}\",\"reals\":[0.33333334,0.5000,1e-07,0.333333,"
+                     "null,null],\"next\":true}");
+    cr_assert_eq(json.depth, 0);
+    sl_buffer_release(&out);
+}
+
 Test(writing, json_in_lines_has_them_down_to_a_depth)
 {
     struct sl_buffer out = {0};
