@@ -41,64 +41,40 @@ static const char *path_help(const char *path, const char *name, size_t length)
     return NULL;
 }
 
-static void begin_parameter(struct sl_json_writer *json, const char *in, const char *name,
-                            size_t length)
-{
-    sl_json_begin_object(json);
-    sl_json_add_bytes(sl_json_key(json, "name"), name, length);
-    sv_openapi_add_text(json, "in", in);
-}
-
 static void add_path_parameters(struct sl_json_writer *json, const char *path)
 {
     for (const char *at = strchr(path, '{'); at; at = strchr(at, '{')) {
         size_t length = strcspn(++at, "}");
-        begin_parameter(json, "path", at, length);
-        sl_json_add_bool(sl_json_key(json, "required"), true);
-        sv_openapi_add_text(json, "description", path_help(path, at, length));
-        sv_schema_write_type(sl_json_key(json, "schema"), "string");
-        sl_json_end_object(json);
+        sl_json_add(json,
+                    "{'name':%.*s,'in':'path','required':true,'description':%s,"
+                    "'schema':{'type':'string'}}",
+                    (int)length, at, path_help(path, at, length));
     }
 }
 
 static void add_parameter(struct sl_json_writer *json, const struct sv_parameter *parameter)
 {
-    begin_parameter(json, parameter->in, parameter->name, strlen(parameter->name));
-    sv_openapi_add_text(json, "description", parameter->help);
-    sv_schema_write_type(sl_json_key(json, "schema"), parameter->type);
+    sl_json_add(json, "{'name':%s,'in':%s,'description':%s,'schema':", parameter->name,
+                parameter->in, parameter->help);
+    sv_schema_write_type(json, parameter->type);
     sl_json_end_object(json);
-}
-
-/* With an open schema, for its bounds. */
-static void begin_bounded_parameter(struct sl_json_writer *json,
-                                    const struct sv_parameter *parameter)
-{
-    begin_parameter(json, parameter->in, parameter->name, strlen(parameter->name));
-    sv_openapi_add_text(json, "description", parameter->help);
-    sv_openapi_begin_object(json, "schema");
-    sv_openapi_add_text(json, "type", parameter->type);
 }
 
 static void add_limit(struct sl_json_writer *json, const struct sv_page_rules *rules)
 {
-    static const struct sv_parameter limit = {"query", "limit", "integer", "size of a page"};
-    begin_bounded_parameter(json, &limit);
-    sl_json_add_int(sl_json_key(json, "minimum"), 1);
-    sl_json_add_int(sl_json_key(json, "maximum"), rules->limit_max);
-    sl_json_add_int(sl_json_key(json, "default"), rules->limit_default);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "{'name':'limit','in':'query','description':'size of a page','schema':{"
+                "'type':'integer','minimum':1,'maximum':%d,'default':%d}}",
+                rules->limit_max, rules->limit_default);
 }
 
 /* ?metadata[name]=value, and ?metadata=null. */
 static void add_metadata(struct sl_json_writer *json)
 {
-    begin_parameter(json, "query", "metadata", strlen("metadata"));
-    sv_openapi_add_text(json, "description",
-                        "only items with these strings in their metadata; null: without any");
-    sv_openapi_add_text(json, "style", "deepObject");
-    sl_json_add_bool(sl_json_key(json, "explode"), true);
-    sv_schema_write_type(sl_json_key(json, "schema"), "{string}|null");
+    sl_json_add(json, "{'name':'metadata','in':'query','description':'only items with these "
+                      "strings in their metadata; null: without any','style':'deepObject',"
+                      "'explode':true,'schema':");
+    sv_schema_write_type(json, "{string}|null");
     sl_json_end_object(json);
 }
 
@@ -122,14 +98,11 @@ static void add_page_parameters(struct sl_json_writer *json, enum sv_collection 
 
 static void add_budget(struct sl_json_writer *json)
 {
-    static const struct sv_parameter budget = {
-        "header", "X-Sluice-Budget", "number",
-        "budget of the request, if its body has none; chooses an operating point"};
-    begin_bounded_parameter(json, &budget);
-    sl_json_add_real(sl_json_key(json, "minimum"), SV_BUDGET_MIN);
-    sl_json_add_int(sl_json_key(json, "maximum"), 1);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "{'name':'X-Sluice-Budget','in':'header','description':'budget of the request, if "
+                "its body has none; chooses an operating point','schema':{'type':'number',"
+                "'minimum':%g,'maximum':1}}",
+                SV_BUDGET_MIN);
 }
 
 static void add_parameters(struct sl_json_writer *json, const struct sv_route *route,
@@ -137,7 +110,7 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_route *r
 {
     static const struct sv_parameter timeout = {"header", "X-Request-Timeout-Ms", "integer",
                                                 "deadline of the request in milliseconds"};
-    sl_json_begin_array(sl_json_key(json, "parameters"));
+    sl_json_add(json, "'parameters':[");
     add_path_parameters(json, route->path);
     if (operation->is_page)
         add_page_parameters(json, operation->collection);
@@ -179,25 +152,18 @@ static void operation_id(const struct sv_route *route, char id[static ID_MAX])
 /* Keys are needed only where the daemon has some. */
 static void add_security(struct sl_json_writer *json, enum sv_scope scope)
 {
-    sl_json_begin_array(sl_json_key(json, "security"));
-    if (scope != SV_SCOPE_OPEN) {
-        sl_json_begin_object(json);
-        sl_json_begin_array(sl_json_key(json, "apiKey"));
-        sl_json_add_string(json, sl_scope_name(sv_key_scope(scope)));
-        sl_json_end_array(json);
-        sl_json_end_object(json);
-    }
-    sl_json_begin_object(json);
-    sl_json_end_object(json);
-    sl_json_end_array(json);
+    sl_json_add(json, "'security':[");
+    if (scope != SV_SCOPE_OPEN)
+        sl_json_add(json, "{'apiKey':[%s]}", sl_scope_name(sv_key_scope(scope)));
+    sl_json_add(json, "{}]");
 }
 
 static void add_place(struct sl_json_writer *json, const struct sv_route *route)
 {
     if (route->listeners == SV_ON_INFERENCE)
-        sv_openapi_add_text(json, "description", "On the inference listener only.");
+        sl_json_add(json, "'description':'On the inference listener only.'");
     else if (route->scope >= SV_SCOPE_TRAIN)
-        sv_openapi_add_text(json, "description", "Without API keys, on the admin listener only.");
+        sl_json_add(json, "'description':'Without API keys, on the admin listener only.'");
 }
 
 static void add_operation(struct sl_json_writer *json, const struct sv_route *route)
@@ -207,13 +173,9 @@ static void add_operation(struct sl_json_writer *json, const struct sv_route *ro
     for (size_t i = 0; i + 1 < sizeof method && route->method[i]; i++)
         method[i] = (char)tolower((unsigned char)route->method[i]);
     operation_id(route, id);
-    sv_openapi_begin_object(json, method);
-    sv_openapi_add_text(json, "operationId", id);
-    sv_openapi_add_text(json, "summary", operation->summary);
+    sl_json_add(json, "%s:{'operationId':%s,'summary':%s", method, id, operation->summary);
     add_place(json, route);
-    sl_json_begin_array(sl_json_key(json, "tags"));
-    sl_json_add_string(json, sv_openapi_tag(route->api));
-    sl_json_end_array(json);
+    sl_json_add(json, "'tags':[%s]", sv_openapi_tag(route->api));
     add_security(json, route->scope);
     add_parameters(json, route, operation);
     sv_openapi_add_body(json, operation);
@@ -234,11 +196,11 @@ static bool is_repeated(int index, enum sv_listener listeners)
 static void add_paths(struct sl_json_writer *json, enum sv_listener listeners)
 {
     const struct sv_route *routes = sv_routes.routes;
-    sv_openapi_begin_object(json, "paths");
+    sl_json_add(json, "'paths':{");
     for (int i = 0; i < sv_routes.count; i++) {
         if (!(routes[i].listeners & listeners) || is_repeated(i, listeners))
             continue;
-        sv_openapi_begin_object(json, routes[i].path);
+        sl_json_add(json, "%s:{", routes[i].path);
         for (int j = i; j < sv_routes.count; j++)
             if ((routes[j].listeners & listeners) && strcmp(routes[j].path, routes[i].path) == 0)
                 add_operation(json, &routes[j]);
@@ -258,9 +220,28 @@ static void add_request_schemas(struct sl_json_writer *json)
     }
 }
 
-static bool is_optional(const struct sv_response_member *member)
+/* One member of a response. */
+struct member {
+    char name[64], type[128], help[128];
+    bool is_optional;
+};
+
+/* Reads `name: type (help)`, or a type alone. Returns what follows. */
+static const char *read_member(const char *text, struct member *m)
 {
-    return member->name[strlen(member->name) - 1] == '?';
+    size_t length = strcspn(text, ": ");
+    bool has_name = text[length] == ':';
+    m->is_optional = has_name && text[length - 1] == '?';
+    (void)snprintf(m->name, sizeof m->name, "%.*s", has_name ? (int)length - m->is_optional : 0,
+                   text);
+    text += has_name ? length + 2 : 0;
+    length = strcspn(text, "; ");
+    (void)snprintf(m->type, sizeof m->type, "%.*s", (int)length, text);
+    text += length;
+    length = strncmp(text, " (", 2) == 0 ? strcspn(text, ")") - 2 : 0;
+    (void)snprintf(m->help, sizeof m->help, "%.*s", (int)length, text + (length > 0 ? 2 : 0));
+    text += length > 0 ? length + 3 : 0;
+    return text + strspn(text, "; ");
 }
 
 /* Two architectures may call their thresholds alike. */
@@ -281,58 +262,45 @@ static void add_thresholds(struct sl_json_writer *json, const char *type)
     }
 }
 
-static void add_member(struct sl_json_writer *json, const struct sv_response_member *member)
+static void add_member(struct sl_json_writer *json, const struct member *m)
 {
-    if (strcmp(member->name, SV_THRESHOLDS) == 0) {
-        add_thresholds(json, member->type);
-        return;
-    }
-    sv_schema_write_described(
-        sl_json_key_bytes(json, member->name, strlen(member->name) - is_optional(member)),
-        member->type, member->help);
+    if (strcmp(m->name, "<threshold>") == 0)
+        add_thresholds(json, m->type);
+    else
+        sv_schema_write_described(m->name[0] ? sl_json_key(json, m->name) : json, m->type,
+                                  m->help[0] ? m->help : NULL);
 }
 
-/* One schema, and the first row after it. */
-static const struct sv_response_member *add_schema(struct sl_json_writer *json,
-                                                   const struct sv_response_member *first)
+static void add_schema(struct sl_json_writer *json, const struct sv_response_schema *schema)
 {
-    const struct sv_response_member *end = first, *m;
-    while (end->schema && strcmp(end->schema, first->schema) == 0)
-        end++;
-    (void)sl_json_key(json, first->schema);
-    if (!first->name) {
-        sv_schema_write_described(json, first->type, first->help);
-        return end;
+    struct member m;
+    (void)sl_json_key(json, schema->name);
+    (void)read_member(schema->members, &m);
+    if (!m.name[0]) {
+        add_member(json, &m);
+        return;
     }
-    sl_json_begin_object(json);
-    sv_openapi_add_text(json, "type", "object");
-    sl_json_begin_array(sl_json_key(json, "required"));
-    for (m = first; m < end; m++)
-        if (!is_optional(m))
-            sl_json_add_string(json, m->name);
-    sl_json_end_array(json);
-    sv_openapi_begin_object(json, "properties");
-    for (m = first; m < end; m++)
-        add_member(json, m);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
-    return end;
+    sl_json_add(json, "{'type':'object','required':[");
+    for (const char *at = schema->members; *at;) {
+        at = read_member(at, &m);
+        if (!m.is_optional)
+            sl_json_add_string(json, m.name);
+    }
+    sl_json_add(json, "],'properties':{");
+    for (const char *at = schema->members; *at;) {
+        at = read_member(at, &m);
+        add_member(json, &m);
+    }
+    sl_json_add(json, "}}");
 }
 
 static void add_components(struct sl_json_writer *json)
 {
-    sv_openapi_begin_object(json, "components");
-    sv_openapi_begin_object(json, "securitySchemes");
-    sv_openapi_begin_object(json, "apiKey");
-    sv_openapi_add_text(json, "type", "http");
-    sv_openapi_add_text(json, "scheme", "bearer");
-    sv_openapi_add_text(json, "description", "API key with the scope of the endpoint");
-    sl_json_end_object(json);
-    sl_json_end_object(json);
-    sv_openapi_begin_object(json, "schemas");
+    sl_json_add(json, "'components':{'securitySchemes':{'apiKey':{'type':'http','scheme':'bearer',"
+                      "'description':'API key with the scope of the endpoint'}},'schemas':{");
     add_request_schemas(json);
-    for (const struct sv_response_member *m = sv_response_members; m->schema;)
-        m = add_schema(json, m);
+    for (const struct sv_response_schema *schema = sv_response_schemas; schema->name; schema++)
+        add_schema(json, schema);
     sl_json_end_object(json);
     sv_openapi_add_error_responses(json);
     sl_json_end_object(json);
@@ -340,33 +308,15 @@ static void add_components(struct sl_json_writer *json)
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void add_info(struct sl_json_writer *json)
-{
-    sv_openapi_begin_object(json, "info");
-    sv_openapi_add_text(json, "title", "Sluice");
-    sv_openapi_add_text(json, "version", sl_version());
-    sv_openapi_add_text(json, "summary", "Text classification and text completion on CPUs");
-    sv_openapi_add_text(
-        json, "description",
-        "HEAD works wherever GET does. Every response has the header x-request-id. Optional "
-        "fields of a request may be null, which is the same as leaving them out.");
-    sv_openapi_begin_object(json, "license");
-    sv_openapi_add_text(json, "name", "Apache-2.0");
-    sv_openapi_add_text(json, "identifier", "Apache-2.0");
-    sl_json_end_object(json);
-    sl_json_end_object(json);
-}
-
 static void write_document(struct sl_json_writer *json, enum sv_listener listeners)
 {
-    sl_json_begin_object(json);
-    sv_openapi_add_text(json, "openapi", "3.1.0");
-    add_info(json);
-    sl_json_begin_array(sl_json_key(json, "servers"));
-    sl_json_begin_object(json);
-    sv_openapi_add_text(json, "url", "/");
-    sl_json_end_object(json);
-    sl_json_end_array(json);
+    sl_json_add(json,
+                "{'openapi':'3.1.0','info':{'title':'Sluice','version':%s,'summary':"
+                "'Text classification and text completion on CPUs','description':'HEAD works "
+                "wherever GET does. Every response has the header x-request-id. Optional fields of "
+                "a request may be null, which is the same as leaving them out.','license':{"
+                "'name':'Apache-2.0','identifier':'Apache-2.0'}},'servers':[{'url':'/'}]",
+                sl_version());
     add_paths(json, listeners);
     add_components(json);
     sl_json_end_object(json);

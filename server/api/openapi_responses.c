@@ -24,24 +24,14 @@ const char *sv_openapi_tag(enum sv_api api)
     return apis[api].tag;
 }
 
-void sv_openapi_add_text(struct sl_json_writer *json, const char *key, const char *text)
-{
-    sl_json_add_string(sl_json_key(json, key), text);
-}
-
-void sv_openapi_begin_object(struct sl_json_writer *json, const char *key)
-{
-    sl_json_begin_object(sl_json_key(json, key));
-}
-
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void add_media(struct sl_json_writer *json, const char *media, const char *type)
 {
     if (!media || !type)
         return;
-    sv_openapi_begin_object(json, media);
-    sv_schema_write_type(sl_json_key(json, "schema"), type);
+    sl_json_add(json, "%s:{'schema':", media);
+    sv_schema_write_type(json, type);
     sl_json_end_object(json);
 }
 
@@ -50,24 +40,20 @@ void sv_openapi_add_body(struct sl_json_writer *json, const struct sv_operation 
     bool is_form = !operation->fields;
     if (!operation->body)
         return;
-    sv_openapi_begin_object(json, "requestBody");
-    sl_json_add_bool(sl_json_key(json, "required"),
-                     is_form || sv_schema_is_required(operation->fields));
-    sv_openapi_begin_object(json, "content");
+    sl_json_add(json, "'requestBody':{'required':%i,'content':{",
+                is_form || sv_schema_is_required(operation->fields));
     add_media(json, is_form ? operation->body_media : "application/json", operation->body);
     if (!is_form)
         add_media(json, operation->body_media, "binary");
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "}}");
 }
 
 static void add_success(struct sl_json_writer *json, const char *status, const char *description,
                         const struct sv_operation *operation)
 {
-    sv_openapi_begin_object(json, status);
-    sv_openapi_add_text(json, "description", description);
+    sl_json_add(json, "%s:{'description':%s", status, description);
     if (operation->response || operation->media) {
-        sv_openapi_begin_object(json, "content");
+        sl_json_add(json, "'content':{");
         add_media(json, "application/json", operation->response);
         add_media(json, operation->media,
                   operation->media && operation->media[0] == 'a' ? "binary" : "string");
@@ -163,10 +149,7 @@ static void add_failures(struct sl_json_writer *json, const struct failures *fai
         if (!codes[0])
             continue;
         (void)snprintf(number, sizeof number, "%d", status);
-        sv_openapi_begin_object(json, number);
-        sv_openapi_add_text(json, "$ref", path);
-        sv_openapi_add_text(json, "description", codes);
-        sl_json_end_object(json);
+        sl_json_add(json, "%s:{'$ref':%s,'description':%s}", number, path, codes);
     }
 }
 
@@ -174,7 +157,7 @@ void sv_openapi_add_responses(struct sl_json_writer *json, const struct sv_route
                               const struct sv_operation *operation)
 {
     const struct failures failures = collect(route, operation);
-    sv_openapi_begin_object(json, "responses");
+    sl_json_add(json, "'responses':{");
     add_success(json, "200", "success", operation);
     if (operation->may_be_accepted)
         add_success(json, "202", "will be done", operation);
@@ -182,33 +165,22 @@ void sv_openapi_add_responses(struct sl_json_writer *json, const struct sv_route
     sl_json_end_object(json);
 }
 
-static void add_header(struct sl_json_writer *json, const char *name, const char *type,
-                       const char *help)
-{
-    sv_openapi_begin_object(json, name);
-    sv_openapi_add_text(json, "description", help);
-    sv_schema_write_type(sl_json_key(json, "schema"), type);
-    sl_json_end_object(json);
-}
-
 static void add_error_response(struct sl_json_writer *json, enum sv_api api)
 {
-    sv_openapi_begin_object(json, apis[api].schema);
-    sv_openapi_add_text(json, "description", "an error");
-    sv_openapi_begin_object(json, "headers");
-    add_header(json, "x-request-id", "string", "id of the request");
-    add_header(json, "x-sluice-error", "string", "code of the error");
-    add_header(json, "Retry-After", "integer", "seconds to wait before a retry, with 429 and 503");
-    sl_json_end_object(json);
-    sv_openapi_begin_object(json, "content");
+    sl_json_add(json,
+                "%s:{'description':'an error','headers':{"
+                "'x-request-id':{'description':'id of the request','schema':{'type':'string'}},"
+                "'x-sluice-error':{'description':'code of the error','schema':{'type':'string'}},"
+                "'Retry-After':{'description':'seconds to wait before a retry, with 429 and 503',"
+                "'schema':{'type':'integer'}}},'content':{",
+                apis[api].schema);
     add_media(json, apis[api].media, apis[api].schema);
-    sl_json_end_object(json);
-    sl_json_end_object(json);
+    sl_json_add(json, "}}");
 }
 
 void sv_openapi_add_error_responses(struct sl_json_writer *json)
 {
-    sv_openapi_begin_object(json, "responses");
+    sl_json_add(json, "'responses':{");
     add_error_response(json, SV_API_OPENAI);
     add_error_response(json, SV_API_OIP);
     add_error_response(json, SV_API_TEI); /* that of SV_API_HF too */

@@ -4,9 +4,6 @@
 #include "api/endpoints.h"
 #include "base/json_writer.h"
 
-void sv_openapi_add_text(struct sl_json_writer *json, const char *key, const char *text);
-void sv_openapi_begin_object(struct sl_json_writer *json, const char *key);
-
 /* The name of an API, to group operations by. */
 const char *sv_openapi_tag(enum sv_api api);
 /* The member "requestBody", if the operation has a body. */

@@ -1,374 +1,228 @@
-/* response_schemas.c - what responses hold, a row for each member. */
+/* response_schemas.c - what responses hold. */
 #include "api/response_schemas.h"
 
 #include <stddef.h>
 
-#define LIST(schema, of)                                                                           \
-    {schema, "object", "'list'", NULL}, {schema, "data", "[" of "]", NULL},                        \
-        {schema, "first_id", "string|null", "id of the first item of the page"},                   \
-        {schema, "last_id", "string|null", "id of the last one; the next page is after it"},       \
-    {                                                                                              \
-        schema, "has_more", "boolean", "whether there is a next page"                              \
-    }
+#define LIST(of)                                                                                   \
+    "object: 'list'; data: [" of "]; first_id: string|null (id of the first item of the page); "   \
+    "last_id: string|null (id of the last one; the next page is after it); "                       \
+    "has_more: boolean (whether there is a next page)"
 #define PROBLEM_TYPES "'single_label_classification'|'multi_label_classification'"
-#define DELETED(schema, of)                                                                        \
-    {schema, "id", "string", NULL}, {schema, "object", "'" of "'", NULL},                          \
-    {                                                                                              \
-        schema, "deleted", "boolean", NULL                                                         \
-    }
-#define DEPTH(schema)                                                                              \
-    {schema, "depth_mean", "number", "mean number of layers per token"},                           \
-        {schema, "layer_ops_skipped", "number", "fraction of token-layer operations skipped"},     \
-    {                                                                                              \
-        schema, "budget?", "number", "of the operating point, if a budget was asked for"           \
-    }
+#define DELETED(of)   "id: string; object: '" of "'; deleted: boolean"
+#define DEPTH                                                                                      \
+    "depth_mean: number (mean number of layers per token); "                                       \
+    "layer_ops_skipped: number (fraction of token-layer operations skipped); "                     \
+    "budget?: number (of the operating point, if a budget was asked for)"
+#define VERSION                                                                                    \
+    "version: size; state: VersionState; reason: string|null (why it is not ready); "              \
+    "labels: [string]; pinned: boolean (`stable` stays on it when a higher version is loaded); "   \
+    "canary_weight: size (percent of the model's requests)"
 
-const struct sv_response_member sv_response_members[] = {
+const struct sv_response_schema sv_response_schemas[] = {
     /* ---- errors ---- */
-    {"OpenAIError", "error", "OpenAIErrorDetail", NULL},
-    {"OpenAIErrorDetail", "message", "string", "what is wrong, where, and what to do"},
-    {"OpenAIErrorDetail", "type", "string", NULL},
-    {"OpenAIErrorDetail", "param", "string|null", "field at fault"},
-    {"OpenAIErrorDetail", "code", "string|null", NULL},
-    {"OpenAIErrorDetail", "index?", "size", "index of the text at fault"},
-    {"InferenceProtocolError", "error", "string", "what is wrong, where, and what to do"},
-    {"InferenceProtocolError", "param?", "string", "name of the text at fault"},
-    {"InferenceProtocolError", "index?", "size", "index of the text at fault"},
-    {"TextError", "error", "string", "what is wrong, where, and what to do"},
-    {"TextError", "error_type", "string", NULL},
-    {"TextError", "index?", "size", "index of the text at fault"},
-    {"Problem", "type", "string", "RFC 9457"},
-    {"Problem", "title", "string", "code"},
-    {"Problem", "status", "integer", NULL},
-    {"Problem", "detail", "string", "what is wrong, where, and what to do"},
+    {"OpenAIError", "error: OpenAIErrorDetail"},
+    {"OpenAIErrorDetail", "message: string (what is wrong, where, and what to do); type: string; "
+                          "param: string|null (field at fault); code: string|null; "
+                          "index?: size (index of the text at fault)"},
+    {"InferenceProtocolError",
+     "error: string (what is wrong, where, and what to do); "
+     "param?: string (name of the text at fault); index?: size (index of the text at fault)"},
+    {"TextError", "error: string (what is wrong, where, and what to do); error_type: string; "
+                  "index?: size (index of the text at fault)"},
+    {"Problem", "type: string (RFC 9457); title: string (code); status: integer; "
+                "detail: string (what is wrong, where, and what to do)"},
 
     /* ---- the daemon ---- */
-    {"Index", "name", "'sluice'", NULL},
-    {"Index", "version", "string", NULL},
-    {"Index", "description", "string", NULL},
-    {"Index", "endpoints", "[Endpoint]", NULL},
-    {"Endpoint", "method", "string", NULL},
-    {"Endpoint", "path", "string", NULL},
-    {"Live", "live", "boolean", NULL},
-    {"Ready", "ready", "boolean", NULL},
+    {"Index", "name: 'sluice'; version: string; description: string; endpoints: [Endpoint]"},
+    {"Endpoint", "method: string; path: string"},
+    {"Live", "live: boolean"},
+    {"Ready", "ready: boolean"},
 
     /* ---- completions ---- */
-    {"Completion", "id", "string", NULL},
-    {"Completion", "object", "'text_completion'", NULL},
-    {"Completion", "created", "integer", "seconds since 1970"},
-    {"Completion", "model", "string", "name@version"},
-    {"Completion", "system_fingerprint", "string", NULL},
-    {"Completion", "choices", "[CompletionChoice]", NULL},
-    {"Completion", "usage?", "CompletionUsage|null", NULL},
-    {"CompletionChoice", "index", "size", NULL},
-    {"CompletionChoice", "text", "string", NULL},
-    {"CompletionChoice", "logprobs", "Logprobs|null", NULL},
-    {"CompletionChoice", "finish_reason", "'stop'|'length'|null",
-     "null in the events of a stream before the last"},
-    {"Logprobs", "tokens", "[string]", NULL},
-    {"Logprobs", "token_logprobs", "[number|null]", NULL},
-    {"Logprobs", "top_logprobs", "[{number}|null]", NULL},
-    {"Logprobs", "text_offset", "[size]", "in characters"},
-    {"CompletionUsage", "prompt_tokens", "size", NULL},
-    {"CompletionUsage", "completion_tokens", "size", NULL},
-    {"CompletionUsage", "total_tokens", "size", NULL},
-    {"CompletionUsage", "sluice", "CompletionDepth", NULL},
-    DEPTH("CompletionDepth"),
-    {"CompletionDepth", "truncated?", "[TruncatedPrompt]", NULL},
-    {"TruncatedPrompt", "prompt", "size", "index of the prompt"},
-    {"TruncatedPrompt", "prompt_tokens_given", "size", NULL},
-    {"TruncatedPrompt", "prompt_tokens_used", "size", NULL},
+    {"Completion",
+     "id: string; object: 'text_completion'; created: integer (seconds since 1970); "
+     "model: string (name@version); system_fingerprint: string; choices: [CompletionChoice]; "
+     "usage?: CompletionUsage|null"},
+    {"CompletionChoice",
+     "index: size; text: string; logprobs: Logprobs|null; "
+     "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
+    {"Logprobs", "tokens: [string]; token_logprobs: [number|null]; top_logprobs: [{number}|null]; "
+                 "text_offset: [size] (in characters)"},
+    {"CompletionUsage", "prompt_tokens: size; completion_tokens: size; total_tokens: size; "
+                        "sluice: CompletionDepth"},
+    {"CompletionDepth", DEPTH "; truncated?: [TruncatedPrompt]"},
+    {"TruncatedPrompt", "prompt: size (index of the prompt); prompt_tokens_given: size; "
+                        "prompt_tokens_used: size"},
 
     /* ---- decisions ---- */
-    {"Decisions", "model", "string", "name@version"},
-    {"Decisions", "answers", "[ChoiceAnswer|PredicateAnswer|ScoreAnswer]",
-     "in the order of the questions"},
-    {"Decisions", "sluice?", "DecisionExplanation", "on request"},
-    {"Decisions", "usage", "DecisionUsage", NULL},
-    {"DecisionExplanation", "label", "string", "the most likely label"},
-    {"DecisionExplanation", "words", "[Word]", "what moved its score most"},
-    {"ChoiceAnswer", "type", "'choice'", NULL},
-    {"ChoiceAnswer", "name", "string|null", NULL},
-    {"ChoiceAnswer", "choice", "string|boolean", "the most probable one"},
-    {"ChoiceAnswer", "confidence", "number", NULL},
-    {"ChoiceAnswer", "probabilities", "[ChoiceProbability]", "among the choices; they sum to 1"},
-    {"ChoiceProbability", "value", "string|boolean", NULL},
-    {"ChoiceProbability", "probability", "number", NULL},
-    {"PredicateAnswer", "type", "'predicate'", NULL},
-    {"PredicateAnswer", "name", "string|null", NULL},
-    {"PredicateAnswer", "probability", "number", NULL},
-    {"ScoreAnswer", "type", "'score'", NULL},
-    {"ScoreAnswer", "name", "string|null", NULL},
-    {"ScoreAnswer", "score", "number", "mean level, counted from 0"},
-    {"ScoreAnswer", "confidence", "number", NULL},
-    {"ScoreAnswer", "probabilities", "[LevelProbability]", NULL},
-    {"LevelProbability", "label", "string", NULL},
-    {"LevelProbability", "value", "size", NULL},
-    {"LevelProbability", "probability", "number", NULL},
-    {"DecisionUsage", "input_tokens", "size", NULL},
-    {"DecisionUsage", "input_tokens_details", "{size}", NULL},
-    {"DecisionUsage", "output_tokens", "size", NULL},
-    {"DecisionUsage", "output_tokens_details", "{size}", NULL},
-    {"DecisionUsage", "total_tokens", "size", NULL},
-    {"DecisionUsage", "sluice", "DecisionDepth", NULL},
-    DEPTH("DecisionDepth"),
-    {"DecisionDepth", "truncated?", "TruncatedInput", NULL},
-    {"TruncatedInput", "input_tokens_given", "size", NULL},
-    {"TruncatedInput", "input_tokens_used", "size", NULL},
+    {"Decisions",
+     "model: string (name@version); "
+     "answers: [ChoiceAnswer|PredicateAnswer|ScoreAnswer] (in the order of the questions); "
+     "sluice?: DecisionExplanation (on request); usage: DecisionUsage"},
+    {"DecisionExplanation", "label: string (the most likely label); "
+                            "words: [Word] (what moved its score most)"},
+    {"ChoiceAnswer", "type: 'choice'; name: string|null; "
+                     "choice: string|boolean (the most probable one); confidence: number; "
+                     "probabilities: [ChoiceProbability] (among the choices; they sum to 1)"},
+    {"ChoiceProbability", "value: string|boolean; probability: number"},
+    {"PredicateAnswer", "type: 'predicate'; name: string|null; probability: number"},
+    {"ScoreAnswer", "type: 'score'; name: string|null; "
+                    "score: number (mean level, counted from 0); confidence: number; "
+                    "probabilities: [LevelProbability]"},
+    {"LevelProbability", "label: string; value: size; probability: number"},
+    {"DecisionUsage", "input_tokens: size; input_tokens_details: {size}; output_tokens: size; "
+                      "output_tokens_details: {size}; total_tokens: size; sluice: DecisionDepth"},
+    {"DecisionDepth", DEPTH "; truncated?: TruncatedInput"},
+    {"TruncatedInput", "input_tokens_given: size; input_tokens_used: size"},
 
     /* ---- embeddings ---- */
-    {"EmbeddingList", "object", "'list'", NULL},
-    {"EmbeddingList", "data", "[Embedding]", "in the order of the texts"},
-    {"EmbeddingList", "model", "string", "name@version"},
-    {"EmbeddingList", "usage", "EmbeddingUsage", NULL},
-    {"Embedding", "object", "'embedding'", NULL},
-    {"Embedding", "index", "size", "of the text"},
-    {"Embedding", "embedding", "[number]|string",
-     "or with encoding_format base64 its fp32 numbers, little endian"},
-    {"EmbeddingUsage", "prompt_tokens", "size", NULL},
-    {"EmbeddingUsage", "total_tokens", "size", NULL},
-    {"EmbeddingUsage", "sluice?", "EmbeddingTruncation", NULL},
-    {"EmbeddingTruncation", "truncated", "[TruncatedPrompt]", NULL},
+    {"EmbeddingList", "object: 'list'; data: [Embedding] (in the order of the texts); "
+                      "model: string (name@version); usage: EmbeddingUsage"},
+    {"Embedding",
+     "object: 'embedding'; index: size (of the text); "
+     "embedding: [number]|string (or with encoding_format base64 its fp32 numbers, little endian)"},
+    {"EmbeddingUsage", "prompt_tokens: size; total_tokens: size; sluice?: EmbeddingTruncation"},
+    {"EmbeddingTruncation", "truncated: [TruncatedPrompt]"},
 
     /* ---- models ---- */
-    {"ModelList", "object", "'list'", NULL},
-    {"ModelList", "data", "[Model]", NULL},
-    {"Model", "id", "string", NULL},
-    {"Model", "object", "'model'", NULL},
-    {"Model", "created", "integer", "seconds since 1970"},
-    {"Model", "owned_by", "string", NULL},
-    {"Model", "max_model_len", "size", "length of the context in tokens"},
-    {"Model", "sluice", "ModelDetails", NULL},
-    {"ModelDetails", "version", "string", NULL},
-    {"ModelDetails", "versions", "[ModelVersion]", NULL},
-    {"ModelDetails", "architecture", "string", NULL},
-    {"ModelDetails", "paper", "string", NULL},
-    {"ModelDetails", "task", "'completion'|'classification'|'embedding'", NULL},
-    {"ModelDetails", "parameters", "size", "trained numbers"},
-    {"ModelDetails", "buffers", "size", "other numbers of the model, such as word vectors"},
-    {"ModelDetails", "depth", "size", NULL},
-    {"ModelDetails", "width", "size", NULL},
-    {"ModelDetails", "vocab", "size", "size of the vocabulary"},
-    {"ModelDetails", "gate", "string", "how tokens skip layers"},
-    {"ModelDetails", "operating_points?", "[OperatingPoint]",
-     "choices of a budget, by falling budget; the first computes everything"},
-    {"ModelDetails", "sha256", "string", "digest of the weights"},
-    {"ModelDetails", "dimensions?", "size", "of embeddings"},
-    {"ModelDetails", "pooling?", "'mean'|'weighted_mean'", "how a text's tokens become one vector"},
-    {"ModelDetails", "problem_type?", PROBLEM_TYPES, "of a classifier: one label or several"},
-    {"ModelDetails", "labels?", "[string]", "of a classifier"},
-    {"OperatingPoint", "budget", "number", "time as a fraction of computing everything"},
-    {"OperatingPoint", "loss", "number", "nats per token or text, on unseen text"},
-    {"OperatingPoint", "accuracy?", "number", "of a classifier"},
-    {"OperatingPoint", "layer_ops_skipped", "number", "fraction of token-layer operations skipped"},
-    {"OperatingPoint", SV_THRESHOLDS, "number", NULL},
-    {"VersionState", NULL, "'loading'|'ready'|'draining'|'failed'|'unloaded'", NULL},
-    {"ModelVersion", "version", "size", NULL},
-    {"ModelVersion", "state", "VersionState", NULL},
-    {"ModelVersion", "reason", "string|null", "why it is not ready"},
-    {"ModelVersion", "labels", "[string]", NULL},
-    {"ModelVersion", "pinned", "boolean", "`stable` stays on it when a higher version is loaded"},
-    {"ModelVersion", "canary_weight", "size", "percent of the model's requests"},
-    {"VersionList", "object", "'list'", NULL},
-    {"VersionList", "data", "[Version]", NULL},
-    {"VersionList", "ignored?", "[IgnoredDirectory]", "directories that are no versions"},
-    {"IgnoredDirectory", "directory", "string", "relative to the store"},
-    {"IgnoredDirectory", "reason", "string", NULL},
-    {"Version", "id", "string", "name@version"},
-    {"Version", "object", "'model.version'", NULL},
-    {"Version", "version", "size", NULL},
-    {"Version", "state", "VersionState", NULL},
-    {"Version", "reason", "string|null", "why it is not ready"},
-    {"Version", "labels", "[string]", NULL},
-    {"Version", "pinned", "boolean", "`stable` stays on it when a higher version is loaded"},
-    {"Version", "canary_weight", "size", "percent of the model's requests"},
-    DELETED("DeletedModel", "model"),
-    {"Label", "object", "'model.label'", NULL},
-    {"Label", "model", "string", NULL},
-    {"Label", "label", "string", NULL},
-    {"Label", "version", "integer|null", NULL},
-    {"Label", "previous_version", "integer|null", NULL},
-    {"Label", "weight?", "size", "of the canary"},
-    {"Label", "removed_canary?", "boolean",
-     "`stable` moved to the version of `canary`, so that label was removed"},
-    DELETED("DeletedLabel", "model.label"),
+    {"ModelList", "object: 'list'; data: [Model]"},
+    {"Model", "id: string; object: 'model'; created: integer (seconds since 1970); "
+              "owned_by: string; max_model_len: size (length of the context in tokens); "
+              "sluice: ModelDetails"},
+    {"ModelDetails",
+     "version: string; versions: [ModelVersion]; architecture: string; "
+     "paper: string; task: 'completion'|'classification'|'embedding'; "
+     "parameters: size (trained numbers); "
+     "buffers: size (other numbers of the model, such as word vectors); depth: size; width: size; "
+     "vocab: size (size of the vocabulary); gate: string (how tokens skip layers); "
+     "operating_points?: [OperatingPoint] (choices of a budget, by falling budget; the first "
+     "computes everything); "
+     "sha256: string (digest of the weights); dimensions?: size (of embeddings); "
+     "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
+     "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "
+     "labels?: [string] (of a classifier)"},
+    {"OperatingPoint",
+     "budget: number (time as a fraction of computing everything); "
+     "loss: number (nats per token or text, on unseen text); accuracy?: number (of a classifier); "
+     "layer_ops_skipped: number (fraction of token-layer operations skipped); "
+     "<threshold>?: number"},
+    {"VersionState", "'loading'|'ready'|'draining'|'failed'|'unloaded'"},
+    {"ModelVersion", VERSION},
+    {"VersionList", "object: 'list'; data: [Version]; "
+                    "ignored?: [IgnoredDirectory] (directories that are no versions)"},
+    {"IgnoredDirectory", "directory: string (relative to the store); reason: string"},
+    {"Version", "id: string (name@version); object: 'model.version'; " VERSION},
+    {"DeletedModel", DELETED("model")},
+    {"Label",
+     "object: 'model.label'; model: string; label: string; version: integer|null; "
+     "previous_version: integer|null; weight?: size (of the canary); "
+     "removed_canary?: boolean (`stable` moved to the version of `canary`, so that label was "
+     "removed)"},
+    {"DeletedLabel", DELETED("model.label")},
 
     /* ---- files and jobs ---- */
-    {"FileUpload", "file", "binary", "the file, with its name"},
-    {"FileUpload", "purpose", "'fine-tune'", NULL},
-    LIST("FileList", "File"),
-    {"File", "id", "string", NULL},
-    {"File", "object", "'file'", NULL},
-    {"File", "bytes", "size", NULL},
-    {"File", "created_at", "integer", "seconds since 1970"},
-    {"File", "filename", "string", NULL},
-    {"File", "purpose", "string", NULL},
-    {"File", "status", "'processed'", NULL},
-    DELETED("DeletedFile", "file"),
-    LIST("JobList", "Job"),
-    {"Job", "id", "string", NULL},
-    {"Job", "object", "'fine_tuning.job'", NULL},
-    {"Job", "created_at", "integer", "seconds since 1970"},
-    {"Job", "finished_at", "integer|null", "seconds since 1970"},
-    {"Job", "estimated_finish", "integer|null", "seconds since 1970"},
-    {"Job", "model", "string", NULL},
-    {"Job", "fine_tuned_model", "string|null", "name@version of the published model"},
-    {"Job", "organization_id", "string", NULL},
-    {"Job", "status", "'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'",
-     NULL},
-    {"Job", "paused?", "boolean", "it waits to be resumed; OpenAI has no status for that"},
-    {"Job", "hyperparameters", "{string|number|boolean}", NULL},
-    {"Job", "training_file", "string", NULL},
-    {"Job", "validation_file", "string|null", NULL},
-    {"Job", "result_files", "[string]", NULL},
-    {"Job", "trained_tokens", "integer|null", NULL},
-    {"Job", "seed", "integer", NULL},
-    {"Job", "error", "JobError|null", NULL},
-    {"Job", "integrations", "[any]", NULL},
-    {"Job", "metadata", "{string}", NULL},
-    {"Job", "method", "JobMethod", NULL},
-    {"JobError", "code", "string", NULL},
-    {"JobError", "message", "string", NULL},
-    {"JobError", "param", "string|null", NULL},
-    {"JobMethod", "type", "'supervised'", NULL},
-    {"JobMethod", "supervised", "JobMethodOptions", NULL},
-    {"JobMethodOptions", "hyperparameters", "{string|number|boolean}", NULL},
-    LIST("JobEventList", "JobEvent"),
-    {"JobEvent", "id", "string", NULL},
-    {"JobEvent", "object", "'fine_tuning.job.event'", NULL},
-    {"JobEvent", "created_at", "integer", "seconds since 1970"},
-    {"JobEvent", "level", "'info'|'warn'|'error'", NULL},
-    {"JobEvent", "message", "string", NULL},
-    {"JobEvent", "type", "'message'|'metrics'", NULL},
-    {"JobEvent", "data", "{number}", NULL},
-    LIST("CheckpointList", "Checkpoint"),
-    {"Checkpoint", "id", "string", NULL},
-    {"Checkpoint", "object", "'fine_tuning.job.checkpoint'", NULL},
-    {"Checkpoint", "created_at", "integer", "seconds since 1970"},
-    {"Checkpoint", "fine_tuned_model_checkpoint", "string", NULL},
-    {"Checkpoint", "fine_tuning_job_id", "string", NULL},
-    {"Checkpoint", "step_number", "size", NULL},
-    {"Checkpoint", "metrics", "{number}", NULL},
-    LIST("AuditLog", "AuditEvent"),
-    {"AuditEvent", "id", "string", NULL},
-    {"AuditEvent", "object", "'audit.event'", NULL},
-    {"AuditEvent", "created_at", "integer", "seconds since 1970"},
-    {"AuditEvent", "actor", "string", "key:NAME, unix:UID, anonymous or daemon"},
-    {"AuditEvent", "address", "string|null", NULL},
-    {"AuditEvent", "request_id", "string|null", NULL},
-    {"AuditEvent", "action", "string", NULL},
-    {"AuditEvent", "target", "string", NULL},
-    {"AuditEvent", "detail", "object|null", NULL},
+    {"FileUpload", "file: binary (the file, with its name); purpose: 'fine-tune'"},
+    {"FileList", LIST("File")},
+    {"File", "id: string; object: 'file'; bytes: size; created_at: integer (seconds since 1970); "
+             "filename: string; purpose: string; status: 'processed'"},
+    {"DeletedFile", DELETED("file")},
+    {"JobList", LIST("Job")},
+    {"Job", "id: string; object: 'fine_tuning.job'; created_at: integer (seconds since 1970); "
+            "finished_at: integer|null (seconds since 1970); "
+            "estimated_finish: integer|null (seconds since 1970); model: string; "
+            "fine_tuned_model: string|null (name@version of the published model); "
+            "organization_id: string; "
+            "status: 'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'; "
+            "paused?: boolean (it waits to be resumed; OpenAI has no status for that); "
+            "hyperparameters: {string|number|boolean}; training_file: string; "
+            "validation_file: string|null; result_files: [string]; trained_tokens: integer|null; "
+            "seed: integer; error: JobError|null; integrations: [any]; metadata: {string}; "
+            "method: JobMethod"},
+    {"JobError", "code: string; message: string; param: string|null"},
+    {"JobMethod", "type: 'supervised'; supervised: JobMethodOptions"},
+    {"JobMethodOptions", "hyperparameters: {string|number|boolean}"},
+    {"JobEventList", LIST("JobEvent")},
+    {"JobEvent",
+     "id: string; object: 'fine_tuning.job.event'; "
+     "created_at: integer (seconds since 1970); level: 'info'|'warn'|'error'; message: string; "
+     "type: 'message'|'metrics'; data: {number}"},
+    {"CheckpointList", LIST("Checkpoint")},
+    {"Checkpoint", "id: string; object: 'fine_tuning.job.checkpoint'; "
+                   "created_at: integer (seconds since 1970); fine_tuned_model_checkpoint: string; "
+                   "fine_tuning_job_id: string; step_number: size; metrics: {number}"},
+    {"AuditLog", LIST("AuditEvent")},
+    {"AuditEvent", "id: string; object: 'audit.event'; created_at: integer (seconds since 1970); "
+                   "actor: string (key:NAME, unix:UID, anonymous or daemon); address: string|null; "
+                   "request_id: string|null; action: string; target: string; detail: object|null"},
 
     /* ---- Text Embeddings Inference, Hugging Face ---- */
-    {"Score", "label", "string", NULL},
-    {"Score", "score", "number", "probability, or logit if raw_scores"},
-    {"Score", "words?", "[Word]", "of the most likely label: what moved its score most"},
-    {"Word", "word", "string", NULL},
-    {"Word", "start", "size", "first byte in the text"},
-    {"Word", "stop", "size", "byte after the last"},
-    {"Word", "contribution", "number", "to the label's logit less the mean of the others"},
-    {"Predictions", NULL, "[Score]|[[Score]]",
-     "labels of one text, the most probable first; or of each text of an array"},
-    {"Rankings", NULL, "[[Score]]", "labels of each text, the most probable first"},
-    {"Embeddings", NULL, "[[number]]", "embedding of each text"},
-    {"Tokens", NULL, "[[Token]]", "tokens of each text"},
-    {"Token", "id", "token", NULL},
-    {"Token", "text", "string", NULL},
-    {"Token", "special", "boolean", NULL},
-    {"Token", "start", "integer|null", "first byte in the text"},
-    {"Token", "stop", "integer|null", "byte after the last"},
-    {"Texts", NULL, "[string]", "text of each list of ids"},
-    {"Info", "model_id", "string", "name@version"},
-    {"Info", "model_sha", "string", NULL},
-    {"Info", "model_dtype", "'bfloat16'|'float32'|'int8'", NULL},
-    {"Info", "served_model_name", "string", NULL},
-    {"Info", "model_type", "ModelType", NULL},
-    {"Info", "max_concurrent_requests", "size", NULL},
-    {"Info", "max_input_length", "size", NULL},
-    {"Info", "max_batch_tokens", "size", NULL},
-    {"Info", "max_batch_requests", "size", NULL},
-    {"Info", "max_client_batch_size", "size", NULL},
-    {"Info", "auto_truncate", "boolean", NULL},
-    {"Info", "tokenization_workers", "size", NULL},
-    {"Info", "version", "string", NULL},
-    {"Info", "sha", "string|null", NULL},
-    {"Info", "docker_label", "string|null", NULL},
-    {"Info", "sluice", "{size}", NULL},
-    {"ModelType", "classifier?", "ClassifierType", NULL},
-    {"ModelType", "embedding?", "EmbeddingType", NULL},
-    {"ModelType", "completion?", "object", NULL},
-    {"EmbeddingType", "pooling", "'mean'|'weighted_mean'", NULL},
-    {"ClassifierType", "id2label", "{string}", NULL},
-    {"ClassifierType", "label2id", "{size}", NULL},
-    {"ClassifierType", "problem_type", PROBLEM_TYPES, "whether a text may have several labels"},
+    {"Score", "label: string; score: number (probability, or logit if raw_scores); "
+              "words?: [Word] (of the most likely label: what moved its score most)"},
+    {"Word", "word: string; start: size (first byte in the text); "
+             "stop: size (byte after the last); "
+             "contribution: number (to the label's logit less the mean of the others)"},
+    {"Predictions",
+     "[Score]|[[Score]] (labels of one text, the most probable first; or of each text of an "
+     "array)"},
+    {"Rankings", "[[Score]] (labels of each text, the most probable first)"},
+    {"Embeddings", "[[number]] (embedding of each text)"},
+    {"Tokens", "[[Token]] (tokens of each text)"},
+    {"Token",
+     "id: token; text: string; special: boolean; "
+     "start: integer|null (first byte in the text); stop: integer|null (byte after the last)"},
+    {"Texts", "[string] (text of each list of ids)"},
+    {"Info",
+     "model_id: string (name@version); model_sha: string; "
+     "model_dtype: 'bfloat16'|'float32'|'int8'; served_model_name: string; model_type: ModelType; "
+     "max_concurrent_requests: size; max_input_length: size; max_batch_tokens: size; "
+     "max_batch_requests: size; max_client_batch_size: size; auto_truncate: boolean; "
+     "tokenization_workers: size; version: string; sha: string|null; docker_label: string|null; "
+     "sluice: {size}"},
+    {"ModelType", "classifier?: ClassifierType; embedding?: EmbeddingType; completion?: object"},
+    {"EmbeddingType", "pooling: 'mean'|'weighted_mean'"},
+    {"ClassifierType", "id2label: {string}; label2id: {size}; problem_type: " PROBLEM_TYPES
+                       " (whether a text may have several labels)"},
 
     /* ---- Open Inference Protocol ---- */
-    {"ServerMetadata", "name", "string", NULL},
-    {"ServerMetadata", "version", "string", NULL},
-    {"ServerMetadata", "extensions", "[string]", NULL},
-    {"ModelMetadata", "name", "string", NULL},
-    {"ModelMetadata", "versions", "[string]", NULL},
-    {"ModelMetadata", "platform", "string", NULL},
-    {"ModelMetadata", "inputs", "[TensorMetadata]", NULL},
-    {"ModelMetadata", "outputs", "[TensorMetadata]", NULL},
-    {"ModelMetadata", "parameters", "ModelParameters", NULL},
-    {"TensorMetadata", "name", "string", NULL},
-    {"TensorMetadata", "datatype", "'BYTES'|'FP32'|'INT32'", NULL},
-    {"TensorMetadata", "shape", "[integer]", "-1 for any"},
-    {"ModelParameters", "labels", "[string]", NULL},
-    {"ModelParameters", "problem_type?", PROBLEM_TYPES, "of a classifier: one label or several"},
-    {"ModelParameters", "max_input_length", "size", NULL},
-    {"ModelParameters", "gate", "string", NULL},
-    {"ModelNames", "models", "[string]", NULL},
-    {"ModelConfig", "name", "string", NULL},
-    {"ModelConfig", "platform", "string", NULL},
-    {"ModelConfig", "max_batch_size", "size", "texts in one request"},
-    {"ModelConfig", "input", "[TensorConfig]", NULL},
-    {"ModelConfig", "output", "[TensorConfig]", NULL},
-    {"TensorConfig", "name", "string", NULL},
-    {"TensorConfig", "data_type", "'TYPE_STRING'|'TYPE_FP32'|'TYPE_INT32'", NULL},
-    {"TensorConfig", "dims", "[size]", "without that of the batch"},
-    {"TensorConfig", "reshape?", "{[size]}", "the tensor has one dimension, that of the batch"},
-    {"ModelReady", "name", "string", NULL},
-    {"ModelReady", "ready", "boolean", NULL},
-    {"Inference", "model_name", "string", NULL},
-    {"Inference", "model_version", "string", NULL},
-    {"Inference", "id?", "string", "of the request"},
-    {"Inference", "parameters", "InferenceDepth", NULL},
-    {"Inference", "outputs", "[OutputTensor]", NULL},
-    DEPTH("InferenceDepth"),
-    {"InferenceDepth", "truncated", "size", "number of truncated texts"},
-    {"InferenceDepth", "tokens_given", "size", NULL},
-    {"InferenceDepth", "tokens_used", "size", NULL},
-    {"OutputTensor", "name", "string", NULL},
-    {"OutputTensor", "datatype", "'BYTES'|'FP32'|'INT32'", NULL},
-    {"OutputTensor", "shape", "[size]", NULL},
-    {"OutputTensor", "parameters?", "{size}", "binary_data_size, instead of data"},
-    {"OutputTensor", "data?", "[string|number]", NULL},
-    {"Statistics", "model_stats", "[ModelStatistics]", NULL},
-    {"ModelStatistics", "name", "string", NULL},
-    {"ModelStatistics", "version", "string", NULL},
-    {"ModelStatistics", "last_inference", "integer", "milliseconds since 1970"},
-    {"ModelStatistics", "inference_count", "size", "texts"},
-    {"ModelStatistics", "execution_count", "size", "batches"},
-    {"ModelStatistics", "inference_stats", "{Duration}", NULL},
-    {"ModelStatistics", "batch_stats", "[BatchStatistics]", NULL},
-    {"BatchStatistics", "batch_size", "size", NULL},
-    {"BatchStatistics", "compute_input", "Duration", NULL},
-    {"BatchStatistics", "compute_infer", "Duration", NULL},
-    {"BatchStatistics", "compute_output", "Duration", NULL},
-    {"Duration", "count", "size", NULL},
-    {"Duration", "ns", "size", NULL},
-    {"RepositoryIndex", NULL, "[RepositoryVersion]", NULL},
-    {"RepositoryVersion", "name", "string", NULL},
-    {"RepositoryVersion", "version", "string", "empty if the whole directory is ignored"},
-    {"RepositoryVersion", "state", "'LOADING'|'READY'|'UNLOADING'|'UNAVAILABLE'", NULL},
-    {"RepositoryVersion", "reason", "string", NULL},
-    {"RepositoryChange", "name", "string", NULL},
-    {"RepositoryChange", "version?", "string", NULL},
-    {"RepositoryChange", "removed_canary?", "boolean", "as of Label, if true"},
-    {"RepositoryChange", "ignored?", "[IgnoredDirectory]", "as of VersionList"},
-    {"RepositoryChange", "state", "'LOADING'|'READY'|'UNLOADING'|'UNAVAILABLE'", NULL},
-    {NULL, NULL, NULL, NULL},
+    {"ServerMetadata", "name: string; version: string; extensions: [string]"},
+    {"ModelMetadata",
+     "name: string; versions: [string]; platform: string; "
+     "inputs: [TensorMetadata]; outputs: [TensorMetadata]; parameters: ModelParameters"},
+    {"TensorMetadata", "name: string; datatype: 'BYTES'|'FP32'|'INT32'; "
+                       "shape: [integer] (-1 for any)"},
+    {"ModelParameters",
+     "labels: [string]; problem_type?: " PROBLEM_TYPES
+     " (of a classifier: one label or several); max_input_length: size; gate: string"},
+    {"ModelNames", "models: [string]"},
+    {"ModelConfig", "name: string; platform: string; max_batch_size: size (texts in one request); "
+                    "input: [TensorConfig]; output: [TensorConfig]"},
+    {"TensorConfig", "name: string; data_type: 'TYPE_STRING'|'TYPE_FP32'|'TYPE_INT32'; "
+                     "dims: [size] (without that of the batch); "
+                     "reshape?: {[size]} (the tensor has one dimension, that of the batch)"},
+    {"ModelReady", "name: string; ready: boolean"},
+    {"Inference", "model_name: string; model_version: string; id?: string (of the request); "
+                  "parameters: InferenceDepth; outputs: [OutputTensor]"},
+    {"InferenceDepth", DEPTH "; truncated: size (number of truncated texts); tokens_given: size; "
+                             "tokens_used: size"},
+    {"OutputTensor",
+     "name: string; datatype: 'BYTES'|'FP32'|'INT32'; shape: [size]; "
+     "parameters?: {size} (binary_data_size, instead of data); data?: [string|number]"},
+    {"Statistics", "model_stats: [ModelStatistics]"},
+    {"ModelStatistics",
+     "name: string; version: string; "
+     "last_inference: integer (milliseconds since 1970); inference_count: size (texts); "
+     "execution_count: size (batches); inference_stats: {Duration}; "
+     "batch_stats: [BatchStatistics]"},
+    {"BatchStatistics", "batch_size: size; compute_input: Duration; compute_infer: Duration; "
+                        "compute_output: Duration"},
+    {"Duration", "count: size; ns: size"},
+    {"RepositoryIndex", "[RepositoryVersion]"},
+    {"RepositoryVersion", "name: string; "
+                          "version: string (empty if the whole directory is ignored); "
+                          "state: 'LOADING'|'READY'|'UNLOADING'|'UNAVAILABLE'; reason: string"},
+    {"RepositoryChange", "name: string; version?: string; "
+                         "removed_canary?: boolean (as of Label, if true); "
+                         "ignored?: [IgnoredDirectory] (as of VersionList); "
+                         "state: 'LOADING'|'READY'|'UNLOADING'|'UNAVAILABLE'"},
+    {NULL, NULL},
 };

@@ -2,16 +2,13 @@
  * responses themselves. */
 #pragma once
 
-/* One member of a schema. All members of a schema are rows one after another. */
-struct sv_response_member {
-    const char *schema;
-    const char *name; /* with '?' at the end: may be absent; NULL: the schema is this type */
-    const char *type; /* as in json/schema_writer.h */
-    const char *help; /* NULL: the name says it */
+struct sv_response_schema {
+    const char *name;
+    /* A type (json/schema_writer.h), with help in parentheses or without: `[string] (of a list)`.
+     * Or the members of an object, as `name: type (help); name?: type`, where '?' says that one may
+     * be absent; the name <threshold> stands for the thresholds of all architectures. */
+    const char *members;
 };
 
-/* The name of a row that stands for the thresholds of all architectures. */
-#define SV_THRESHOLDS "(threshold)?"
-
-/* NULL schema at the end. */
-extern const struct sv_response_member sv_response_members[];
+/* NULL at the end. */
+extern const struct sv_response_schema sv_response_schemas[];
