@@ -47,20 +47,11 @@ static struct bench_usage read_usage(const char *json, size_t count)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool begins_with(const char *data, size_t count, const char *what)
-{
-    size_t length = strlen(what);
-    return count >= length && memcmp(data, what, length) == 0;
-}
-
 static bool on_event(void *context, const char *data, size_t count)
 {
+    static const char error[] = "{\"error\"";
     struct bench_connection *s = context;
-    if (begins_with(data, count, "[DONE]")) {
-        s->ended = true;
-        return true;
-    }
-    if (begins_with(data, count, "{\"error\"")) {
+    if (count >= sizeof error - 1 && memcmp(data, error, sizeof error - 1) == 0) {
         (void)snprintf(s->failure, sizeof s->failure, "%.*s", (int)count, data);
         return true;
     }
@@ -160,7 +151,7 @@ bool bench_connection_begin(struct bench_connection *s, int64_t number, int64_t 
     s->body = s->plan->body(s->plan->context, number);
     s->counts = number >= 0;
     s->status = 0;
-    s->ended = false;
+    s->events.ended = false;
     s->chunks = 0;
     s->usage = (struct bench_usage){0};
     sl_buffer_clear(&s->events.line);
@@ -211,7 +202,7 @@ static bool has_failed(struct bench_connection *s, int code, const struct bench_
         explain_transport(s, code, result);
     else if (s->status != 200)
         (void)snprintf(to, ROOM, "%s", s->response.bytes ? s->response.data : "empty response");
-    else if (s->plan->stream && !s->ended)
+    else if (s->plan->stream && !s->events.ended)
         (void)snprintf(to, ROOM, "the stream ended early");
     else if (!s->usage.known)
         (void)snprintf(to, ROOM, "the response reports no token counts");

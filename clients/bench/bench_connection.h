@@ -24,7 +24,6 @@ struct bench_connection {
     /* About the request in flight. */
     bool counts; /* false: warm-up */
     int status;  /* 0: no byte of the body has arrived */
-    bool ended;  /* [DONE] has arrived */
     int64_t begun_ns, first_ns, last_ns, chunks;
     struct bench_usage usage;
     struct sse_parser events;

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-static bool handle_line(const struct sse_parser *e, const char *line, size_t count)
+static bool handle_line(struct sse_parser *e, const char *line, size_t count)
 {
-    static const char field[] = "data:";
+    static const char field[] = "data:", last[] = "[DONE]";
     size_t skip = sizeof field - 1;
     if (count > 0 && line[count - 1] == '\r')
         count--;
@@ -16,6 +16,10 @@ static bool handle_line(const struct sse_parser *e, const char *line, size_t cou
         return true;
     if (skip < count && line[skip] == ' ')
         skip++;
+    if (count - skip == sizeof last - 1 && memcmp(line + skip, last, sizeof last - 1) == 0) {
+        e->ended = true;
+        return true;
+    }
     return e->on_event(e->context, line + skip, count - skip);
 }
 
@@ -28,8 +32,9 @@ static bool finish_line(struct sse_parser *e, const char *rest, size_t count)
     return more;
 }
 
-bool sse_parser_feed(struct sse_parser *e, const char *data, size_t count)
+bool sse_parser_feed(void *parser, const char *data, size_t count)
 {
+    struct sse_parser *e = parser;
     const char *end;
     e->line.bytes_max = EVENT_BYTES_MAX;
     while (count > 0 && (end = memchr(data, '\n', count))) {

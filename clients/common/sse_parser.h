@@ -11,11 +11,13 @@ struct sse_parser {
     /* Gets what follows `data: `, without a NUL at the end. Returns false to stop. */
     bool (*on_event)(void *context, const char *data, size_t count);
     void *context;
+    bool ended;            /* `data: [DONE]` has arrived, which ends a stream and is no event */
     struct sl_buffer line; /* the beginning of a line whose end has not arrived */
 };
 
 enum { EVENT_BYTES_MAX = 16 << 20 };
 
-/* False: on_event returned false, an event is longer than EVENT_BYTES_MAX, or out of memory. */
-bool sse_parser_feed(struct sse_parser *e, const char *data, size_t count) SL_MUST_CHECK;
+/* parser: a struct sse_parser; as a function for client_request.on_body. False: on_event returned
+ * false, an event is longer than EVENT_BYTES_MAX, or out of memory. */
+bool sse_parser_feed(void *parser, const char *data, size_t count) SL_MUST_CHECK;
 void sse_parser_release(struct sse_parser *e);

@@ -93,10 +93,7 @@ static char *write_body(void *context, int64_t number)
     if (!a->no_stream)
         sl_json_add(&json, "'stream_options':{'include_usage':true}");
     sl_json_end_object(&json);
-    if (!body.failed)
-        return body.data;
-    sl_buffer_release(&body);
-    return NULL;
+    return sl_buffer_take(&body);
 }
 
 /* One rate after another, or a closed loop. */
@@ -199,11 +196,9 @@ static bool check(const struct arguments *a, struct client_error *failure)
            client_error_set(failure, EXIT_BAD_INPUT, "--seconds needs --classify or --rate");
 }
 
-static bool run(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure)
+static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct arguments *a = values;
-    (void)operand;
+    const struct arguments *a = ctl->values;
     if (!check(a, failure))
         return false;
     if (a->classify)

@@ -16,7 +16,8 @@ struct ctl_options {
     struct sl_given_real timeout;       /* seconds */
     bool json, help;
 
-    /* The arguments that are not options. */
+    const void *values; /* of the command's own options */
+    /* The arguments that are not options, and NULL. */
     const char *const *operands;
     int operand_count;
 };
@@ -30,7 +31,7 @@ struct ctl_options {
             SL_OPTION_GIVEN_REAL, offset, 0.01, 1                                                  \
     }
 
-/* One command. `values` points to zeroed memory of `values_bytes`. */
+/* One command. The values of its options are in zeroed memory of `values_bytes`. */
 struct ctl_command {
     const char *name, *operand, *help; /* operand: its name in help; NULL: takes none */
     const char *example;               /* arguments, for help; NULL: none */
@@ -39,8 +40,7 @@ struct ctl_command {
     bool is_local;                     /* sends nothing */
     const struct sl_option *rows;
     size_t values_bytes;
-    bool (*run)(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure);
+    bool (*run)(const struct ctl_options *ctl, struct client_error *failure);
 };
 
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_embed, ctl_models, ctl_versions,

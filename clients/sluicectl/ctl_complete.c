@@ -85,16 +85,6 @@ static bool is_valid(const struct arguments *a, const struct sl_buffer *prompt)
     return prompt->bytes == 0 || sl_utf8_is_valid(prompt->data, prompt->bytes);
 }
 
-static void add_stops(struct sl_json_writer *json, const struct sl_strings *stop)
-{
-    if (stop->count == 0)
-        return;
-    sl_json_add(json, "'stop':[");
-    for (int i = 0; i < stop->count; i++)
-        sl_json_add_string(json, stop->items[i]);
-    sl_json_end_array(json);
-}
-
 /* How the text is to be read and computed. */
 static void add_handling(struct sl_json_writer *json, const struct arguments *a)
 {
@@ -124,15 +114,13 @@ static char *write_body(const struct arguments *a, const char *model,
                 (long long)(a->max_tokens.given ? a->max_tokens.value : 64), stream);
     add_number(&json, "temperature", &a->temperature);
     add_number(&json, "top_p", &a->top_p);
-    add_stops(&json, &a->stop);
+    if (a->stop.count > 0)
+        sl_json_add_strings(sl_json_key(&json, "stop"), a->stop.items, a->stop.count);
     add_handling(&json, a);
     if (stream)
         sl_json_add(&json, "'stream_options':{'include_usage':true}");
     sl_json_end_object(&json);
-    if (!body.failed)
-        return body.data;
-    sl_buffer_release(&body);
-    return NULL;
+    return sl_buffer_take(&body);
 }
 
 /* ---- the response ---------------------------------------------------------------------------- */
@@ -140,7 +128,7 @@ static char *write_body(const struct arguments *a, const char *model,
 /* Prints a stream to standard output. */
 struct stream_printer {
     bool json, usage;
-    bool ended, failed; /* ended: [DONE] has arrived; failed: the failure is set */
+    bool failed; /* the failure is set */
     struct client_error *failure;
     struct sse_parser events;
 };
@@ -148,20 +136,9 @@ struct stream_printer {
 static bool on_event(void *context, const char *data, size_t count)
 {
     struct stream_printer *printer = context;
-    static const char last[] = "[DONE]";
-    if (count == sizeof last - 1 && memcmp(data, last, count) == 0) {
-        printer->ended = true;
-        return true;
-    }
     printer->failed |= printer->json ? !print_event(data, count, printer->failure)
                                      : !print_texts(data, count, printer->usage, printer->failure);
     return !printer->failed && fflush(stdout) == 0;
-}
-
-static bool on_bytes(void *context, const char *data, size_t count)
-{
-    struct stream_printer *printer = context;
-    return sse_parser_feed(&printer->events, data, count);
 }
 
 static bool send_streaming(const struct ctl_options *ctl, struct client *client, const char *body,
@@ -170,14 +147,16 @@ static bool send_streaming(const struct ctl_options *ctl, struct client *client,
     struct stream_printer printer = {.json = ctl->json, .usage = usage, .failure = failure};
     struct client_response response = {0};
     printer.events = (struct sse_parser){.on_event = on_event, .context = &printer};
-    const struct client_request request = {
-        .path = "/v1/completions", .body = body, .on_body = on_bytes, .context = &printer};
+    const struct client_request request = {.path = "/v1/completions",
+                                           .body = body,
+                                           .on_body = sse_parser_feed,
+                                           .context = &printer.events};
     bool sent = ctl_send(client, &request, &response, failure);
     client_response_release(&response);
     sse_parser_release(&printer.events);
     if (!sent || printer.failed)
         return false;
-    return printer.ended || client_error_set(failure, EXIT_FAILED, "the stream ended early");
+    return printer.events.ended || client_error_set(failure, EXIT_FAILED, "the stream ended early");
 }
 
 static bool send_whole(const struct ctl_options *ctl, struct client *client, const char *body,
@@ -186,7 +165,7 @@ static bool send_whole(const struct ctl_options *ctl, struct client *client, con
     const struct client_request request = {.path = "/v1/completions", .body = body};
     struct client_response response = {0};
     bool good = ctl_send(client, &request, &response, failure) &&
-                (ctl->json ? print_raw(&response.body, failure)
+                (ctl->json ? print_response(&response.body, NULL, failure)
                            : print_texts(response.body.data, response.body.bytes, usage, failure));
     client_response_release(&response);
     return good;
@@ -211,10 +190,9 @@ static bool complete(const struct ctl_options *ctl, const struct arguments *a,
     return good;
 }
 
-static bool run(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure)
+static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct arguments *a = values;
+    const struct arguments *a = ctl->values;
     struct sl_buffer prompt = {0};
     if (a->truncate && strcmp(a->truncate, "left") != 0)
         return client_error_set(failure, EXIT_BAD_INPUT,
@@ -229,7 +207,7 @@ static bool run(const struct ctl_options *ctl, void *values, const char *operand
     if (good && ctl_reads_input(ctl))
         good = read_input(ctl, &prompt, failure);
     else if (good)
-        sl_buffer_append_string(&prompt, operand);
+        sl_buffer_append_string(&prompt, ctl->operands[0]);
     good = good && (!prompt.failed || client_error_no_memory(failure)) &&
            complete(ctl, a, client, &prompt, failure);
     client_destroy(client);

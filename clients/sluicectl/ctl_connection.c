@@ -130,3 +130,15 @@ bool ctl_send(struct client *client, const struct client_request *request,
     return client_send(client, request, response, failure) &&
            (response->status == 200 || response_error(response, failure));
 }
+
+bool ctl_request(const struct ctl_options *ctl, struct client *client,
+                 const struct client_request *request, print_function *print,
+                 struct client_error *failure)
+{
+    struct client_response response = {0};
+    bool good = client && ctl_send(client, request, &response, failure) &&
+                print_response(&response.body, ctl->json ? NULL : print, failure);
+    client_response_release(&response);
+    client_destroy(client);
+    return good;
+}

@@ -3,6 +3,7 @@
 
 #include "common/client.h"
 #include "sluicectl/ctl_command.h"
+#include "sluicectl/print.h"
 
 int64_t ctl_timeout_ms(const struct ctl_options *ctl);
 struct endpoint ctl_endpoint(const struct ctl_options *ctl);
@@ -29,3 +30,8 @@ const char *ctl_key_source(const struct ctl_options *ctl);
 /* As client_send, but fails on a status other than 200, with the daemon's message. */
 bool ctl_send(struct client *client, const struct client_request *request,
               struct client_response *response, struct client_error *failure) SL_MUST_CHECK;
+/* Sends a request and prints the response, as JSON with --json. Destroys the client; one that is
+ * NULL fails, with the failure of its making. */
+bool ctl_request(const struct ctl_options *ctl, struct client *client,
+                 const struct client_request *request, print_function *print,
+                 struct client_error *failure) SL_MUST_CHECK;

@@ -39,12 +39,10 @@ static bool embed(struct ctl_texts *job, struct client_error *failure)
     return good;
 }
 
-static bool run(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure)
+static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
     struct ctl_texts job = {
-        .ctl = ctl, .arguments = values, .outputs = outputs, .print = print_embeddings};
-    (void)operand;
+        .ctl = ctl, .arguments = ctl->values, .outputs = outputs, .print = print_embeddings};
     return ctl_texts_command(&job, embed, failure);
 }
 

@@ -51,18 +51,14 @@ static bool print_result(const struct ctl_options *ctl, const struct action *act
 {
     if (action->prints_bytes)
         return fflush(stdout) == 0;
-    if (ctl->json || strcmp(action->name, "delete") == 0)
-        return print_raw(body, failure);
-    return print_files(body, failure);
+    bool as_json = ctl->json || strcmp(action->name, "delete") == 0;
+    return print_response(body, as_json ? NULL : print_files, failure);
 }
 
-static bool run(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure)
+static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
     const struct action *action;
     struct client_response response = {0};
-    (void)values;
-    (void)operand;
     if (!find_action(ctl, &action, failure))
         return false;
     struct client_request request = action->request;

@@ -12,23 +12,14 @@ struct follower {
     struct print_follower print;
     struct sse_parser events;
     struct client_error *failure;
-    bool done, failed; /* [DONE] has arrived; the failure is set */
+    bool done, failed; /* the stream has ended; the failure is set */
 };
 
 static bool on_event(void *context, const char *data, size_t count)
 {
     struct follower *f = context;
-    static const char last[] = "[DONE]";
-    f->done = count == sizeof last - 1 && memcmp(data, last, count) == 0;
-    if (!f->done)
-        f->failed = !print_followed(&f->print, data, count, f->failure);
+    f->failed = !print_followed(&f->print, data, count, f->failure);
     return !f->failed;
-}
-
-static bool on_bytes(void *context, const char *data, size_t count)
-{
-    struct follower *f = context;
-    return sse_parser_feed(&f->events, data, count);
 }
 
 /* Prints the events after the last one, until the stream ends. False: see `lost`; *status is 0 if
@@ -43,14 +34,15 @@ static bool stream_events(const struct ctl_options *ctl, const char *id, struct 
                                  : "/v1/fine_tuning/jobs/{}/events?stream=true",
         .argument = id,
         .second = f->print.last[0] ? f->print.last : NULL,
-        .on_body = on_bytes,
-        .context = f,
+        .on_body = sse_parser_feed,
+        .context = &f->events,
         .no_retry = true};
     struct client *client = ctl_admin_client(ctl, lost);
     bool good = client && ctl_send(client, &request, &response, lost);
     *status = response.status;
     client_response_release(&response);
     client_destroy(client);
+    f->done = f->events.ended;
     sse_parser_release(&f->events);
     f->events = (struct sse_parser){.on_event = on_event, .context = f};
     return good;

@@ -219,10 +219,10 @@ static bool fail_action(const char *given, struct client_error *failure)
                             "unknown action '%.64s'; choose one of: create, hash, list", given);
 }
 
-static bool run(const struct ctl_options *ctl, void *values, const char *operand,
-                struct client_error *failure)
+static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct arguments *a = values;
+    const struct arguments *a = ctl->values;
+    const char *operand = ctl->operands[0];
     size_t i = 0, count = sizeof actions / sizeof actions[0];
     while (operand && i < count && strcmp(actions[i].name, operand) != 0)
         i++;

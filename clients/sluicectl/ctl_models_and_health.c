@@ -9,20 +9,12 @@ static const struct sl_option no_rows[] = {{0}};
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-static bool run_models(const struct ctl_options *ctl, void *values, const char *operand,
-                       struct client_error *failure)
+static bool run_models(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct client_request request = {.path = operand ? "/v1/models/" : "/v1/models",
-                                           .argument = operand};
-    struct client_response response = {0};
-    struct client *client = ctl_client(ctl, failure);
-    (void)values;
-    bool good =
-        client && ctl_send(client, &request, &response, failure) &&
-        (ctl->json ? print_raw(&response.body, failure) : print_models(&response.body, failure));
-    client_response_release(&response);
-    client_destroy(client);
-    return good;
+    const char *model = ctl->operands[0];
+    const struct client_request request = {.path = model ? "/v1/models/" : "/v1/models",
+                                           .argument = model};
+    return ctl_request(ctl, ctl_client(ctl, failure), &request, print_models, failure);
 }
 
 const struct ctl_command ctl_models = {.name = "models",
@@ -50,13 +42,10 @@ static bool probe(struct client *client, const char *path, bool *healthy, char *
     return sent;
 }
 
-static bool run_health(const struct ctl_options *ctl, void *values, const char *operand,
-                       struct client_error *failure)
+static bool run_health(const struct ctl_options *ctl, struct client_error *failure)
 {
     struct print_health health = {0};
     struct client *client = ctl_client(ctl, failure);
-    (void)values;
-    (void)operand;
     bool sent = client &&
                 probe(client, "/v2/health/ready", &health.ready, health.reason, failure) &&
                 probe(client, "/v2/health/live", &health.live, health.reason, failure);
@@ -75,15 +64,14 @@ const struct ctl_command ctl_health = {.name = "health",
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-static bool run_metrics(const struct ctl_options *ctl, void *values, const char *operand,
-                        struct client_error *failure)
+static bool run_metrics(const struct ctl_options *ctl, struct client_error *failure)
 {
     const struct client_request request = {.path = "/metrics"};
     struct client_response response = {0};
     struct client *client = ctl_client(ctl, failure);
-    (void)values;
-    bool good = client && ctl_send(client, &request, &response, failure) &&
-                print_metrics(&response.body, operand ? operand : "", ctl->json, failure);
+    bool good =
+        client && ctl_send(client, &request, &response, failure) &&
+        print_metrics(&response.body, ctl->operands[0] ? ctl->operands[0] : "", ctl->json, failure);
     client_response_release(&response);
     client_destroy(client);
     return good;

@@ -13,37 +13,14 @@ static const struct sl_option no_rows[] = {{0}};
 
 static const char notes[] = "If the daemon rejects a change, all stays as it was.\n";
 
-/* Sends a change to the admin listener and prints what came of it. */
-static bool send_change(const struct ctl_options *ctl, const struct client_request *request,
-                        bool (*print)(const struct sl_buffer *body, struct client_error *failure),
-                        struct client_error *failure)
-{
-    struct client_response response = {0};
-    struct client *client = ctl_admin_client(ctl, failure);
-    bool good = client && ctl_send(client, request, &response, failure) &&
-                (ctl->json ? print_raw(&response.body, failure) : print(&response.body, failure));
-    client_response_release(&response);
-    client_destroy(client);
-    return good;
-}
-
 /* ---- versions -------------------------------------------------------------------------------- */
 
-static bool run_versions(const struct ctl_options *ctl, void *values, const char *operand,
-                         struct client_error *failure)
+static bool run_versions(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct client_request request = {.path = "/v1/models/{}/versions", .argument = operand};
-    struct client_response response = {0};
-    (void)values;
-    if (!ctl_check_operands(ctl, 1, 1, "versions MODEL", failure))
-        return false;
-    struct client *client = ctl_client(ctl, failure);
-    bool good =
-        client && ctl_send(client, &request, &response, failure) &&
-        (ctl->json ? print_raw(&response.body, failure) : print_versions(&response.body, failure));
-    client_response_release(&response);
-    client_destroy(client);
-    return good;
+    const struct client_request request = {.path = "/v1/models/{}/versions",
+                                           .argument = ctl->operands[0]};
+    return ctl_check_operands(ctl, 1, 1, "versions MODEL", failure) &&
+           ctl_request(ctl, ctl_client(ctl, failure), &request, print_versions, failure);
 }
 
 const struct ctl_command ctl_versions = {.name = "versions",
@@ -56,9 +33,10 @@ const struct ctl_command ctl_versions = {.name = "versions",
 /* ---- load and unload ------------------------------------------------------------------------- */
 
 /* One version if the operand names it, else the whole model. */
-static bool change_model(const struct ctl_options *ctl, const char *usage, const char *operand,
-                         const char *const *paths, struct client_error *failure)
+static bool change_model(const struct ctl_options *ctl, const char *usage, const char *const *paths,
+                         struct client_error *failure)
 {
+    const char *operand = ctl->operands[0];
     if (!ctl_check_operands(ctl, 1, 1, usage, failure))
         return false;
     size_t bytes = strcspn(operand, "@:");
@@ -69,27 +47,23 @@ static bool change_model(const struct ctl_options *ctl, const char *usage, const
                                            .argument = model,
                                            .second = operand[bytes] ? operand + bytes + 1 : NULL,
                                            .body = "{}"};
-    bool good = send_change(ctl, &request, print_loaded, failure);
+    bool good = ctl_request(ctl, ctl_admin_client(ctl, failure), &request, print_loaded, failure);
     free(model);
     return good;
 }
 
-static bool run_load(const struct ctl_options *ctl, void *values, const char *operand,
-                     struct client_error *failure)
+static bool run_load(const struct ctl_options *ctl, struct client_error *failure)
 {
     static const char *const paths[] = {"/v2/repository/models/{}/load",
                                         "/v2/repository/models/{}/versions/{}/load"};
-    (void)values;
-    return change_model(ctl, "load MODEL[@VERSION]", operand, paths, failure);
+    return change_model(ctl, "load MODEL[@VERSION]", paths, failure);
 }
 
-static bool run_unload(const struct ctl_options *ctl, void *values, const char *operand,
-                       struct client_error *failure)
+static bool run_unload(const struct ctl_options *ctl, struct client_error *failure)
 {
     static const char *const paths[] = {"/v2/repository/models/{}/unload",
                                         "/v2/repository/models/{}/versions/{}/unload"};
-    (void)values;
-    return change_model(ctl, "unload MODEL[@VERSION]", operand, paths, failure);
+    return change_model(ctl, "unload MODEL[@VERSION]", paths, failure);
 }
 
 const struct ctl_command ctl_load = {
@@ -149,18 +123,18 @@ static bool set_label(const struct ctl_options *ctl, const struct label_argument
                                            .second = ctl->operands[1],
                                            .body = body.data};
     bool good = body.failed ? client_error_no_memory(failure)
-                            : send_change(ctl, &request, print_label, failure);
+                            : ctl_request(ctl, ctl_admin_client(ctl, failure), &request,
+                                          print_label, failure);
     sl_buffer_release(&body);
     return good;
 }
 
-static bool run_label(const struct ctl_options *ctl, void *values, const char *operand,
-                      struct client_error *failure)
+static bool run_label(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct label_arguments *a = values;
+    const struct label_arguments *a = ctl->values;
     const struct client_request removal = {.method = "DELETE",
                                            .path = "/v1/models/{}/labels/{}",
-                                           .argument = operand,
+                                           .argument = ctl->operands[0],
                                            .second = ctl->operands[1]};
     if (!ctl_check_operands(ctl, 2, 3, "label MODEL LABEL [VERSION]", failure))
         return false;
@@ -169,8 +143,9 @@ static bool run_label(const struct ctl_options *ctl, void *values, const char *o
                                 "--remove takes no version: a label is on one version only");
     if (a->remove && a->weight.given)
         return client_error_set(failure, EXIT_BAD_INPUT, "--weight has no effect with --remove");
-    return a->remove ? send_change(ctl, &removal, print_deleted, failure)
-                     : set_label(ctl, a, failure);
+    if (!a->remove)
+        return set_label(ctl, a, failure);
+    return ctl_request(ctl, ctl_admin_client(ctl, failure), &removal, print_deleted, failure);
 }
 
 const struct ctl_command ctl_label = {
@@ -193,14 +168,12 @@ const struct ctl_command ctl_label = {
     .values_bytes = sizeof(struct label_arguments),
     .run = run_label};
 
-static bool run_rollback(const struct ctl_options *ctl, void *values, const char *operand,
-                         struct client_error *failure)
+static bool run_rollback(const struct ctl_options *ctl, struct client_error *failure)
 {
     const struct client_request request = {
-        .path = "/v1/models/{}/rollback", .argument = operand, .body = ""};
-    (void)values;
+        .path = "/v1/models/{}/rollback", .argument = ctl->operands[0], .body = ""};
     return ctl_check_operands(ctl, 1, 1, "rollback MODEL", failure) &&
-           send_change(ctl, &request, print_label, failure);
+           ctl_request(ctl, ctl_admin_client(ctl, failure), &request, print_label, failure);
 }
 
 const struct ctl_command ctl_rollback = {.name = "rollback",

@@ -130,12 +130,10 @@ static bool refresh(struct top *top, int64_t count, struct client_error *failure
     return true;
 }
 
-static bool run_top(const struct ctl_options *ctl, void *values, const char *operand,
-                    struct client_error *failure)
+static bool run_top(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct arguments *arguments = values;
+    const struct arguments *arguments = ctl->values;
     struct top *top = calloc(1, sizeof *top);
-    (void)operand;
     if (!top)
         return client_error_no_memory(failure);
     top->json = ctl->json || !isatty(STDOUT_FILENO);

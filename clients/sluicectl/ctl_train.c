@@ -191,20 +191,18 @@ static bool create(const struct ctl_options *ctl, const struct train_arguments *
     return good;
 }
 
-static bool run_train(const struct ctl_options *ctl, void *values, const char *operand,
-                      struct client_error *failure)
+static bool run_train(const struct ctl_options *ctl, struct client_error *failure)
 {
-    const struct train_arguments *a = values;
+    const struct train_arguments *a = ctl->values;
     struct client_response response = {0};
     char id[PRINT_ID_MAX] = "";
-    (void)operand;
     if (!check(ctl, a, failure))
         return false;
     struct client *client = ctl_admin_client(ctl, failure);
     bool good = client && create(ctl, a, client, &response, failure) &&
                 print_id(&response.body, id, failure);
     if (good && a->detach)
-        good = ctl->json ? print_raw(&response.body, failure) : puts(id) >= 0;
+        good = ctl->json ? print_response(&response.body, NULL, failure) : puts(id) >= 0;
     client_response_release(&response);
     client_destroy(client);
     return good && (a->detach || ctl_follow_job(ctl, id, failure));

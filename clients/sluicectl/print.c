@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_json(json_t *value)
+static void print_json(const json_t *value)
 {
     (void)json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
     (void)putchar('\n');
 }
 
-bool print_raw(const struct sl_buffer *body, struct client_error *failure)
+bool print_response(const struct sl_buffer *body, print_function *print,
+                    struct client_error *failure)
 {
-    json_t *value = response_parse(body->data, body->bytes, failure);
-    if (value)
-        print_json(value);
-    json_decref(value);
-    return value != NULL;
+    json_t *response = response_parse(body->data, body->bytes, failure);
+    if (response)
+        (print ? print : print_json)(response);
+    json_decref(response);
+    return response != NULL;
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -44,11 +45,8 @@ static void print_model(const json_t *model)
                  (long long)response_int(model, "max_model_len"));
 }
 
-bool print_models(const struct sl_buffer *body, struct client_error *failure)
+void print_models(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
-    if (!response)
-        return false;
     const json_t *list = json_object_get(response, "data");
     (void)printf("%-24s %7s  %-14s  %-12s %12s %6s %8s\n", "MODEL", "VERSION", "TASK",
                  "ARCHITECTURE", "PARAMETERS", "LAYERS", "CONTEXT");
@@ -56,8 +54,6 @@ bool print_models(const struct sl_buffer *body, struct client_error *failure)
         print_model(response);
     for (size_t i = 0; i < json_array_size(list); i++)
         print_model(json_array_get(list, i));
-    json_decref(response);
-    return true;
 }
 
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
@@ -118,11 +114,8 @@ static void print_ignored(const json_t *response)
                      response_text(json_array_get(list, i), "reason"));
 }
 
-bool print_versions(const struct sl_buffer *body, struct client_error *failure)
+void print_versions(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
-    if (!response)
-        return false;
     const json_t *list = json_object_get(response, "data");
     const int width = version_width(list);
     (void)printf("%*s  %-8s  %-24s  %s\n", width, "VERSION", "STATE", "LABELS", "REASON");
@@ -136,8 +129,6 @@ bool print_versions(const struct sl_buffer *body, struct client_error *failure)
         sl_buffer_release(&labels);
     }
     print_ignored(response);
-    json_decref(response);
-    return true;
 }
 
 /* It left without being named. */
@@ -148,26 +139,18 @@ static void print_removed_canary(const json_t *response)
                      "; the label canary, with its percentage, was on this version and is removed");
 }
 
-bool print_loaded(const struct sl_buffer *body, struct client_error *failure)
+void print_loaded(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
-    if (!response)
-        return false;
     const char *version = response_text(response, "version");
     (void)printf("%s%s%s is %s", response_text(response, "name"), version[0] ? "@" : "", version,
                  strcmp(response_text(response, "state"), "READY") == 0 ? "ready" : "unloaded");
     print_removed_canary(response);
     (void)putchar('\n');
     print_ignored(response);
-    json_decref(response);
-    return true;
 }
 
-bool print_label(const struct sl_buffer *body, struct client_error *failure)
+void print_label(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
-    if (!response)
-        return false;
     long long version = response_int(response, "version");
     long long before = response_int(response, "previous_version");
     (void)printf("%s:%s is version %lld", response_text(response, "model"),
@@ -180,18 +163,11 @@ bool print_label(const struct sl_buffer *body, struct client_error *failure)
         (void)printf(", with %lld %% of the requests", (long long)response_int(response, "weight"));
     print_removed_canary(response);
     (void)putchar('\n');
-    json_decref(response);
-    return true;
 }
 
-bool print_deleted(const struct sl_buffer *body, struct client_error *failure)
+void print_deleted(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
-    if (!response)
-        return false;
     (void)printf("%s is removed\n", response_text(response, "id"));
-    json_decref(response);
-    return true;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */

@@ -5,17 +5,20 @@
 #include "bench/load_curve.h"
 #include "common/client.h"
 
+struct json_t; /* jansson's */
+
+/* Prints a response that was parsed. */
+typedef void print_function(const struct json_t *response);
+/* A list of models, or one. */
+print_function print_models;
+/* A list of versions; what a load or an unload did; where a label is now; what was removed. */
+print_function print_versions, print_loaded, print_label, print_deleted;
+
 /* The functions below fail when a response is malformed. */
 
-/* The response as compact JSON, on one line. */
-bool print_raw(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-/* A list of models, or one. */
-bool print_models(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-/* A list of versions; what a load or an unload did; where a label is now; what was removed. */
-bool print_versions(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-bool print_loaded(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-bool print_label(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-bool print_deleted(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+/* Parses a response and prints it. NULL: as compact JSON, on one line. */
+bool print_response(const struct sl_buffer *body, print_function *print,
+                    struct client_error *failure) SL_MUST_CHECK;
 /* Copies the ids of the models of this task, at most `max`, each to be freed and NULL when out of
  * memory; returns how many there are. */
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
@@ -64,7 +67,6 @@ bool print_embeddings(struct class_printer *printer, const struct sl_buffer *bod
                       const char *const *texts, int count, struct client_error *failure)
     SL_MUST_CHECK;
 
-struct json_t; /* jansson's */
 /* The data of an output of that name in a response of the Open Inference Protocol; or NULL. */
 const struct json_t *print_output(const struct json_t *response, const char *name);
 /* A cell of a row, as sl_print_text does it; `end` follows. */

@@ -47,45 +47,35 @@ static void print_event_line(const json_t *event)
 }
 
 /* A list, or one object. */
-static bool print_each(const struct sl_buffer *body, const char *heading,
-                       void (*print)(const json_t *), struct client_error *failure)
+static void print_each(const json_t *response, const char *heading, void (*print)(const json_t *))
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
-    if (!response)
-        return false;
     (void)printf("%s\n", heading);
     if (!json_is_array(list))
         print(response);
     for (size_t i = 0; i < json_array_size(list); i++)
         print(json_array_get(list, i));
-    json_decref(response);
-    return true;
 }
 
-bool print_files(const struct sl_buffer *body, struct client_error *failure)
+void print_files(const json_t *response)
 {
-    return print_each(body, "ID                            BYTES  CREATED              NAME",
-                      print_file, failure);
+    print_each(response, "ID                            BYTES  CREATED              NAME",
+               print_file);
 }
 
-bool print_jobs(const struct sl_buffer *body, struct client_error *failure)
+void print_jobs(const json_t *response)
 {
-    return print_each(body,
-                      "ID                       STATUS            MODEL                 PUBLISHED"
-                      "             CREATED              ERROR",
-                      print_job, failure);
+    print_each(response,
+               "ID                       STATUS            MODEL                 PUBLISHED"
+               "             CREATED              ERROR",
+               print_job);
 }
 
-bool print_events(const struct sl_buffer *body, struct client_error *failure)
+void print_events(const json_t *response)
 {
-    json_t *response = response_parse(body->data, body->bytes, failure);
     const json_t *list = json_object_get(response, "data");
     for (size_t i = json_array_size(list); i > 0; i--)
         print_event_line(json_array_get(list, i - 1));
-    bool good = response;
-    json_decref(response);
-    return good;
 }
 
 bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],

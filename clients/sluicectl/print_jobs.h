@@ -1,15 +1,12 @@
 /* print_jobs.h - files, training jobs and their events, as text; and a plot of the loss. */
 #pragma once
 
-#include "common/client.h"
+#include "sluicectl/print.h"
 
 enum { PRINT_ID_MAX = 64, PRINT_LOSSES_MAX = 2048 };
 
-/* Each fails when the response is malformed. */
-bool print_files(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-bool print_jobs(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
-/* Newest first in the list; printed oldest first. */
-bool print_events(const struct sl_buffer *body, struct client_error *failure) SL_MUST_CHECK;
+/* Files; jobs, or one; events: newest first in the list, printed oldest first. */
+print_function print_files, print_jobs, print_events;
 
 /* Copies the id of an object. */
 bool print_id(const struct sl_buffer *body, char id[static PRINT_ID_MAX],

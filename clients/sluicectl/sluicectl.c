@@ -128,7 +128,7 @@ static const struct ctl_command *find(const char *name, struct client_error *fai
 static bool run(const struct ctl_command *command, struct ctl_options *ctl, int count, char **words,
                 struct client_error *failure)
 {
-    const char *operands[CTL_OPERANDS_MAX] = {NULL};
+    const char *operands[CTL_OPERANDS_MAX + 1] = {NULL};
     void *values = calloc(1, command->values_bytes + 1);
     struct sl_option_parser parser = {
         .tables = {{.rows = command->rows, .values = values}, common_of(command, ctl)},
@@ -144,14 +144,14 @@ static bool run(const struct ctl_command *command, struct ctl_options *ctl, int 
         (void)puts("sluicectl " SL_VERSION);
     else if (good && explains)
         help_one(command);
+    ctl->values = values;
     ctl->operands = operands;
     ctl->operand_count = parser.operand_count;
     if (good && !explains)
-        good = (command->is_local || ctl_read_key(ctl, failure)) &&
-               command->run(ctl, values, operands[0], failure);
+        good = (command->is_local || ctl_read_key(ctl, failure)) && command->run(ctl, failure);
     if (!good && !failure->hint[0])
         ctl_add_hint(command, ctl, failure);
-    ctl->operands = NULL;
+    ctl->values = ctl->operands = NULL;
     free(values);
     return good;
 }

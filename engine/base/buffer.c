@@ -164,3 +164,12 @@ bool sl_buffer_check(const struct sl_buffer *buffer, struct sl_err *err)
         return sl_fail(err, SL_BAD_INPUT, "more than %zu bytes", bound_of(buffer));
     return sl_fail(err, SL_NO_MEMORY, "no memory for more than %zu bytes", buffer->bytes);
 }
+
+char *sl_buffer_take(struct sl_buffer *buffer)
+{
+    char *data = buffer->failed ? NULL : buffer->data;
+    if (!data)
+        free(buffer->data);
+    *buffer = (struct sl_buffer){0};
+    return data;
+}

@@ -31,5 +31,7 @@ void sl_buffer_append_int(struct sl_buffer *buffer, int64_t value);
 /* With the fewest digits that read back as the same float. It must be finite. */
 void sl_buffer_append_float(struct sl_buffer *buffer, float value);
 
+/* The bytes, to be freed; NULL if an append failed. The buffer is empty afterwards. */
+char *sl_buffer_take(struct sl_buffer *buffer);
 /* False with an error if an append failed: out of memory, or past the bound. */
 bool sl_buffer_check(const struct sl_buffer *buffer, struct sl_err *err) SL_MUST_CHECK;

@@ -1,5 +1,6 @@
 /* file.c - mapped files, and atomic replacement of files and directories. */
 #include "base/file.h"
+#include "base/buffer.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -423,4 +424,14 @@ bool sl_directory_remove(const char *path, struct sl_err *err)
 {
     return sl_directory_empty(path, err) &&
            (rmdir(path) == 0 || errno == ENOENT || fail_errno(err, "remove directory", path));
+}
+
+bool sl_file_append(struct sl_buffer *to, const char *path, struct sl_err *err)
+{
+    struct sl_map map = {0};
+    if (!sl_map_open(&map, path, err))
+        return false;
+    sl_buffer_append(to, map.data, map.size);
+    sl_map_close(&map);
+    return sl_buffer_check(to, err);
 }

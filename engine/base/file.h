@@ -30,6 +30,10 @@ bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err) SL_MU
 bool sl_map_copy(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
 void sl_map_close(struct sl_map *map); /* a zeroed map is fine */
 
+struct sl_buffer;
+/* Appends the content of a file. */
+bool sl_file_append(struct sl_buffer *to, const char *path, struct sl_err *err) SL_MUST_CHECK;
+
 /* One piece of a file to be written. */
 struct sl_slice {
     const void *data;

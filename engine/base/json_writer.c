@@ -194,6 +194,14 @@ void sl_json_add_null(struct sl_json_writer *json)
     sl_buffer_append_string(next_value(json), "null");
 }
 
+void sl_json_add_strings(struct sl_json_writer *json, const char *const *strings, int count)
+{
+    begin(json, "[");
+    for (int i = 0; i < count; i++)
+        sl_json_add_string(json, strings[i]);
+    end(json, "]");
+}
+
 void sl_json_add_raw(struct sl_json_writer *json, const char *text, size_t count)
 {
     sl_buffer_append(next_value(json), text, count);
