@@ -434,7 +434,6 @@ static void drain(struct daemon *daemon)
     if (!wait_for_requests(daemon, daemon->options.drain_timeout, &forced)) {
         (void)sv_fail(&error, SV_DRAINING, NULL,
                       "The daemon shut down before the request finished.");
-        error.retry_ms = 1000;
         sv_scheduler_fail_all(daemon->server.scheduler, &error);
         SV_LOG(SV_LOG_WARN, "requests cut short",
                sv_int("requests", atomic_load(&daemon->server.requests_in_flight)));

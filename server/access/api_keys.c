@@ -1,5 +1,6 @@
 /* api_keys.c - the API keys that are accepted. */
 #include "access/api_keys.h"
+#include "base/allocate.h"
 #include "core/limits.h"
 
 #include <errno.h>
@@ -117,11 +118,9 @@ static void find_credential(char path[static FILE_PATH_MAX])
 
 struct sv_api_keys *sv_api_keys_create(const char *file, struct sl_err *err)
 {
-    struct sv_api_keys *keys = calloc(1, sizeof *keys);
-    if (!keys) {
-        (void)sl_fail(err, SL_NO_MEMORY, "API keys");
+    struct sv_api_keys *keys = sl_new(sizeof *keys, "API keys", err);
+    if (!keys)
         return NULL;
-    }
     pthread_rwlock_init(&keys->lock, NULL);
     (void)snprintf(keys->file, sizeof keys->file, "%s", file);
     if (!file[0])

@@ -21,18 +21,16 @@ static struct sv_classification *create(struct sv_request *request,
                                         const struct sv_classify_format *format,
                                         struct sv_error *error)
 {
-    struct sv_classification *c = calloc(1, sizeof *c);
-    void *params = calloc(1, format->params_size);
-    if (!c || !params) {
-        free(c);
-        free(params);
-        (void)sv_fail_no_memory(error);
+    struct sv_classification *c = sv_new(sizeof *c, error);
+    if (!c)
         return NULL;
-    }
     c->request = request;
     c->format = format;
-    c->params = params;
-    return c;
+    c->params = sv_new(format->params_size, error);
+    if (c->params)
+        return c;
+    free(c);
+    return NULL;
 }
 
 /* Gives back what the task does not own yet. */

@@ -31,11 +31,9 @@ void *sv_deferred_begin(struct sv_request *request, size_t bytes,
                         void (*release)(struct sv_deferred *deferred), struct sv_error *error)
 {
     assert(bytes >= sizeof(struct sv_deferred));
-    struct sv_deferred *deferred = calloc(1, bytes);
-    if (!deferred) {
-        (void)sv_fail_no_memory(error);
+    struct sv_deferred *deferred = sv_new(bytes, error);
+    if (!deferred)
         return NULL;
-    }
     deferred->request = request;
     deferred->release = release;
     request->async = &async;
@@ -73,6 +71,5 @@ enum sv_progress sv_deferred_to_disk(struct sv_deferred *deferred,
         return SV_PENDING;
     sv_request_release(request);
     (void)sv_fail(&error, SV_OVERLOADED, NULL, "Too many requests wait for the disk; retry later.");
-    error.retry_ms = 1000;
     return sv_request_fail(request, &error);
 }

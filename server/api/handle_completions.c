@@ -424,9 +424,9 @@ static void submit(struct sv_request *request, struct completion *c)
     sv_scheduler_submit_completion(request->server->scheduler, c->ref, &c->task);
 }
 
-static struct completion *completion_create(struct sv_request *request)
+static struct completion *completion_create(struct sv_request *request, struct sv_error *error)
 {
-    struct completion *c = calloc(1, sizeof *c);
+    struct completion *c = sv_new(sizeof *c, error);
     if (!c)
         return NULL;
     c->request = request;
@@ -441,10 +441,10 @@ static struct completion *completion_create(struct sv_request *request)
 static bool begin(struct sv_request *request, const struct sv_completion_params *params,
                   struct sv_model_ref *ref, struct sv_error *error)
 {
-    struct completion *c = completion_create(request);
+    struct completion *c = completion_create(request, error);
     if (!c) {
         sv_model_ref_release(ref);
-        return sv_fail_no_memory(error);
+        return false;
     }
     c->ref = ref ? ref : find_model(request, params->model.data, error);
     c->with_tokens = params->logprobs_given;

@@ -18,7 +18,6 @@ bool sv_has_state(const struct sv_request *request, struct sv_error *error)
 {
     if (request->server->state)
         return sv_request_is_accepted(request, error);
-    error->permanent = true;
     return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
                    "Files and jobs are off: the daemon has no directory for them; start it with "
                    "--state DIRECTORY.");

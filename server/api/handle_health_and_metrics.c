@@ -14,7 +14,6 @@ static enum sv_progress fail_not_ready(struct sv_request *request, const char *w
 {
     struct sv_error error;
     (void)sv_fail(&error, SV_NOT_READY, NULL, "%s", why);
-    error.retry_ms = 1000;
     return sv_request_fail(request, &error);
 }
 
@@ -55,7 +54,6 @@ static enum sv_progress fail_incomplete(struct sv_request *request)
         return fail_not_ready(request, "No model is loaded; see the log.");
     (void)sv_fail(&error, SV_NOT_READY, NULL, "Models that failed to load: %s. See the log.",
                   names);
-    error.retry_ms = 1000;
     return sv_request_fail(request, &error);
 }
 
@@ -77,8 +75,11 @@ enum sv_progress sv_handle_ready(struct sv_request *request)
  * requests. A model that failed to load does not stop the others. */
 enum sv_progress sv_handle_health(struct sv_request *request)
 {
-    if (is_leaving(request->server))
-        return sv_request_fail_draining(request);
+    struct sv_error error;
+    if (is_leaving(request->server)) {
+        (void)sv_fail_draining(&error);
+        return sv_request_fail(request, &error);
+    }
     if (!sv_scheduler_is_alive(request->server->scheduler))
         return fail_not_ready(request, "The scheduler makes no progress.");
     return sv_request_respond(request, 200, "application/json");

@@ -19,7 +19,8 @@ enum { SHA256_HEX_MAX = 65 };
 /* One request that changes a job. */
 struct job_call {
     struct sv_deferred response;
-    bool (*run)(struct job_call *job);
+    bool is_new;               /* it creates a job; else */
+    enum sv_job_action action; /* that it does with the one of the path */
     struct sv_job_params params;
     char key[SV_IDEMPOTENCY_KEY_MAX + 1]; /* "": none */
     char body[SHA256_HEX_MAX];            /* the digest of the request's body */
@@ -39,34 +40,7 @@ static void copy_id(const struct sl_buffer *object, char id[static SV_CALLER_NAM
     (void)snprintf(id, SV_CALLER_NAME_MAX, "%.*s", (int)strcspn(from, "\""), from);
 }
 
-/* On the disk thread. */
-static void run_job_call(struct sv_deferred *response)
-{
-    struct job_call *job = (struct job_call *)response;
-    char id[SV_CALLER_NAME_MAX];
-    if (!job->run(job) || response->object.failed || !job->changes)
-        return;
-    copy_id(&response->object, id);
-    sv_audit(response->request, id, NULL, NULL);
-}
-
-/* From here on the request owns the call. */
-static struct job_call *begin(struct sv_request *request, bool (*run)(struct job_call *job),
-                              struct sv_error *error)
-{
-    struct job_call *job = NULL;
-    if (sv_has_state(request, error))
-        job = sv_deferred_begin(request, sizeof *job, release_job_call, error);
-    if (!job)
-        return NULL;
-    job->run = run;
-    job->changes = true;
-    return job;
-}
-
-/* ---- create ---------------------------------------------------------------------------------- */
-
-static bool run_create(struct job_call *job)
+static bool create(struct job_call *job)
 {
     const struct sv_job_origin origin = {.caller = job->response.request->caller.name,
                                          .idempotency_key = job->key[0] ? job->key : NULL,
@@ -74,6 +48,37 @@ static bool run_create(struct job_call *job)
     return sv_jobs_create(job->response.request->server->jobs, &job->params, &origin,
                           &job->response.object, &job->changes, &job->response.error);
 }
+
+static bool act(struct job_call *job)
+{
+    return sv_jobs_act(job->response.request->server->jobs, job->response.request->path_params[0],
+                       job->action, &job->response.object, &job->response.error);
+}
+
+/* On the disk thread. */
+static void run_job_call(struct sv_deferred *response)
+{
+    struct job_call *job = (struct job_call *)response;
+    char id[SV_CALLER_NAME_MAX];
+    bool done = job->is_new ? create(job) : act(job);
+    if (!done || response->object.failed || !job->changes)
+        return;
+    copy_id(&response->object, id);
+    sv_audit(response->request, id, NULL, NULL);
+}
+
+/* From here on the request owns the call. */
+static struct job_call *begin(struct sv_request *request, struct sv_error *error)
+{
+    struct job_call *job = NULL;
+    if (sv_has_state(request, error))
+        job = sv_deferred_begin(request, sizeof *job, release_job_call, error);
+    if (job)
+        job->changes = true;
+    return job;
+}
+
+/* ---- create ---------------------------------------------------------------------------------- */
 
 static bool read_key(struct job_call *job, struct sv_error *error)
 {
@@ -93,9 +98,10 @@ static bool read_key(struct job_call *job, struct sv_error *error)
 enum sv_progress sv_handle_job_create(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct job_call *job = begin(request, run_create, &error);
+    struct job_call *job = begin(request, &error);
     if (!job || !read_key(job, &error))
         return sv_request_fail(request, &error);
+    job->is_new = true;
     sl_sha256_hex(request->body.data, request->body.bytes, job->body);
     return sv_job_params_read(&request->body, &job->params, &error)
                ? sv_deferred_to_disk(&job->response, run_job_call)
@@ -104,48 +110,29 @@ enum sv_progress sv_handle_job_create(struct sv_request *request)
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-static bool run_action(struct job_call *job, enum sv_job_action action)
-{
-    return sv_jobs_act(job->response.request->server->jobs, job->response.request->path_params[0],
-                       action, &job->response.object, &job->response.error);
-}
-
-static bool run_cancel(struct job_call *job)
-{
-    return run_action(job, SV_JOB_CANCEL);
-}
-
-static bool run_pause(struct job_call *job)
-{
-    return run_action(job, SV_JOB_PAUSE);
-}
-
-static bool run_resume(struct job_call *job)
-{
-    return run_action(job, SV_JOB_RESUME);
-}
-
-static enum sv_progress act(struct sv_request *request, bool (*run)(struct job_call *job))
+static enum sv_progress begin_action(struct sv_request *request, enum sv_job_action action)
 {
     struct sv_error error = {0};
-    struct job_call *job = begin(request, run, &error);
-    return job ? sv_deferred_to_disk(&job->response, run_job_call)
-               : sv_request_fail(request, &error);
+    struct job_call *job = begin(request, &error);
+    if (!job)
+        return sv_request_fail(request, &error);
+    job->action = action;
+    return sv_deferred_to_disk(&job->response, run_job_call);
 }
 
 enum sv_progress sv_handle_job_cancel(struct sv_request *request)
 {
-    return act(request, run_cancel);
+    return begin_action(request, SV_JOB_CANCEL);
 }
 
 enum sv_progress sv_handle_job_pause(struct sv_request *request)
 {
-    return act(request, run_pause);
+    return begin_action(request, SV_JOB_PAUSE);
 }
 
 enum sv_progress sv_handle_job_resume(struct sv_request *request)
 {
-    return act(request, run_resume);
+    return begin_action(request, SV_JOB_RESUME);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

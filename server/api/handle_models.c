@@ -116,11 +116,7 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     if (info->problem_type)
         sl_json_add(json, "'problem_type':%s", info->problem_type);
     if (info->classes > 0)
-        sl_json_add(json, "'labels':[");
-    for (int i = 0; i < info->classes; i++)
-        sl_json_add_string(json, info->labels[i]);
-    if (info->classes > 0)
-        sl_json_end_array(json);
+        sl_json_add_strings(sl_json_key(json, "labels"), info->labels, info->classes);
     sl_json_end_object(json);
 }
 
@@ -150,18 +146,17 @@ enum sv_progress sv_handle_models(struct sv_request *request)
     return sv_request_respond(request, 200, "application/json");
 }
 
+static void write_model(struct sl_json_writer *json, const struct sv_request *request,
+                        const struct sv_model_ref *ref)
+{
+    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
+    json->out->failed = !snapshot;
+    if (snapshot)
+        add_model(json, ref, snapshot);
+    sv_snapshot_release(snapshot);
+}
+
 enum sv_progress sv_handle_model(struct sv_request *request)
 {
-    struct sv_error error;
-    struct sv_model_ref *ref = sv_resolve_model(request, request->path_params[0], &error);
-    if (!ref)
-        return sv_request_fail(request, &error);
-    struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
-    json.out->failed = !snapshot;
-    if (snapshot)
-        add_model(&json, ref, snapshot);
-    sv_snapshot_release(snapshot);
-    sv_model_ref_release(ref);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_respond_about_model(request, sv_resolve_model, write_model);
 }

@@ -70,10 +70,8 @@ static void add_tensors(struct sl_json_writer *json, const struct sl_model_info 
 
 static void add_parameters(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    sl_json_add(json, "{'labels':[");
-    for (int i = 0; i < info->classes; i++)
-        sl_json_add_string(json, info->labels[i]);
-    sl_json_end_array(json);
+    sl_json_add(json, "{'labels':");
+    sl_json_add_strings(json, info->labels, info->classes);
     if (info->problem_type)
         sl_json_add(json, "'problem_type':%s", info->problem_type);
     sl_json_add(json, "'max_input_length':%d,'gate':%s}", info->context, info->gate);
@@ -84,24 +82,23 @@ static void add_platform(struct sl_json_writer *json, const struct sl_model_info
     sl_json_printf(sl_json_key(json, "platform"), "\"sluice_%s\"", info->architecture);
 }
 
+static void write_metadata(struct sl_json_writer *json, const struct sv_request *request,
+                           const struct sv_model_ref *ref)
+{
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    (void)request;
+    sl_json_add(json, "{'name':%s,'versions':[%s]", sv_model_ref_name(ref),
+                sv_model_ref_version(ref));
+    add_platform(json, info);
+    add_tensors(json, info, &(struct tensor_format){"inputs", "outputs", add_tensor});
+    add_parameters(sl_json_key(json, "parameters"), info);
+    sl_json_end_object(json);
+}
+
 /* GET /v2/models/{name}[/versions/{version}] */
 enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
-    struct sv_error error;
-    char name[SV_PATH_MAX];
-    struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
-    if (!ref)
-        return sv_request_fail(request, &error);
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    sl_json_add(&json, "{'name':%s,'versions':[%s]", sv_model_ref_name(ref),
-                sv_model_ref_version(ref));
-    add_platform(&json, info);
-    add_tensors(&json, info, &(struct tensor_format){"inputs", "outputs", add_tensor});
-    add_parameters(sl_json_key(&json, "parameters"), info);
-    sl_json_end_object(&json);
-    sv_model_ref_release(ref);
-    return respond_json(request);
+    return sv_respond_about_model(request, sv_resolve_model, write_metadata);
 }
 
 /* GET /v2/models: those that are served, as KServe lists them. */
@@ -125,10 +122,10 @@ enum sv_progress sv_handle_model_names(struct sv_request *request)
  * written as [1] and a reshape. */
 static void add_dims(struct sl_json_writer *json, int columns)
 {
-    sl_json_add(json, "'dims':[%d]", columns > 0 ? columns : 1);
     if (columns > 0)
-        return;
-    sl_json_add(json, "'reshape':{'shape':[]}");
+        sl_json_add(json, "'dims':[%d]", columns);
+    else
+        sl_json_add(json, "'dims':[1],'reshape':{'shape':[]}");
 }
 
 static void add_config_tensor(struct sl_json_writer *json, const char *name, const char *datatype,
@@ -141,43 +138,41 @@ static void add_config_tensor(struct sl_json_writer *json, const char *name, con
     sl_json_end_object(json);
 }
 
+static void write_config(struct sl_json_writer *json, const struct sv_request *request,
+                         const struct sv_model_ref *ref)
+{
+    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const bool has_tensors = sv_classify_outputs(info) > 0;
+    sl_json_add(json, "{'name':%s", sv_model_ref_name(ref));
+    add_platform(json, info);
+    sl_json_add(json, "'max_batch_size':%lld",
+                (long long)(has_tensors ? request->server->options->max_client_batch_size : 0));
+    add_tensors(json, info, &(struct tensor_format){"input", "output", add_config_tensor});
+    sl_json_end_object(json);
+}
+
 /* GET /v2/models/{name}[/versions/{version}]/config */
 enum sv_progress sv_handle_model_config(struct sv_request *request)
 {
-    struct sv_error error;
-    char name[SV_PATH_MAX];
-    struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
-    if (!ref)
-        return sv_request_fail(request, &error);
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
-    const bool has_tensors = sv_classify_outputs(info) > 0;
-    sl_json_add(&json, "{'name':%s", sv_model_ref_name(ref));
-    add_platform(&json, info);
-    sl_json_add(&json, "'max_batch_size':%lld",
-                (long long)(has_tensors ? request->server->options->max_client_batch_size : 0));
-    add_tensors(&json, info, &(struct tensor_format){"input", "output", add_config_tensor});
-    sl_json_end_object(&json);
-    sv_model_ref_release(ref);
-    return respond_json(request);
+    return sv_respond_about_model(request, sv_resolve_model, write_config);
 }
 
 /* ---- readiness ------------------------------------------------------------------------------- */
+
+static void write_ready(struct sl_json_writer *json, const struct sv_request *request,
+                        const struct sv_model_ref *ref)
+{
+    (void)request;
+    sl_json_add(json, "{'name':%s,'ready':true}", sv_model_ref_name(ref));
+}
 
 /* GET /v2/models/{name}[/versions/{version}]/ready: whatever other models are. */
 enum sv_progress sv_handle_model_ready(struct sv_request *request)
 {
     struct sv_error error;
-    char name[SV_PATH_MAX];
-    struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref = NULL;
-    if (sv_request_is_accepted(request, &error))
-        ref = sv_resolve_model(request, sv_path_model_id(request, name), &error);
-    if (!ref)
+    if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
-    sl_json_add(&json, "{'name':%s,'ready':true}", sv_model_ref_name(ref));
-    sv_model_ref_release(ref);
-    return respond_json(request);
+    return sv_respond_about_model(request, sv_resolve_model, write_ready);
 }
 
 /* ---- statistics, as Triton's extension has them ---------------------------------------------- */
@@ -258,21 +253,18 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     return respond_json(request);
 }
 
+static void write_stats(struct sl_json_writer *json, const struct sv_request *request,
+                        const struct sv_model_ref *ref)
+{
+    sl_json_add(json, "{'model_stats':[");
+    add_stats(json, request->server->scheduler, ref);
+    sl_json_add(json, "]}");
+}
+
 /* GET /v2/models/{name}[/versions/{version}]/stats */
 enum sv_progress sv_handle_stats(struct sv_request *request)
 {
-    struct sv_error error;
-    char name[SV_PATH_MAX];
-    struct sl_json_writer json = {.out = &request->response.body};
-    struct sv_model_ref *ref =
-        sv_resolve_classifier_or_embedder(request, sv_path_model_id(request, name), &error);
-    if (!ref)
-        return sv_request_fail(request, &error);
-    sl_json_add(&json, "{'model_stats':[");
-    add_stats(&json, request->server->scheduler, ref);
-    sl_json_add(&json, "]}");
-    sv_model_ref_release(ref);
-    return respond_json(request);
+    return sv_respond_about_model(request, sv_resolve_classifier_or_embedder, write_stats);
 }
 
 /* ---- repository ------------------------------------------------------------------------------ */

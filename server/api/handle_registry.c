@@ -53,7 +53,6 @@ static void finish(void *context, const struct sv_change_result *result)
              result->error.kind == SV_OK ? NULL : sv_error_code(result->error.kind));
     sl_buffer_release(&detail);
     m->response.error = result->error;
-    m->response.error.permanent = result->error.kind == SV_CONFLICT;
     if (result->error.kind == SV_OK)
         m->respond(&(struct sl_json_writer){.out = &m->response.object}, m);
     sv_deferred_finish(&m->response);

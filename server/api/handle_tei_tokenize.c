@@ -56,11 +56,8 @@ static bool admit(struct text_work *work, struct sv_error *error)
     int64_t bytes = (int64_t)work->request->body.bytes;
     int64_t before = atomic_fetch_add(all, bytes);
     work->admitted = bytes;
-    if (before == 0 || before + bytes <= SV_TEXT_WORK_BYTES_MAX)
-        return true;
-    (void)sv_fail(error, SV_OVERLOADED, NULL, "Too many texts are being tokenized; retry later.");
-    error->retry_ms = 1000;
-    return false;
+    return before == 0 || before + bytes <= SV_TEXT_WORK_BYTES_MAX ||
+           sv_fail(error, SV_OVERLOADED, NULL, "Too many texts are being tokenized; retry later.");
 }
 
 /* At its end, not when the client has read the response. */
@@ -116,11 +113,9 @@ static enum sv_progress begin_text_work(struct sv_request *request,
                                         const struct text_format *format)
 {
     struct sv_error error;
-    struct text_work *work = calloc(1, sizeof *work);
-    if (!work) {
-        (void)sv_fail_no_memory(&error);
+    struct text_work *work = sv_new(sizeof *work, &error);
+    if (!work)
         return sv_request_fail(request, &error);
-    }
     *work = (struct text_work){.request = request,
                                .format = format,
                                .room = SV_TOKENIZE_TOKENS_MAX,
@@ -334,30 +329,24 @@ static const char *dtype_of(const struct sl_model_info *info)
     return *precision == 'b' ? "bfloat16" : *precision == 'i' ? "int8" : "float32";
 }
 
-static void add_info(struct sl_json_writer *json, const struct sv_server *server,
-                     const struct sv_model_ref *ref)
+static void write_info(struct sl_json_writer *json, const struct sv_request *request,
+                       const struct sv_model_ref *ref)
 {
+    const struct sv_options *options = request->server->options;
     const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
     sl_json_add(json,
                 "{'model_id':%s,'model_sha':%s,'model_dtype':%s,'served_model_name':%s,"
                 "'model_type':",
                 sv_model_ref_id(ref), info->sha256, dtype_of(info), sv_model_ref_name(ref));
     add_model_type(json, info);
-    add_limits(json, server->options, info);
+    add_limits(json, options, info);
     sl_json_add(json,
                 "'auto_truncate':false,'tokenization_workers':%d,'version':%s,'sha':null,"
                 "'docker_label':null,'sluice':{'max_body_bytes':%lld}}",
-                SV_HTTP_THREADS, sl_version(), (long long)server->options->max_body_bytes);
+                SV_HTTP_THREADS, sl_version(), (long long)options->max_body_bytes);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)
 {
-    struct sv_error error;
-    struct sv_model_ref *ref = sv_resolve_any_model(request, request->path_params[0], &error);
-    if (!ref)
-        return sv_request_fail(request, &error);
-    struct sl_json_writer json = {.out = &request->response.body};
-    add_info(&json, request->server, ref);
-    sv_model_ref_release(ref);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_respond_about_model(request, sv_resolve_any_model, write_info);
 }

@@ -140,11 +140,9 @@ static bool read_after(const struct sv_request *request, struct event_stream *st
 enum sv_progress sv_job_event_stream(struct sv_request *request)
 {
     struct sv_error error = {0};
-    struct event_stream *stream = calloc(1, sizeof *stream);
-    if (!stream) {
-        (void)sv_fail_no_memory(&error);
+    struct event_stream *stream = sv_new(sizeof *stream, &error);
+    if (!stream)
         return sv_request_fail(request, &error);
-    }
     (void)snprintf(stream->job, sizeof stream->job, "%.63s", request->path_params[0]);
     atomic_init(&stream->sent_ns, sl_now_ns());
     request->async = &event_async;

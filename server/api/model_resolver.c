@@ -123,9 +123,8 @@ static void fail_state(const struct sv_version_info *info, const char *name, str
             error, SV_MODEL_NOT_FOUND, "model",
             "The model '%s' is not loaded; an administrator can load it: `sluicectl load %s@%s`.",
             name, info->name, info->version);
-        return;
+        break;
     }
-    error->retry_ms = 1000;
 }
 
 /* Only what models compute is split. What is asked about a model is about its stable version. */
@@ -215,7 +214,6 @@ static void explain_default(struct sv_error *error)
     const struct sv_error cause = *error;
     (void)sv_fail(error, cause.kind, "model",
                   "The request names no model, so default_classifier applies: %s", cause.message);
-    error->retry_ms = cause.retry_ms;
 }
 
 /* What else the model does, and where. */
@@ -292,4 +290,19 @@ struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char
     if (ref || error->kind != SV_MODEL_NOT_FOUND || request->server->options->default_classifier[0])
         return ref;
     return resolve_only(request, &any_model, error); /* no classifier is loaded */
+}
+
+enum sv_progress sv_respond_about_model(struct sv_request *request, sv_resolve_function *resolve,
+                                        void (*write)(struct sl_json_writer *json,
+                                                      const struct sv_request *request,
+                                                      const struct sv_model_ref *ref))
+{
+    struct sv_error error;
+    char name[SV_PATH_MAX];
+    struct sv_model_ref *ref = resolve(request, sv_path_model_id(request, name), &error);
+    if (!ref)
+        return sv_request_fail(request, &error);
+    write(&(struct sl_json_writer){.out = &request->response.body}, request, ref);
+    sv_model_ref_release(ref);
+    return sv_request_respond(request, 200, "application/json");
 }

@@ -1,6 +1,7 @@
 /* model_resolver.h - finds the model of a request: the one that it names, or the default. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "core/request.h"
 #include "registry/registry.h"
 
@@ -26,3 +27,12 @@ struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *reques
 /* As sv_resolve_classifier, but other models are accepted too, if named or the only model. */
 struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
                                           struct sv_error *error);
+
+/* One of those above. */
+typedef struct sv_model_ref *sv_resolve_function(struct sv_request *request, const char *name,
+                                                 struct sv_error *error);
+/* Responds with the JSON that `write` makes of the model in the path, or with the error. */
+enum sv_progress sv_respond_about_model(struct sv_request *request, sv_resolve_function *resolve,
+                                        void (*write)(struct sl_json_writer *json,
+                                                      const struct sv_request *request,
+                                                      const struct sv_model_ref *ref));

@@ -1,5 +1,6 @@
 /* metrics.c - what is counted, and how Prometheus reads it. */
 #include "core/metrics.h"
+#include "base/allocate.h"
 #include "core/limits.h"
 
 #include <assert.h>
@@ -136,11 +137,9 @@ static void write_labels(const char *names, const char *const *values, struct sl
 
 struct sv_metrics *sv_metrics_create(struct sl_err *err)
 {
-    struct sv_metrics *metrics = calloc(1, sizeof *metrics);
-    if (!metrics) {
-        (void)sl_fail(err, SL_NO_MEMORY, "metrics");
+    struct sv_metrics *metrics = sl_new(sizeof *metrics, "metrics", err);
+    if (!metrics)
         return NULL;
-    }
     pthread_rwlock_init(&metrics->lock, NULL);
     set_bounds(metrics);
     for (int i = 0; i < SV_METRICS; i++) {

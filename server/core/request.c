@@ -138,7 +138,7 @@ enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_err
         sv_request_add_header(request, "Retry-After", "%d", (error->retry_ms + 999) / 1000);
         sv_request_add_header(request, "retry-after-ms", "%d", error->retry_ms);
     }
-    if (error->permanent) /* OpenAI's clients retry after any 5xx */
+    if (error->permanent)
         sv_request_add_header(request, "x-should-retry", "false");
     return sv_request_respond(request, sv_error_status(error->kind, request->api), type);
 }
@@ -158,23 +158,9 @@ void sv_request_write_response(const struct sv_request *request, struct sl_buffe
     out->failed = out->failed || response->body.failed;
 }
 
-static bool fail_draining(struct sv_error *error)
-{
-    (void)sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
-    error->retry_ms = 1000;
-    return false;
-}
-
-enum sv_progress sv_request_fail_draining(struct sv_request *request)
-{
-    struct sv_error error;
-    (void)fail_draining(&error);
-    return sv_request_fail(request, &error);
-}
-
 bool sv_request_is_accepted(const struct sv_request *request, struct sv_error *error)
 {
-    return atomic_load(&request->server->phase) != SV_PHASE_DRAINING || fail_draining(error);
+    return atomic_load(&request->server->phase) != SV_PHASE_DRAINING || sv_fail_draining(error);
 }
 
 bool sv_request_check_batch_size(const struct sv_request *request, const char *param, int texts,

@@ -145,7 +145,6 @@ void sv_request_reset_response(struct sv_request *request);
 enum sv_progress sv_request_respond(struct sv_request *request, int status,
                                     const char *content_type);
 enum sv_progress sv_request_fail(struct sv_request *request, const struct sv_error *error);
-enum sv_progress sv_request_fail_draining(struct sv_request *request); /* it shuts down */
 /* Writes the whole response as HTTP/1.1, for a connection that is closed after it. */
 void sv_request_write_response(const struct sv_request *request, struct sl_buffer *out);
 

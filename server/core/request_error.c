@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct row {
@@ -20,14 +21,26 @@ static const struct row rows[] = {
 #undef SV_ERROR
 };
 
+/* It ends by itself, soon. */
+static bool passes(enum sv_error_kind kind)
+{
+    return kind == SV_OVERLOADED || kind == SV_NOT_READY || kind == SV_DRAINING;
+}
+
+/* OpenAI's clients retry after any 409 and 5xx. */
+static bool stays(enum sv_error_kind kind)
+{
+    return kind == SV_CONFLICT || kind == SV_NOT_IMPLEMENTED || kind == SV_STORAGE_FULL;
+}
+
 bool sv_fail(struct sv_error *error, enum sv_error_kind kind, const char *param, const char *format,
              ...)
 {
     assert(kind != SV_OK);
     error->kind = kind;
-    error->retry_ms = 0;
+    error->retry_ms = passes(kind) ? SV_RETRY_MS : 0;
     error->index = -1;
-    error->permanent = false;
+    error->permanent = stays(kind);
     (void)snprintf(error->param, sizeof error->param, "%s", param ? param : "");
     va_list list;
     va_start(list, format);
@@ -47,6 +60,19 @@ void sv_param_name(const char *name, bool is_array, int index, char param[static
 bool sv_fail_no_memory(struct sv_error *error)
 {
     return sv_fail(error, SV_INTERNAL, NULL, "Out of memory.");
+}
+
+void *sv_new(size_t bytes, struct sv_error *error)
+{
+    void *memory = calloc(1, bytes);
+    if (!memory)
+        (void)sv_fail_no_memory(error);
+    return memory;
+}
+
+bool sv_fail_draining(struct sv_error *error)
+{
+    return sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
 }
 
 /* Hugging Face's client repeats a request at once and forever after 503, so it gets other errors.

@@ -14,7 +14,11 @@ enum sv_error_kind {
     SV_ERROR_KINDS
 };
 
-enum { SV_ERROR_MESSAGE_MAX = 1536, SV_PARAM_MAX = 128 };
+enum {
+    SV_ERROR_MESSAGE_MAX = 1536,
+    SV_PARAM_MAX = 128,
+    SV_RETRY_MS = 1000 /* of what ends by itself, when nobody knows better */
+};
 
 struct sv_error {
     enum sv_error_kind kind;
@@ -34,8 +38,8 @@ enum sv_api {
     SV_API_PLAIN   /* other paths: RFC 9457 */
 };
 
-/* Fills the error and returns false, so that `return sv_fail(error, ...)` is the whole
- * path. */
+/* Fills the error, with what its kind says of retries, and returns false, so that
+ * `return sv_fail(error, ...)` is the whole path. */
 bool sv_fail(struct sv_error *error, enum sv_error_kind kind, const char *param, const char *format,
              ...) SL_PRINTF(4, 5);
 
@@ -43,6 +47,9 @@ bool sv_fail(struct sv_error *error, enum sv_error_kind kind, const char *param,
 void sv_param_name(const char *name, bool is_array, int index, char param[static SV_PARAM_MAX]);
 
 bool sv_fail_no_memory(struct sv_error *error); /* fails with SV_INTERNAL */
+/* Zeroed memory, to be freed; NULL: fails so. */
+void *sv_new(size_t bytes, struct sv_error *error);
+bool sv_fail_draining(struct sv_error *error); /* the daemon shuts down */
 
 /* 200 for SV_OK */
 int sv_error_status(enum sv_error_kind kind, enum sv_api api);

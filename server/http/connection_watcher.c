@@ -1,6 +1,7 @@
 /* connection_watcher.c - notices clients that left or stalled while their connections are
  * suspended. */
 #include "http/connection_watcher.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 
 #include <assert.h>
@@ -226,11 +227,9 @@ static bool start(struct sv_watcher *watcher)
 struct sv_watcher *sv_watcher_create(int requests_max, struct sl_err *err)
 {
     assert(requests_max > 0);
-    struct sv_watcher *watcher = calloc(1, sizeof *watcher);
-    if (!watcher) {
-        (void)sl_fail(err, SL_NO_MEMORY, "watcher");
+    struct sv_watcher *watcher = sl_new(sizeof *watcher, "a watcher", err);
+    if (!watcher)
         return NULL;
-    }
     pthread_mutex_init(&watcher->lock, NULL);
     watcher->epoll = watcher->wake = -1;
     watcher->count = requests_max;

@@ -133,13 +133,11 @@ static void fail_response(struct sv_exchange *x)
             &error, SV_BAD_REQUEST, NULL,
             "The response would be larger than %d bytes; send fewer or smaller inputs per request.",
             SL_BUFFER_BYTES_MAX);
-    else {
+    else
         (void)sv_fail(
             &error, SV_OVERLOADED, NULL,
             "The memory for responses is full of responses that clients have not read; retry "
             "later.");
-        error.retry_ms = 1000;
-    }
     uncount_response(x);
     sv_request_reset_response(x->request);
     (void)sv_request_fail(x->request, &error);

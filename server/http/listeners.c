@@ -1,6 +1,7 @@
 /* listeners.c - all listeners of the daemon: `listen`, and the addresses of `admin_listen`. */
 #include "http/listeners.h"
 #include "access/cors.h"
+#include "base/allocate.h"
 #include "core/log.h"
 #include "core/thread_priority.h"
 #include "http/connection_watcher.h"
@@ -194,11 +195,9 @@ static bool open_all(struct sv_listeners *l, struct sl_err *err)
 struct sv_listeners *sv_listeners_open(const struct sv_options *options, bool has_keys,
                                        struct sl_err *err)
 {
-    struct sv_listeners *l = malloc(sizeof *l);
-    if (!l) {
-        (void)sl_fail(err, SL_NO_MEMORY, "listeners");
+    struct sv_listeners *l = sl_new(sizeof *l, "listeners", err);
+    if (!l)
         return NULL;
-    }
     struct sv_tls_pair *pair;
     bool good = read_options(l, options, has_keys, &pair, err);
     l->has_tls = pair;

@@ -69,11 +69,9 @@ static void check_room(struct sv_exchange *x, size_t count)
                       "The body is larger than %lld bytes, the maximum.",
                       (long long)server->options->max_body_bytes);
     else if (x->error.kind == SV_OK &&
-             atomic_load(&server->body_bytes) + (int64_t)count > x->http->body_memory_limit) {
+             atomic_load(&server->body_bytes) + (int64_t)count > x->http->body_memory_limit)
         (void)sv_fail(&x->error, SV_OVERLOADED, NULL,
                       "The memory for request bodies is full; retry later.");
-        x->error.retry_ms = 1000;
-    }
 }
 
 /* Takes bytes of the body as the handler will see them. False: x->error says why not. */

@@ -13,6 +13,3 @@ void sv_job_file_name(const struct sv_jobs *jobs, const char *id,
 /* Links uploaded files into the job's directory, so that they may be deleted meanwhile. */
 bool sv_job_data_link(struct sv_jobs *jobs, const struct sv_job *job, struct sv_error *error)
     SL_MUST_CHECK;
-/* Converts files in OpenAI's formats. Slow; without the lock. */
-bool sv_job_data_prepare(struct sv_jobs *jobs, const struct sv_job_spec *spec,
-                         struct sv_error *error) SL_MUST_CHECK;

@@ -41,9 +41,7 @@ const char *sv_job_status(enum sv_job_phase phase, enum sv_job_desired_state des
 
 static bool fail_conflict(struct sv_error *error, const char *why, const char *detail)
 {
-    (void)sv_fail(error, SV_CONFLICT, NULL, "The job %s%s.", why, detail);
-    error->permanent = true;
-    return false;
+    return sv_fail(error, SV_CONFLICT, NULL, "The job %s%s.", why, detail);
 }
 
 bool sv_job_phase_act(enum sv_job_phase *phase, enum sv_job_desired_state *desired,

@@ -182,16 +182,6 @@ static bool copy_job(struct sv_job *job, const struct record *record, struct sv_
            sv_fail(error, SV_INVALID_VALUE, "phase", "unknown phase '%s'", record->phase.data);
 }
 
-static bool read_text(const char *path, struct sl_buffer *text, struct sl_err *err)
-{
-    struct sl_map map;
-    if (!sl_map_open(&map, path, err))
-        return false;
-    sl_buffer_append(text, map.data, map.size);
-    sl_map_close(&map);
-    return sl_buffer_check(text, err);
-}
-
 struct sv_job *sv_job_load(struct sv_jobs *jobs, const char *id, struct sl_err *err)
 {
     char path[PATH_MAX];
@@ -205,7 +195,7 @@ struct sv_job *sv_job_load(struct sv_jobs *jobs, const char *id, struct sl_err *
     }
     (void)snprintf(job->spec.id, sizeof job->spec.id, "%s", id);
     sv_job_path(jobs, job, "job.json", path);
-    bool ok = read_text(path, &text, err);
+    bool ok = sl_file_append(&text, path, err);
     if (ok) {
         job->spec.document = sv_json_read(&text, record_fields, NULL, &record, &error);
         ok = (job->spec.document && copy_job(job, &record, &error) &&

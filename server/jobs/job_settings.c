@@ -6,7 +6,6 @@
 
 #include "sluice/trainer.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,28 +94,17 @@ static bool is_auto(const struct row *row, const char *value)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The message names the setting; name_setting completes the parameter. */
-static bool SL_PRINTF(4, 5)
-    fail(struct sv_error *error, enum sv_error_kind kind, const char *name, const char *format, ...)
-{
-    char message[SV_ERROR_MESSAGE_MAX];
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(message, sizeof message, format, list);
-    va_end(list);
-    return sv_fail(error, kind, name, "%s", message);
-}
-
 static bool fail_useless(struct sv_error *error, const struct sv_setting *setting, const char *why)
 {
-    return fail(error, SV_UNSUPPORTED_PARAMETER, setting->name, "'%s' has %s.", setting->name, why);
+    return sv_fail(error, SV_UNSUPPORTED_PARAMETER, setting->name, "'%s' has %s.", setting->name,
+                   why);
 }
 
 /* An error that names the setting, perhaps as the option that stands for it. */
 static bool fail_as(struct sv_error *error, const struct sv_setting *setting, struct sl_err *err)
 {
     (void)sl_err_spell_field(err, setting->name);
-    return fail(error, SV_INVALID_VALUE, setting->name, "%s", err->text);
+    return sv_fail(error, SV_INVALID_VALUE, setting->name, "%s", err->text);
 }
 
 /* Where in the request the setting is. */
@@ -152,8 +140,8 @@ static bool check_epochs(struct sv_job_spec *spec, const struct sv_setting *sett
                          struct sv_error *error)
 {
     if (!spec->classifies)
-        return fail(error, SV_UNSUPPORTED_PARAMETER, setting->name,
-                    "A plain text has no epochs (n_epochs); set 'steps' instead.");
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, setting->name,
+                       "A plain text has no epochs (n_epochs); set 'steps' instead.");
     return check_option(spec, "epochs", setting, error);
 }
 
@@ -162,8 +150,8 @@ static bool check_multiplier(struct sv_job_spec *spec, const struct sv_setting *
 {
     double value;
     if (sv_setting_find(&spec->hyperparameters, "learning_rate"))
-        return fail(error, SV_INVALID_VALUE, setting->name,
-                    "give 'learning_rate_multiplier' or 'learning_rate', not both.");
+        return sv_fail(error, SV_INVALID_VALUE, setting->name,
+                       "give 'learning_rate_multiplier' or 'learning_rate', not both.");
     return read_number(setting, 1e-3, 1e3, &value, error);
 }
 
@@ -223,8 +211,9 @@ static bool check_promotion(struct sv_job_spec *spec, const struct sv_setting *s
     }
     spec->promotion = (enum sv_promotion)i;
     return spec->promotion != SV_PROMOTE_IF_BETTER || !spec->classifies || spec->validation[0] ||
-           fail(error, SV_INVALID_VALUE, setting->name,
-                "'promotion': \"if_better\" needs a validation file to measure both versions on.");
+           sv_fail(
+               error, SV_INVALID_VALUE, setting->name,
+               "'promotion': \"if_better\" needs a validation file to measure both versions on.");
 }
 
 static bool check_margin(struct sv_job_spec *spec, const struct sv_setting *setting,
@@ -249,8 +238,8 @@ static bool refuse_seed(struct sv_job_spec *spec, const struct sv_setting *setti
                         struct sv_error *error)
 {
     (void)spec;
-    return fail(error, SV_INVALID_VALUE, setting->name,
-                "'seed' is no hyper-parameter; set the seed of the job instead.");
+    return sv_fail(error, SV_INVALID_VALUE, setting->name,
+                   "'seed' is no hyper-parameter; set the seed of the job instead.");
 }
 
 static bool refuse_distillation(struct sv_job_spec *spec, const struct sv_setting *setting,
@@ -267,10 +256,11 @@ static bool fail_automatic(const struct sv_setting *setting, struct sv_error *er
     for (int i = 0; i < ROWS; i++)
         if (rows[i].kind & AUTOMATIC)
             (void)sl_list_add(list, sizeof list, rows[i].name);
-    return fail(error, SV_UNSUPPORTED_PARAMETER, setting->name,
-                "'%s' has an effect only with a model or an architecture ('model'); without one, "
-                "the hyper-parameters are: %s.",
-                setting->name, list);
+    return sv_fail(
+        error, SV_UNSUPPORTED_PARAMETER, setting->name,
+        "'%s' has an effect only with a model or an architecture ('model'); without one, "
+        "the hyper-parameters are: %s.",
+        setting->name, list);
 }
 
 /* Whether it has an effect on this job. */
@@ -311,9 +301,9 @@ static bool check_spelling(const struct sv_settings *settings, struct sv_error *
 {
     for (int i = 0; i < settings->count; i++)
         if (strchr(settings->items[i].name, '-'))
-            return fail(error, SV_INVALID_VALUE, settings->items[i].name,
-                        "'%s': names of hyper-parameters are written with '_', not '-'.",
-                        settings->items[i].name);
+            return sv_fail(error, SV_INVALID_VALUE, settings->items[i].name,
+                           "'%s': names of hyper-parameters are written with '_', not '-'.",
+                           settings->items[i].name);
     return true;
 }
 
@@ -327,8 +317,8 @@ static bool check_length(const struct sv_settings *settings, struct sv_error *er
         if (!value || strcmp(value, "auto") == 0)
             continue;
         if (first)
-            return fail(error, SV_INVALID_VALUE, names[i], "give '%s' or '%s', not both.", names[i],
-                        first);
+            return sv_fail(error, SV_INVALID_VALUE, names[i], "give '%s' or '%s', not both.",
+                           names[i], first);
         first = names[i];
     }
     return true;
@@ -346,13 +336,14 @@ static bool check_promotion_details(const struct sv_job_spec *spec, struct sv_er
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++)
         if (sv_setting_find(&spec->hyperparameters, details[i].name) &&
             spec->promotion != details[i].promotion)
-            return fail(error, SV_INVALID_VALUE, details[i].name,
-                        "'%s' has an effect only with 'promotion': \"%s\".", details[i].name,
-                        details[i].needs);
+            return sv_fail(error, SV_INVALID_VALUE, details[i].name,
+                           "'%s' has an effect only with 'promotion': \"%s\".", details[i].name,
+                           details[i].needs);
     return !(spec->classifies && spec->margin > 1) ||
-           fail(error, SV_INVALID_VALUE, "promotion_margin",
-                "invalid promotion_margin '%g': expected a difference of accuracies, from 0 to 1.",
-                spec->margin);
+           sv_fail(
+               error, SV_INVALID_VALUE, "promotion_margin",
+               "invalid promotion_margin '%g': expected a difference of accuracies, from 0 to 1.",
+               spec->margin);
 }
 
 /* kinds: 0: all; else those that have one of these. */

@@ -83,15 +83,11 @@ static bool put_csv(struct sv_jobs *jobs, const struct sv_job *job)
 static bool put_report(struct sv_jobs *jobs, const struct sv_job *job)
 {
     char path[PATH_MAX];
-    struct sl_map map;
     struct sl_err err;
     struct sl_buffer page = {0};
     sv_job_path(jobs, job, "report/index.html", path);
-    if (access(path, F_OK) != 0 || !sl_map_open(&map, path, &err))
-        return false;
-    sl_buffer_append(&page, map.data, map.size);
-    sl_map_close(&map);
-    bool ok = !page.failed && put_result(jobs, job, true, &page);
+    bool ok = access(path, F_OK) == 0 && sl_file_append(&page, path, &err) &&
+              put_result(jobs, job, true, &page);
     sl_buffer_release(&page);
     return ok;
 }

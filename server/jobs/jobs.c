@@ -1,5 +1,6 @@
 /* jobs.c - the thread that runs the jobs, and what other threads ask of it. */
 #include "jobs/jobs.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -180,11 +181,9 @@ static void find_program(struct sv_jobs *jobs)
 
 struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err)
 {
-    struct sv_jobs *jobs = calloc(1, sizeof *jobs);
-    if (!jobs) {
-        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the jobs");
+    struct sv_jobs *jobs = sl_new(sizeof *jobs, "the jobs", err);
+    if (!jobs)
         return NULL;
-    }
     jobs->server = server;
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_mutex_init(&jobs->list_lock, NULL);
@@ -263,9 +262,7 @@ static bool find_same(struct sv_jobs *jobs, const struct sv_idempotency_key *key
         return true;
     if (strcmp(known->body, key->body) == 0)
         return sv_jobs_describe(jobs, known->id, object, error);
-    (void)sv_fail(error, SV_CONFLICT, NULL, "The Idempotency-Key was used for another request.");
-    error->permanent = true;
-    return false;
+    return sv_fail(error, SV_CONFLICT, NULL, "The Idempotency-Key was used for another request.");
 }
 
 static bool has_room(const struct sv_jobs *jobs, struct sv_error *error)
@@ -287,7 +284,7 @@ static bool add(struct sv_jobs *jobs, struct sv_job *job, struct sl_buffer *obje
                 struct sv_error *error)
 {
     if (jobs->stopping)
-        return sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
+        return sv_fail_draining(error);
     if (!has_room(jobs, error) || !store(jobs, job, error))
         return false;
     sv_jobs_insert(jobs, job);
@@ -367,8 +364,6 @@ bool sv_jobs_act(struct sv_jobs *jobs, const char *id, enum sv_job_action action
                   : sv_fail(error, SV_CONFLICT, NULL, "The job has ended.");
     if (ok)
         sv_job_write(job, object);
-    else
-        error->permanent = error->kind == SV_CONFLICT;
     pthread_cond_signal(&jobs->changed);
     pthread_mutex_unlock(&jobs->lock);
     return ok;

@@ -7,6 +7,5 @@
  * without the lock. SL_BUSY: another model has this version. */
 bool sv_job_publish(struct sv_jobs *jobs, const struct sv_job_spec *spec, struct sl_err *err)
     SL_MUST_CHECK;
-/* The highest version of a model in the store; 0: there is none. */
 /* Removes the spec's version from the store: it cannot be loaded. Slow; without the lock. */
 void sv_job_withdraw(struct sv_jobs *jobs, const struct sv_job_spec *spec);

@@ -148,19 +148,13 @@ static void unload_version(struct sv_registry *registry, const struct sv_model *
     sv_model_ref_release(ref);
 }
 
-static bool is_labelled(const struct sv_labels *labels, long version)
-{
-    return version == labels->stable || version == labels->previous ||
-           sv_labels_name(labels, version);
-}
-
 /* Each training job leaves one: without this they would fill the memory. */
 static void unload_candidates(struct sv_registry *registry, const struct sv_model *model, long but)
 {
     for (int i = 0; i < model->count; i++) {
         struct sv_version *version = &model->versions[i];
         if (version->is_candidate && version->ref && version->number != but &&
-            !is_labelled(&model->labels, version->number))
+            !sv_labels_keep(&model->labels, version->number))
             unload_version(registry, model, version);
     }
 }

@@ -1,4 +1,5 @@
 /* registry_life.c - creates and destroys the registry. */
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "registry/registry_tables.h"
 #include "registry/registry_thread.h"
@@ -10,11 +11,9 @@
 struct sv_registry *sv_registry_create(const struct sv_registry_options *options,
                                        struct sl_err *err)
 {
-    struct sv_registry *registry = calloc(1, sizeof *registry);
-    if (!registry) {
-        (void)sl_fail(err, SL_NO_MEMORY, "registry");
+    struct sv_registry *registry = sl_new(sizeof *registry, "the registry", err);
+    if (!registry)
         return NULL;
-    }
     registry->options = *options;
     pthread_mutex_init(&registry->lock, NULL);
     sl_monotonic_cond_init(&registry->wakeup);

@@ -64,12 +64,6 @@ bool sv_registry_thread_start(struct sv_registry *registry, struct sl_err *err)
     return registry->started || sl_fail(err, SL_IO, "cannot start the registry's thread");
 }
 
-static void fail_ending(struct sv_error *error)
-{
-    (void)sv_fail(error, SV_DRAINING, NULL, "The daemon is shutting down.");
-    error->retry_ms = 1000;
-}
-
 void sv_registry_thread_stop(struct sv_registry *registry)
 {
     pthread_mutex_lock(&registry->lock);
@@ -82,7 +76,7 @@ void sv_registry_thread_stop(struct sv_registry *registry)
     for (; registry->change_count > 0; registry->change_count--) {
         const struct sv_queued_change *change = &registry->changes[registry->first_change];
         struct sv_change_result result = {0};
-        fail_ending(&result.error);
+        (void)sv_fail_draining(&result.error);
         change->done(change->context, &result);
         registry->first_change = (registry->first_change + 1) % SV_CHANGES_MAX;
     }
@@ -103,11 +97,8 @@ bool sv_registry_request(struct sv_registry *registry, const struct sv_change *c
     }
     pthread_mutex_unlock(&registry->lock);
     if (stop)
-        fail_ending(error);
-    else if (full) {
-        (void)sv_fail(error, SV_OVERLOADED, NULL,
-                      "%d changes of models are waiting already; retry later.", SV_CHANGES_MAX);
-        error->retry_ms = 1000;
-    }
-    return !stop && !full;
+        return sv_fail_draining(error);
+    return !full ||
+           sv_fail(error, SV_OVERLOADED, NULL,
+                   "%d changes of models are waiting already; retry later.", SV_CHANGES_MAX);
 }

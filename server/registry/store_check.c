@@ -39,15 +39,11 @@ enum purpose { UNKNOWN, OTHER, CLASSIFIER };
 static enum purpose version_purpose(const char *directory)
 {
     char path[SL_PATH_MAX + 16], task[32] = "";
-    struct sl_map map;
     struct sl_err err;
     struct sl_buffer text = {0};
     (void)snprintf(path, sizeof path, "%s/config.json", directory);
-    if (!sl_map_open(&map, path, &err))
-        return UNKNOWN;
-    sl_buffer_append(&text, map.data ? map.data : "", map.size);
-    sl_map_close(&map);
-    bool found = !text.failed && sv_json_peek_string(&text, "task", task, sizeof task);
+    bool found =
+        sl_file_append(&text, path, &err) && sv_json_peek_string(&text, "task", task, sizeof task);
     sl_buffer_release(&text);
     if (!found)
         return UNKNOWN;

@@ -68,3 +68,9 @@ bool sv_labels_name(const struct sv_labels *labels, long version)
             return true;
     return false;
 }
+
+bool sv_labels_keep(const struct sv_labels *labels, long version)
+{
+    return version == labels->stable || version == labels->previous ||
+           sv_labels_name(labels, version);
+}

@@ -26,5 +26,7 @@ long sv_labels_find(const struct sv_labels *labels, const char *label);
 /* Adds or moves a label. False: there are too many. */
 bool sv_labels_set(struct sv_labels *labels, const char *label, long version);
 bool sv_labels_remove(struct sv_labels *labels, const char *label); /* false: there is none */
+/* Whether a version stays loaded because of the labels. */
+bool sv_labels_keep(const struct sv_labels *labels, long version);
 /* Whether a label other than `stable` names that version. */
 bool sv_labels_name(const struct sv_labels *labels, long version);

@@ -140,13 +140,6 @@ bool sv_load_version(struct sv_registry *registry, struct sv_model *model,
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* Whether a version stays loaded because of these labels. */
-static bool is_kept(const struct sv_labels *labels, long version)
-{
-    return version == labels->stable || version == labels->previous ||
-           sv_labels_name(labels, version);
-}
-
 /* A version that the old labels kept and the new ones do not; NULL: there is none. With the
  * lock. */
 static struct sv_model_ref *retire_unlabelled(struct sv_registry *registry, struct sv_model *model,
@@ -154,8 +147,8 @@ static struct sv_model_ref *retire_unlabelled(struct sv_registry *registry, stru
 {
     for (int i = 0; i < model->count; i++) {
         struct sv_version *version = &model->versions[i];
-        if (!version->ref || !is_kept(before, version->number) ||
-            is_kept(&model->labels, version->number))
+        if (!version->ref || !sv_labels_keep(before, version->number) ||
+            sv_labels_keep(&model->labels, version->number))
             continue;
         return sv_drain(registry, model, version);
     }

@@ -1,6 +1,7 @@
 /* classification_executor.c - the executor of a classifier, or of a model that gives embeddings:
  * one ragged batch after another. */
 #include "serve/classification_executor.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
@@ -95,11 +96,9 @@ struct sv_executor *sv_classification_executor_create(
     assert(sv_classify_outputs(info) > 0);
     assert(options->max_batch_size >= 1);
     assert(options->max_batch_size <= SV_CLASSIFY_BATCH_MAX);
-    struct executor *executor = calloc(1, sizeof *executor);
-    if (!executor) {
-        (void)sl_fail(err, SL_NO_MEMORY, "classification executor");
+    struct executor *executor = sl_new(sizeof *executor, "a classification executor", err);
+    if (!executor)
         return NULL;
-    }
     executor->options = *options;
     executor->options.max_batch_tokens =
         sv_classify_batch_tokens(options->max_batch_tokens, info->context);

@@ -1,5 +1,6 @@
 /* completion_executor.c - the executor of a model that completes texts. */
 #include "serve/completion_executor.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "core/limits.h"
 #include "core/log.h"
@@ -59,11 +60,9 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
                                                   struct sv_metrics *metrics, struct sl_err *err)
 {
     assert(options->max_batch_tokens >= options->max_sequences);
-    struct executor *executor = calloc(1, sizeof *executor);
-    if (!executor) {
-        (void)sl_fail(err, SL_NO_MEMORY, "completion executor");
+    struct executor *executor = sl_new(sizeof *executor, "a completion executor", err);
+    if (!executor)
         return NULL;
-    }
     executor->options = *options;
     sv_executor_init(&executor->base, &sv_completion_executor_ops, ref, &options->bounds, metrics);
     if (!allocate(executor, err)) {

@@ -1,5 +1,6 @@
 /* scheduler.c - one thread that runs what was admitted, batch after batch. */
 #include "serve/scheduler.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "core/limits.h"
 
@@ -154,11 +155,9 @@ static void *dispatch(void *argument)
 struct sv_scheduler *sv_scheduler_create(const struct sv_scheduler_options *options,
                                          struct sv_metrics *metrics, struct sl_err *err)
 {
-    struct sv_scheduler *scheduler = calloc(1, sizeof *scheduler);
-    if (!scheduler) {
-        (void)sl_fail(err, SL_NO_MEMORY, "scheduler");
+    struct sv_scheduler *scheduler = sl_new(sizeof *scheduler, "the scheduler", err);
+    if (!scheduler)
         return NULL;
-    }
     scheduler->options = *options;
     scheduler->metrics = metrics;
     pthread_mutex_init(&scheduler->lock, NULL);
@@ -181,7 +180,7 @@ void sv_scheduler_stop(struct sv_scheduler *scheduler)
     if (!scheduler || !scheduler->running)
         return;
     struct sv_error error;
-    (void)sv_fail(&error, SV_DRAINING, NULL, "The daemon is shutting down.");
+    (void)sv_fail_draining(&error);
     sv_scheduler_fail_all(scheduler, &error);
     pthread_mutex_lock(&scheduler->lock);
     scheduler->stop = true;
@@ -267,7 +266,6 @@ static void expire(void *context, struct sv_executor *executor)
 {
     (void)sv_fail(&executor->ending, SV_DRAINING, NULL,
                   "The version of the model was unloaded before the request finished.");
-    executor->ending.retry_ms = 1000;
     atomic_store(&executor->is_ending, true);
     sv_scheduler_sweep(context);
 }

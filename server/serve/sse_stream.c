@@ -1,5 +1,6 @@
 /* sse_stream.c - server-sent events: the bounded buffer between the scheduler and a slow client. */
 #include "serve/sse_stream.h"
+#include "base/allocate.h"
 #include "base/utf8.h"
 #include "core/limits.h"
 
@@ -59,11 +60,9 @@ struct sv_sse_stream *sv_sse_stream_create(const struct sv_sse_stream_options *o
                                            struct sl_err *err)
 {
     assert(options->choices > 0);
-    struct sv_sse_stream *stream = calloc(1, sizeof *stream);
-    if (!stream) {
-        (void)sl_fail(err, SL_NO_MEMORY, "stream");
+    struct sv_sse_stream *stream = sl_new(sizeof *stream, "a stream", err);
+    if (!stream)
         return NULL;
-    }
     stream->options = *options;
     pthread_mutex_init(&stream->lock, NULL);
     sl_buffer_append_string(&stream->head, "data: ");

@@ -1,5 +1,6 @@
 /* audit_log.c - who changed what, when and from where. */
 #include "state/audit_log.h"
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_writer.h"
@@ -138,11 +139,9 @@ struct sv_audit_log *sv_audit_open(struct sv_state *state, struct sl_err *err)
 {
     char path[PATH_BYTES];
     struct sl_map map;
-    struct sv_audit_log *log = calloc(1, sizeof *log);
-    if (!log) {
-        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the audit log");
+    struct sv_audit_log *log = sl_new(sizeof *log, "the audit log", err);
+    if (!log)
         return NULL;
-    }
     log->state = state;
     log->fd = -1;
     log->failures_left = SV_AUDIT_FAILURES_MAX;

@@ -1,5 +1,6 @@
 /* disk_thread.c - one thread for work that waits for the disk. */
 #include "state/disk_thread.h"
+#include "base/allocate.h"
 #include "core/limits.h"
 
 #include <pthread.h>
@@ -45,11 +46,9 @@ static void *work(void *context)
 
 struct sv_disk_thread *sv_disk_thread_start(struct sl_err *err)
 {
-    struct sv_disk_thread *worker = calloc(1, sizeof *worker);
-    if (!worker) {
-        (void)sl_fail(err, SL_NO_MEMORY, "no memory for a worker");
+    struct sv_disk_thread *worker = sl_new(sizeof *worker, "a worker", err);
+    if (!worker)
         return NULL;
-    }
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
     if (pthread_create(&worker->thread, NULL, work, worker) == 0)

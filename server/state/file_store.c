@@ -1,5 +1,6 @@
 /* file_store.c - the files that clients uploaded. */
 #include "state/file_store.h"
+#include "base/allocate.h"
 #include "base/file.h"
 #include "core/log.h"
 #include "state/file_store_internal.h"
@@ -160,14 +161,9 @@ bool sv_file_find(struct sv_file_store *store, const char *id, const char *param
 static bool read_object(const struct sv_file_store *store, const char *id, struct sl_buffer *text)
 {
     char path[SV_FILE_PATH_MAX];
-    struct sl_map map;
     struct sl_err err;
     sv_file_path(store, id, "file.json", path);
-    if (!is_id(id) || !sl_map_open(&map, path, &err))
-        return false;
-    sl_buffer_append(text, map.data, map.size);
-    sl_map_close(&map);
-    return text->bytes > 0 && !text->failed;
+    return is_id(id) && sl_file_append(text, path, &err) && text->bytes > 0;
 }
 
 /* A file's entry in the index; files that only the index knows are forgotten by `forget_others`. */
@@ -265,11 +261,9 @@ struct sv_file_store *sv_file_store_open(struct sv_state *state, struct sv_serve
                                          struct sl_err *err)
 {
     char files[SV_FILE_PATH_MAX], tmp[SV_FILE_PATH_MAX];
-    struct sv_file_store *store = calloc(1, sizeof *store);
-    if (!store) {
-        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the files");
+    struct sv_file_store *store = sl_new(sizeof *store, "the files", err);
+    if (!store)
         return NULL;
-    }
     store->state = state;
     store->server = server;
     (void)snprintf(files, sizeof files, "%s/files", sv_state_directory(state));
@@ -286,9 +280,4 @@ struct sv_file_store *sv_file_store_open(struct sv_state *state, struct sv_serve
 void sv_file_store_close(struct sv_file_store *store)
 {
     free(store);
-}
-
-int64_t sv_file_store_bytes(struct sv_file_store *store)
-{
-    return atomic_load(&store->bytes);
 }

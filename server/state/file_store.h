@@ -23,8 +23,7 @@ enum { SV_FILE_ID_MAX = 32, SV_FILE_NAME_MAX = 256, SV_FILE_EXTENSION_MAX = 16 }
  * are the server's options. */
 struct sv_file_store *sv_file_store_open(struct sv_state *state, struct sv_server *server,
                                          struct sl_err *err) SL_MUST_CHECK;
-void sv_file_store_close(struct sv_file_store *store);    /* NULL is fine */
-int64_t sv_file_store_bytes(struct sv_file_store *store); /* of all files */
+void sv_file_store_close(struct sv_file_store *store); /* NULL is fine */
 
 /* A file to be written. NULL: too many are being uploaded, or the disk is full. */
 struct sv_upload *sv_upload_begin(struct sv_file_store *store, struct sv_error *error);

@@ -1,5 +1,6 @@
 /* state_directory.c - the state directory, and an index of its documents in SQLite. */
 #include "state/state_directory.h"
+#include "base/allocate.h"
 #include "base/file.h"
 #include "core/killed_daemon.h"
 #include "core/limits.h"
@@ -279,11 +280,9 @@ static bool lock_directory(struct sv_state *state, struct sl_err *err)
 
 struct sv_state *sv_state_open(const char *directory, struct sl_err *err)
 {
-    struct sv_state *state = calloc(1, sizeof *state);
-    if (!state) {
-        (void)sl_fail(err, SL_NO_MEMORY, "no memory for the state");
+    struct sv_state *state = sl_new(sizeof *state, "the state", err);
+    if (!state)
         return NULL;
-    }
     state->lock_fd = -1;
     pthread_mutex_init(&state->lock, NULL);
     int length = snprintf(state->directory, sizeof state->directory, "%s", directory);

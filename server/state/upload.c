@@ -28,9 +28,7 @@ struct sv_upload {
 
 static bool fail_full(const char *why, struct sv_error *error)
 {
-    (void)sv_fail(error, SV_STORAGE_FULL, "file", "%s; delete files that are not needed.", why);
-    error->permanent = true;
-    return false;
+    return sv_fail(error, SV_STORAGE_FULL, "file", "%s; delete files that are not needed.", why);
 }
 
 static bool has_free_space(const struct sv_upload *upload, struct sv_error *error)
@@ -60,22 +58,18 @@ static struct sv_upload *begin_as(struct sv_file_store *store, const char *id,
                                   struct sv_error *error)
 {
     struct sl_err err;
-    struct sv_upload *upload = calloc(1, sizeof *upload);
-    if (!upload) {
-        (void)sv_fail_no_memory(error);
+    struct sv_upload *upload = sv_new(sizeof *upload, error);
+    if (!upload)
         return NULL;
-    }
     upload->store = store;
     upload->fd = -1;
     (void)snprintf(upload->id, sizeof upload->id, "%s", id);
     (void)snprintf(upload->directory, sizeof upload->directory, "%s/tmp/%s",
                    sv_state_directory(store->state), upload->id);
     bool ok = true;
-    if (atomic_fetch_add(&store->uploads, 1) >= SV_UPLOADS_MAX) {
+    if (atomic_fetch_add(&store->uploads, 1) >= SV_UPLOADS_MAX)
         ok = sv_fail(error, SV_OVERLOADED, NULL, "%d files are being uploaded; retry later.",
                      SV_UPLOADS_MAX);
-        error->retry_ms = 1000;
-    }
     if (ok && atomic_load(&store->count) >= SV_FILES_MAX)
         ok = fail_full("The daemon keeps no more files", error);
     ok = ok && (open_content(upload, &err) ||
