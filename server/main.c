@@ -187,7 +187,7 @@ static void check_default_classifier(struct daemon *daemon)
     if (!name[0])
         return;
     struct sv_model_ref *ref = sv_registry_acquire(daemon->server.registry, name, SV_SHARE_MAX);
-    bool ok = ref && sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
+    bool ok = ref && sl_model_info(ref->model)->task == SL_TASK_CLASSIFICATION;
     if (!ok)
         SV_LOG(SV_LOG_WARN, "default_classifier cannot answer", sv_str("model", name),
                sv_str("reason", ref ? "it is not a classifier" : "it is not loaded"));

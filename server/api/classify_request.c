@@ -75,7 +75,7 @@ static bool find_model(struct sv_classification *c, const char *name, struct sv_
     c->ref = resolve(c, name, error);
     if (!c->ref)
         return false;
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(c->ref));
+    const struct sl_model_info *info = sl_model_info(c->ref->model);
     c->usage.depth = info->depth;
     c->classes = info->classes;
     c->labels = info->labels;
@@ -140,23 +140,21 @@ static bool check_outputs(const struct sv_classification *c, int texts, struct s
     const char *outputs = c->classes > 0 ? "labels" : "dimensions";
     if (max == 0)
         return sv_fail(error, SV_INVALID_VALUE, NULL,
-                       "'%s' has %d labels, too many for explanations: at most %d.",
-                       sv_model_ref_id(c->ref), c->outputs,
-                       sv_classify_batch_max(1, is_sliced(c)) / c->items_per_text);
+                       "'%s' has %d labels, too many for explanations: at most %d.", c->ref->id,
+                       c->outputs, sv_classify_batch_max(1, is_sliced(c)) / c->items_per_text);
     return texts <= max ||
            sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
                    "'%s' holds %d texts and '%s' has %d %s; at most %d texts with so many %s are "
                    "accepted in one request.",
-                   c->format->texts_field, texts, sv_model_ref_id(c->ref), c->outputs, outputs, max,
-                   outputs);
+                   c->format->texts_field, texts, c->ref->id, c->outputs, outputs, max, outputs);
 }
 
 /* At most what the tokenizer can make of them, and what the model reads. */
 static int64_t count_tokens_at_most(const struct sv_classification *c)
 {
     const struct sv_texts *texts = &c->input.texts;
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(c->ref));
-    size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
+    size_t context = (size_t)sl_model_info(c->ref->model)->context;
     int64_t tokens = 0;
     for (int i = 0; i < texts->count; i++) {
         size_t max = c->input.ids ? (size_t)c->input.ids[i].id_count

@@ -9,7 +9,7 @@
 
 static bool is_exact(const struct sv_classification *c)
 {
-    return sl_model_info(sv_model_ref_model(c->ref))->explains;
+    return sl_model_info(c->ref->model)->explains;
 }
 
 int sv_explain_items(const struct sv_classification *c)
@@ -96,7 +96,7 @@ static void set_contributions(const struct sv_classification *c, int index)
     struct sv_explanation *e = &c->explanations[index];
     const struct sv_classification_item *whole = &c->task.items[index];
     const int label = sv_explained_label(c, index);
-    const struct sl_model *model = sv_model_ref_model(c->ref);
+    const struct sl_model *model = c->ref->model;
     const double margin = sl_margin(model, whole->logits, label);
     for (int word = 0; word < e->count; word++)
         e->words[word].contribution = 0.0f;

@@ -74,7 +74,7 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
                 const char *param, struct sv_error *error)
 {
     struct sv_tokens *t = &c->prompts[index];
-    int context = sl_model_info(sv_model_ref_model(c->ref))->context;
+    int context = sl_model_info(c->ref->model)->context;
     t->count = t->given < context ? t->given : context;
     if (t->count == t->given)
         return true;
@@ -83,7 +83,7 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
             error, SV_CONTEXT_LENGTH, param,
             "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true to use the "
             "last %d.",
-            param, t->given, sv_model_ref_id(c->ref), context, context);
+            param, t->given, c->ref->id, context, context);
     c->truncations[c->task.usage.truncation_count++] =
         (struct sv_truncation){.prompt = index, .given = t->given, .used = t->count};
     return true;
@@ -166,7 +166,7 @@ static struct sl_generation_options generation_options(const struct sv_completio
 static bool make_sequences(const struct sv_completion_params *params, struct completion *c,
                            struct sl_generation_options *options, struct sv_error *error)
 {
-    const struct sl_model *model = sv_model_ref_model(c->ref);
+    const struct sl_model *model = c->ref->model;
     struct sl_err err;
     int samples = (int)params->n;
     c->task.sequences = calloc((size_t)c->task.count, sizeof *c->task.sequences);
@@ -200,11 +200,11 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
     struct sl_err err;
     const struct sv_sse_stream_options options = {
         .head = {.id = c->id,
-                 .model = sv_model_ref_id(c->ref),
-                 .fingerprint = sv_model_ref_fingerprint(c->ref),
+                 .model = c->ref->id,
+                 .fingerprint = c->ref->fingerprint,
                  .created = c->created},
         .choices = c->task.count,
-        .tokens = c->with_tokens ? sl_model_tokenizer(sv_model_ref_model(c->ref)) : NULL,
+        .tokens = c->with_tokens ? sl_model_tokenizer(c->ref->model) : NULL,
         .include_usage = params->include_usage,
         .on_space = on_stream_space,
         .context = c,
@@ -218,7 +218,7 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
 static bool make_task(const struct sv_completion_params *params, struct completion *c,
                       struct sv_error *error)
 {
-    int vocab = sl_model_info(sv_model_ref_model(c->ref))->vocab;
+    int vocab = sl_model_info(c->ref->model)->vocab;
     float *bias = NULL;
     uint64_t seed = params->seed_given ? (uint64_t)params->seed : sv_next_id(c->request->server);
     struct sl_generation_options options = generation_options(params, vocab, seed);
@@ -254,7 +254,7 @@ static void add_choice(struct sl_json_writer *json, const struct completion *c,
                                          .finish = sl_generation_finish(sequence->generation)};
     piece.text = sl_generation_text(sequence->generation, &piece.bytes);
     if (c->with_tokens) {
-        piece.tokens = sl_model_tokenizer(sv_model_ref_model(c->ref));
+        piece.tokens = sl_model_tokenizer(c->ref->model);
         piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
     }
     sv_completion_response_choice(json, &piece);
@@ -264,8 +264,8 @@ static enum sv_progress respond_complete(struct sv_request *request, const struc
 {
     struct sl_json_writer json = {.out = &request->response.body};
     const struct sv_completion_head head = {.id = c->id,
-                                            .model = sv_model_ref_id(c->ref),
-                                            .fingerprint = sv_model_ref_fingerprint(c->ref),
+                                            .model = c->ref->id,
+                                            .fingerprint = c->ref->fingerprint,
                                             .created = c->created};
     sv_completion_response_begin(&json, &head);
     for (int i = 0; i < c->task.count; i++)
@@ -350,13 +350,13 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
                                        struct sv_error *error)
 {
     struct sv_model_ref *ref = sv_resolve_model(request, name, error);
-    if (!ref || sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_COMPLETION)
+    if (!ref || sl_model_info(ref->model)->task == SL_TASK_COMPLETION)
         return ref;
-    bool classifies = sl_model_info(sv_model_ref_model(ref))->task == SL_TASK_CLASSIFICATION;
+    bool classifies = sl_model_info(ref->model)->task == SL_TASK_CLASSIFICATION;
     (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model",
                   "The model '%s' %s and completes no texts: use %s, /models/%s/%s.", name,
                   classifies ? "is a classifier" : "gives embeddings",
-                  classifies ? "/v1/decisions" : "/v1/embeddings", sv_model_ref_name(ref),
+                  classifies ? "/v1/decisions" : "/v1/embeddings", ref->name,
                   classifies ? "predict or `sluicectl classify`" : "embed or `sluicectl embed`");
     sv_model_ref_release(ref);
     return NULL;
@@ -365,8 +365,8 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
 /* At most what the tokenizer can make of a prompt, and what the model reads. */
 static int64_t cost_at_most(const struct sv_completion_params *params, const struct completion *c)
 {
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(c->ref));
-    size_t context = (size_t)sl_model_info(sv_model_ref_model(c->ref))->context;
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
+    size_t context = (size_t)sl_model_info(c->ref->model)->context;
     int64_t cost = 0;
     for (int i = 0; i < c->prompt_count; i++) {
         const struct sv_prompt *prompt = prompt_of(params, i);
@@ -391,7 +391,7 @@ static bool prepare(const struct sv_completion_params *params, struct completion
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     int64_t reserved;
-    c->task.usage.depth = sl_model_info(sv_model_ref_model(c->ref))->depth;
+    c->task.usage.depth = sl_model_info(c->ref->model)->depth;
     c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
     c->task.count = c->prompt_count * (int)params->n;
     if (!sv_choose_operating_point(c->request, c->ref, &params->budget, &c->task.usage,

@@ -56,7 +56,7 @@ static bool fail_labels(const struct labels *labels, const char *param, const ch
         sl_list_add(names, sizeof names, c->labels[i]);
     return sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' %s; '%s' is a classifier and can choose only between its own labels: %s.",
-                   param, why, sv_model_ref_id(c->ref), names);
+                   param, why, c->ref->id, names);
 }
 
 static bool fail_label(const struct labels *labels, const char *param, const char *what,
@@ -96,7 +96,7 @@ static bool map_levels(const struct labels *labels, const struct sv_question *qu
     if (c->classes > SV_CHOICES_MAX)
         return sv_fail(error, SV_INVALID_VALUE, param,
                        "'%s' must have all labels of '%s', which has %d; a score has at most %d.",
-                       param, sv_model_ref_id(c->ref), c->classes, SV_CHOICES_MAX);
+                       param, c->ref->id, c->classes, SV_CHOICES_MAX);
     if (question->levels.count != c->classes) {
         (void)snprintf(why, sizeof why, "has %d levels; it must have all %d labels in order",
                        question->levels.count, c->classes);
@@ -252,9 +252,9 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     const float *logits = c->task.items[0].logits;
     float *probs = calloc((size_t)c->classes, sizeof *probs);
     json.out->failed = json.out->failed || !probs;
-    sl_json_add(&json, "{'model':%s,'answers':[", sv_model_ref_id(c->ref));
+    sl_json_add(&json, "{'model':%s,'answers':[", c->ref->id);
     if (probs)
-        sl_model_scores(sv_model_ref_model(c->ref), logits, probs);
+        sl_model_scores(c->ref->model, logits, probs);
     for (int i = 0; probs && i < params->questions.count; i++)
         add_answer(&json, &questions[i], logits, probs);
     sl_json_end_array(&json);

@@ -11,7 +11,7 @@ static bool check_dimensions(const struct sv_classification *c, struct sv_error 
     return params->dimensions <= c->outputs ||
            sv_fail(error, SV_INVALID_VALUE, "dimensions",
                    "'dimensions' is %lld; the embeddings of '%s' have %d.",
-                   (long long)params->dimensions, sv_model_ref_id(c->ref), c->outputs);
+                   (long long)params->dimensions, c->ref->id, c->outputs);
 }
 
 /* The result of one text, as the request wants it. */
@@ -111,7 +111,7 @@ static enum sv_progress respond_openai(struct sv_request *request, struct sv_cla
     }
     if (!sv_embeddings_add_slice(c, add_item))
         return SV_YIELDING;
-    sl_json_add(json, "],'model':%s,'usage':", sv_model_ref_id(c->ref));
+    sl_json_add(json, "],'model':%s,'usage':", c->ref->id);
     add_usage(json, c);
     sl_json_end_object(json);
     sv_classification_headers(request, c);

@@ -98,12 +98,12 @@ static void add_operating_points(struct sl_json_writer *json, const struct sl_mo
 static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref,
                         const struct sv_snapshot *snapshot)
 {
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
                                         [SL_TASK_CLASSIFICATION] = "classification",
                                         [SL_TASK_PRETRAINING] = "embedding"};
-    sl_json_add(json, "{'version':%s,'versions':", sv_model_ref_version(ref));
-    add_versions(json, snapshot, sv_model_ref_name(ref));
+    sl_json_add(json, "{'version':%s,'versions':", ref->version);
+    add_versions(json, snapshot, ref->name);
     sl_json_add(json,
                 "'architecture':%s,'paper':%s,'task':%s,'parameters':%lld,'buffers':%lld,"
                 "'depth':%d,'width':%d,'vocab':%d,'gate':%s",
@@ -123,11 +123,11 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
 static void add_model(struct sl_json_writer *json, const struct sv_model_ref *ref,
                       const struct sv_snapshot *snapshot)
 {
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     sl_json_add(json,
                 "{'id':%s,'object':'model','created':%lld,'owned_by':'local',"
                 "'max_model_len':%d,'sluice':",
-                sv_model_ref_name(ref), (long long)info->created, info->context);
+                ref->name, (long long)info->created, info->context);
     add_details(json, ref, snapshot);
     sl_json_end_object(json);
 }

@@ -53,7 +53,7 @@ static void compute_scores(const struct writer *w, enum sv_output_kind kind, int
         memset(w->values, 0, (size_t)w->c->outputs * sizeof *w->values);
         return;
     }
-    sv_scores_from_logits(sv_model_ref_model(w->c->ref), w->c->task.items[index].logits,
+    sv_scores_from_logits(w->c->ref->model, w->c->task.items[index].logits,
                           kind == SV_OUTPUT_LOGITS ? SV_RAW_LOGITS : SV_MODEL_SCORES, w->values);
 }
 
@@ -98,7 +98,7 @@ static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
 static void add_predicted(const struct writer *w)
 {
     struct sl_buffer entry = {0};
-    const struct sl_model *model = sv_model_ref_model(w->c->ref);
+    const struct sl_model *model = w->c->ref->model;
     int labels[SL_CLASSES_MAX];
     for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
         compute_scores(w, SV_OUTPUT_PROBS, i);
@@ -202,7 +202,7 @@ static void add_output(struct writer *w, const struct sv_output *output)
     int top = requested < classes ? requested : classes;
     bool is_label = output->kind == SV_OUTPUT_LABEL;
     bool is_column = is_label ? top <= 1 : top == 0 && !row->has_columns;
-    if (is_label && top == 0 && !sl_model_info(sv_model_ref_model(w->c->ref))->multi_label)
+    if (is_label && top == 0 && !sl_model_info(w->c->ref->model)->multi_label)
         top = 1;
     w->is_binary = output->wants_binary;
     sl_json_add(w->json, "{'name':%s,'datatype':%s", sv_output_names[output->kind],
@@ -255,8 +255,7 @@ static void add_parameters(struct sl_json_writer *json, const struct sv_classifi
 static void add_response(struct writer *w, const struct sv_infer_params *params)
 {
     struct sl_json_writer *json = w->json;
-    sl_json_add(json, "{'model_name':%s,'model_version':%s", sv_model_ref_name(w->c->ref),
-                sv_model_ref_version(w->c->ref));
+    sl_json_add(json, "{'model_name':%s,'model_version':%s", w->c->ref->name, w->c->ref->version);
     if (params->id.data)
         sl_json_add(json, "'id':%.*s", (int)params->id.bytes, params->id.data);
     add_parameters(json, w->c);
@@ -345,7 +344,7 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
         if (sv_output_is_of((enum sv_output_kind)i, classifies) && i != SV_OUTPUT_WORDS)
             sl_list_add(names, sizeof names, sv_output_names[i]);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s'; the outputs of '%s' are: %s.",
-                   param, sv_output_names[output->kind], sv_model_ref_id(c->ref), names);
+                   param, sv_output_names[output->kind], c->ref->id, names);
 }
 
 static bool check_outputs(const struct sv_classification *c, struct sv_error *error)
@@ -364,8 +363,7 @@ static bool check_outputs(const struct sv_classification *c, struct sv_error *er
                        "'outputs', or leave 'outputs' out.");
     return params->explain == 0 || c->classes > 0 ||
            sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
-                   "'parameters.explain' is for classifiers; '%s' gives embeddings.",
-                   sv_model_ref_id(c->ref));
+                   "'parameters.explain' is for classifiers; '%s' gives embeddings.", c->ref->id);
 }
 
 enum sv_progress sv_handle_infer(struct sv_request *request)

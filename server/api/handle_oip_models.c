@@ -85,10 +85,9 @@ static void add_platform(struct sl_json_writer *json, const struct sl_model_info
 static void write_metadata(struct sl_json_writer *json, const struct sv_request *request,
                            const struct sv_model_ref *ref)
 {
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     (void)request;
-    sl_json_add(json, "{'name':%s,'versions':[%s]", sv_model_ref_name(ref),
-                sv_model_ref_version(ref));
+    sl_json_add(json, "{'name':%s,'versions':[%s]", ref->name, ref->version);
     add_platform(json, info);
     add_tensors(json, info, &(struct tensor_format){"inputs", "outputs", add_tensor});
     add_parameters(sl_json_key(json, "parameters"), info);
@@ -141,9 +140,9 @@ static void add_config_tensor(struct sl_json_writer *json, const char *name, con
 static void write_config(struct sl_json_writer *json, const struct sv_request *request,
                          const struct sv_model_ref *ref)
 {
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     const bool has_tensors = sv_classify_outputs(info) > 0;
-    sl_json_add(json, "{'name':%s", sv_model_ref_name(ref));
+    sl_json_add(json, "{'name':%s", ref->name);
     add_platform(json, info);
     sl_json_add(json, "'max_batch_size':%lld",
                 (long long)(has_tensors ? request->server->options->max_client_batch_size : 0));
@@ -163,7 +162,7 @@ static void write_ready(struct sl_json_writer *json, const struct sv_request *re
                         const struct sv_model_ref *ref)
 {
     (void)request;
-    sl_json_add(json, "{'name':%s,'ready':true}", sv_model_ref_name(ref));
+    sl_json_add(json, "{'name':%s,'ready':true}", ref->name);
 }
 
 /* GET /v2/models/{name}[/versions/{version}]/ready: whatever other models are. */
@@ -228,8 +227,8 @@ static void add_stats(struct sl_json_writer *json, struct sv_scheduler *schedule
     sl_json_add(json,
                 "{'name':%s,'version':%s,'last_inference':%lld,'inference_count':%lld,"
                 "'execution_count':%lld,'inference_stats':",
-                sv_model_ref_name(ref), sv_model_ref_version(ref), (long long)stats.last_ms,
-                (long long)stats.items, (long long)stats.batches);
+                ref->name, ref->version, (long long)stats.last_ms, (long long)stats.items,
+                (long long)stats.batches);
     add_request_stats(json, &stats);
     add_batch_stats(sl_json_key(json, "batch_stats"), &stats);
     sl_json_end_object(json);
@@ -245,7 +244,7 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     sl_json_add(&json, "{'model_stats':[");
     for (int i = 0; snapshot && i < snapshot->count; i++) {
         const struct sv_model_ref *ref = snapshot->items[i].ref;
-        if (ref && sl_model_info(sv_model_ref_model(ref))->task != SL_TASK_COMPLETION)
+        if (ref && sl_model_info(ref->model)->task != SL_TASK_COMPLETION)
             add_stats(&json, request->server->scheduler, ref);
     }
     sl_json_add(&json, "]}");

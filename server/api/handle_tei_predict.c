@@ -18,8 +18,8 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     int count = is_limited ? (int)params->top_k : c->classes;
     if (sv_classification_is_blank(c, index))
         count = 0;
-    sv_scores_from_logits(sv_model_ref_model(c->ref), c->task.items[index].logits,
-                          params->score_function, values);
+    sv_scores_from_logits(c->ref->model, c->task.items[index].logits, params->score_function,
+                          values);
     sv_scores_rank(values, c->classes, ranked);
     sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {
@@ -78,8 +78,7 @@ static bool check_explain(const struct sv_classification *c, struct sv_error *er
 {
     return c->classes > 0 || c->input.explain == 0 ||
            sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
-                   "'sluice.explain' is for classifiers; '%s' gives embeddings.",
-                   sv_model_ref_id(c->ref));
+                   "'sluice.explain' is for classifiers; '%s' gives embeddings.", c->ref->id);
 }
 
 static struct sv_json_document *set_input(struct sv_json_document *document,

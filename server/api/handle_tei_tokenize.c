@@ -191,7 +191,7 @@ static bool tokenize_next(struct text_work *work, size_t *bytes, struct sv_error
                      SV_TOKENIZE_TOKENS_MAX);
     work->room -= tokens.count;
     if (ok)
-        add_tokens(&work->json, sl_model_tokenizer(sv_model_ref_model(work->ref)), text, &tokens);
+        add_tokens(&work->json, sl_model_tokenizer(work->ref->model), text, &tokens);
     sv_tokens_release(&tokens);
     *bytes = text->bytes;
     return ok;
@@ -217,7 +217,7 @@ enum sv_progress sv_handle_tokenize(struct sv_request *request)
 static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                    bool skips_special, struct sl_json_writer *json, struct sv_error *error)
 {
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
     struct sl_err err;
     struct sl_decoding decoding = {
         .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
@@ -333,11 +333,11 @@ static void write_info(struct sl_json_writer *json, const struct sv_request *req
                        const struct sv_model_ref *ref)
 {
     const struct sv_options *options = request->server->options;
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     sl_json_add(json,
                 "{'model_id':%s,'model_sha':%s,'model_dtype':%s,'served_model_name':%s,"
                 "'model_type':",
-                sv_model_ref_id(ref), info->sha256, dtype_of(info), sv_model_ref_name(ref));
+                ref->id, info->sha256, dtype_of(info), ref->name);
     add_model_type(json, info);
     add_limits(json, options, info);
     sl_json_add(json,

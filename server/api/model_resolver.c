@@ -58,14 +58,14 @@ static const struct wanted any_model = {
 
 static enum sl_task task_of(const struct sv_model_ref *ref)
 {
-    return sl_model_info(sv_model_ref_model(ref))->task;
+    return sl_model_info(ref->model)->task;
 }
 
 static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)
 {
-    (void)snprintf(request->model, sizeof request->model, "%s", sv_model_ref_name(ref));
-    (void)snprintf(request->version, sizeof request->version, "%s", sv_model_ref_version(ref));
-    sv_request_add_header(request, "x-sluice-model", "%s", sv_model_ref_id(ref));
+    (void)snprintf(request->model, sizeof request->model, "%s", ref->name);
+    (void)snprintf(request->version, sizeof request->version, "%s", ref->version);
+    sv_request_add_header(request, "x-sluice-model", "%s", ref->id);
 }
 
 const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX])

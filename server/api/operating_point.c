@@ -16,7 +16,7 @@ bool sv_choose_operating_point(const struct sv_request *request, const struct sv
                                const struct sv_budget *budget, struct sv_usage *usage, int *number,
                                struct sv_error *error)
 {
-    const struct sl_model *model = sv_model_ref_model(ref);
+    const struct sl_model *model = ref->model;
     const struct sl_model_info *info = sl_model_info(model);
     *number = 0;
     if (!budget || (!budget->is_given && request->budget <= 0))
@@ -26,12 +26,12 @@ bool sv_choose_operating_point(const struct sv_request *request, const struct sv
     const char *field = param ? param : "X-Sluice-Budget";
     int count = info->operating_point_count;
     if (count == 0)
-        return fail_no_points(info, sv_model_ref_id(ref), field, param, error);
+        return fail_no_points(info, ref->id, field, param, error);
     *number = sl_model_operating_point(model, value);
     if (*number == 0)
         return sv_fail(error, SV_INVALID_VALUE, param,
                        "'%s' is %g, and '%s' needs at least %g; %g to 1 are accepted.", field,
-                       value, sv_model_ref_id(ref), info->operating_points[count - 1].budget,
+                       value, ref->id, info->operating_points[count - 1].budget,
                        info->operating_points[count - 1].budget);
     usage->budget = info->operating_points[*number - 1].budget;
     return true;

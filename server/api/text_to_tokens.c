@@ -25,7 +25,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
                  struct sv_tokens *tokens, struct sv_error *error)
 {
     struct sl_err err;
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(sv_model_ref_model(ref));
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
     size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(tokenizer, bytes);
     if (input->max > 0 && input->max < room)
         room = input->max;
@@ -49,7 +49,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
             error, SV_UNKNOWN_CHARACTERS, input->param,
             "'%s' cannot be tokenized by '%s': %s. Set \"unknown_characters\": \"replace\"%s to "
             "replace them.",
-            input->param, sv_model_ref_id(ref), err.text, where(input->in_parameters));
+            input->param, ref->id, err.text, where(input->in_parameters));
     tokens->given = (int)count;
     tokens->count = (int)(count < encoding.capacity ? count : encoding.capacity);
     return true;
@@ -58,14 +58,14 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
 bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text)
 {
     struct sl_err err;
-    return sl_tokenizer_encode(sl_model_tokenizer(sv_model_ref_model(ref)), text, strlen(text),
-                               SL_UNKNOWN_FAIL, NULL, 0, &err) >= 0;
+    return sl_tokenizer_encode(sl_model_tokenizer(ref->model), text, strlen(text), SL_UNKNOWN_FAIL,
+                               NULL, 0, &err) >= 0;
 }
 
 bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                         const char *param, struct sv_error *error)
 {
-    int vocab = sl_model_info(sv_model_ref_model(ref))->vocab;
+    int vocab = sl_model_info(ref->model)->vocab;
     char place[SV_PARAM_MAX];
     for (int i = 0; i < prompt->id_count; i++) {
         if (prompt->ids[i] < vocab)
@@ -75,7 +75,7 @@ bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *
             error, SV_INVALID_TOKEN, place,
             "'%s' is the token id %d; the vocabulary of '%s' has 0 to %d. Send texts, or "
             "ids of this model's own tokenizer.",
-            place, (int)prompt->ids[i], sv_model_ref_id(ref), vocab - 1);
+            place, (int)prompt->ids[i], ref->id, vocab - 1);
     }
     return true;
 }
@@ -92,7 +92,7 @@ static const char *cut_end(const struct sl_tokenizer *tokenizer, enum sl_truncat
 static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
                 const char *param, struct sv_tokens *tokens, struct sv_error *error)
 {
-    const struct sl_model *model = sv_model_ref_model(ref);
+    const struct sl_model *model = ref->model;
     int context = sl_model_info(model)->context;
     if (tokens->given <= context)
         return true;
@@ -101,7 +101,7 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
             error, SV_CONTEXT_LENGTH, param,
             "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true%s to cut its "
             "%s.",
-            param, tokens->given, sv_model_ref_id(ref), context, where(tokenize->in_parameters),
+            param, tokens->given, ref->id, context, where(tokenize->in_parameters),
             cut_end(sl_model_tokenizer(model), tokenize->side));
     tokens->count = (int)sl_tokenizer_truncate(sl_model_tokenizer(model), tokenize->side, context,
                                                tokens->ids, tokens->places, tokens->given);
@@ -141,8 +141,7 @@ bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                             .wants_places = tokens->wants_places};
     if (!sv_tokenize(ref, &input, tokens, error))
         return false;
-    if (!sl_tokenizer_has_text(sl_model_tokenizer(sv_model_ref_model(ref)), tokens->ids,
-                               tokens->given))
+    if (!sl_tokenizer_has_text(sl_model_tokenizer(ref->model), tokens->ids, tokens->given))
         return take_blank(tokenize, param, tokens, error);
     if (!fit(ref, tokenize, param, tokens, error))
         return false;

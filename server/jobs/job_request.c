@@ -44,13 +44,13 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
     struct sv_model_ref *ref = sv_registry_acquire(jobs->server->registry, name, SV_SHARE_MAX);
     if (!ref)
         return fail_model(jobs->server->registry, name, task, error);
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     bool same = info->task == task, embeds = info->task == SL_TASK_PRETRAINING;
-    (void)snprintf(spec->model, sizeof spec->model, "%s", sv_model_ref_id(ref));
+    (void)snprintf(spec->model, sizeof spec->model, "%s", ref->id);
     (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", info->architecture);
-    (void)snprintf(spec->base, sizeof spec->base, "%s/%s", sv_model_ref_name(ref),
-                   sv_model_ref_version(ref));
-    (void)snprintf(spec->name, sizeof spec->name, "%s", sv_model_ref_name(ref));
+    (void)snprintf(spec->base, sizeof spec->base, "%.*s/%.*s", SL_MODEL_NAME_BYTES_MAX, ref->name,
+                   SL_MODEL_NAME_BYTES_MAX, ref->version);
+    (void)snprintf(spec->name, sizeof spec->name, "%s", ref->name);
     sv_model_ref_release(ref);
     if (embeds)
         return sv_fail(error, SV_INVALID_VALUE, "model",
@@ -129,7 +129,7 @@ static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spe
                                         [SL_TASK_CLASSIFICATION] = "classifier",
                                         [SL_TASK_PRETRAINING] = "model for embeddings"};
     enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
-    enum sl_task served = ref ? sl_model_info(sv_model_ref_model(ref))->task : task;
+    enum sl_task served = ref ? sl_model_info(ref->model)->task : task;
     sv_model_ref_release(ref);
     return served == task ||
            sv_fail(error, SV_INVALID_VALUE, "suffix",

@@ -81,9 +81,9 @@ bool sv_job_find_serving(struct sv_jobs *jobs, const struct sv_job *job,
         sv_registry_acquire(jobs->server->registry, job->spec.name, SV_SHARE_MAX);
     char version[24];
     (void)snprintf(version, sizeof version, "%lld", (long long)job->spec.version);
-    bool other = ref && strcmp(sv_model_ref_version(ref), version) != 0;
+    bool other = ref && strcmp(ref->version, version) != 0;
     if (other)
-        (void)snprintf(serving, SV_MODEL_ID_MAX, "%s", sv_model_ref_id(ref));
+        (void)snprintf(serving, SV_MODEL_ID_MAX, "%s", ref->id);
     sv_model_ref_release(ref);
     return other;
 }

@@ -155,33 +155,3 @@ void sv_model_ref_release(struct sv_model_ref *ref)
     pthread_cond_signal(&registry->wakeup);
     pthread_mutex_unlock(&registry->lock);
 }
-
-const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref)
-{
-    return ref->model;
-}
-
-struct sv_executor *sv_model_ref_executor(const struct sv_model_ref *ref)
-{
-    return ref->executor;
-}
-
-const char *sv_model_ref_name(const struct sv_model_ref *ref)
-{
-    return ref->name;
-}
-
-const char *sv_model_ref_version(const struct sv_model_ref *ref)
-{
-    return ref->version;
-}
-
-const char *sv_model_ref_id(const struct sv_model_ref *ref)
-{
-    return ref->id;
-}
-
-const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref)
-{
-    return ref->fingerprint;
-}

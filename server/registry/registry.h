@@ -15,6 +15,7 @@
 #include "sluice/model.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ struct sv_metrics;
 struct sv_executor;
 struct sv_change;
 struct sv_change_result;
-struct sv_model_ref; /* one version of one model, loaded */
+struct sv_model_ref;
 
 /* Runs what is loaded; serve implements it. Called by the thread that makes changes. */
 struct sv_model_host {
@@ -88,18 +89,30 @@ bool sv_registry_is_complete(struct sv_registry *registry);
  * such requests for a model in a row, exactly `weight` get the canary, evenly spread. */
 enum { SV_SHARE_NEXT = -1, SV_SHARE_MAX = 99 };
 
+/* One version of one model, loaded. */
+struct sv_model_ref {
+    struct sl_model *model;
+    struct sv_executor *executor;                    /* NULL without a host */
+    char name[SV_MODEL_ID_MAX], id[SV_MODEL_ID_MAX]; /* "shakespeare", "shakespeare@1" */
+    char version[SV_VERSION_MAX];                    /* "1" */
+    char fingerprint[16];                            /* "fp_0123456789ab" */
+
+    /* The registry's. */
+    struct sv_registry *registry;
+    atomic_int references;
+    long number;
+    /* Under its lock, once the version is no longer published: */
+    int64_t used_ns;           /* when a request last took it; set while it is published, too */
+    struct sv_model_ref *next; /* in `retired` */
+    int64_t deadline_ns;       /* when its requests are ended; 0: never, or it was done */
+    bool unused;               /* there are no references */
+};
+
 /* A reference to what `model`, `model@version` or `model:label` means, to be released. NULL: it is
  * not loaded; sv_registry_find says more. */
 struct sv_model_ref *sv_registry_acquire(struct sv_registry *registry, const char *name, int share);
 struct sv_model_ref *sv_model_ref_acquire(struct sv_model_ref *ref); /* one more reference */
 void sv_model_ref_release(struct sv_model_ref *ref);                 /* NULL is fine */
-
-const struct sl_model *sv_model_ref_model(const struct sv_model_ref *ref);
-struct sv_executor *sv_model_ref_executor(const struct sv_model_ref *ref);
-const char *sv_model_ref_name(const struct sv_model_ref *ref);        /* "shakespeare" */
-const char *sv_model_ref_version(const struct sv_model_ref *ref);     /* "1" */
-const char *sv_model_ref_id(const struct sv_model_ref *ref);          /* "shakespeare@1" */
-const char *sv_model_ref_fingerprint(const struct sv_model_ref *ref); /* "fp_0123456789ab" */
 
 /* ---- what there is --------------------------------------------------------------------------- */
 

@@ -11,21 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct sv_model_ref {
-    atomic_int references;
-    struct sv_registry *registry;
-    struct sl_model *model;
-    struct sv_executor *executor; /* NULL without a host */
-    char name[SV_MODEL_ID_MAX], version[SV_VERSION_MAX], id[SV_MODEL_ID_MAX], fingerprint[16];
-    long number;
-
-    /* Under the registry's lock, once it is no longer published: */
-    int64_t used_ns;           /* when a request last took it; set while it is published, too */
-    struct sv_model_ref *next; /* in `retired` */
-    int64_t deadline_ns;       /* when its requests are ended; 0: never, or it was done */
-    bool unused;               /* there are no references */
-};
-
 struct sv_version {
     long number;
     enum sv_version_state state;

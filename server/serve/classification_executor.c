@@ -53,8 +53,7 @@ int sv_classify_batch_max(int outputs, bool in_slices)
 static struct sv_series *outcome_series(const struct executor *executor, enum sv_error_kind kind)
 {
     const struct sv_model_ref *ref = executor->base.ref;
-    const char *labels[] = {sv_model_ref_name(ref), sv_model_ref_version(ref),
-                            sv_error_reason(kind)};
+    const char *labels[] = {ref->name, ref->version, sv_error_reason(kind)};
     return sv_metrics_series(executor->metrics, SV_METRIC_ITEMS, labels);
 }
 
@@ -83,8 +82,7 @@ static bool allocate(struct executor *executor, struct sl_err *err)
     const struct sl_classifier_options options = {
         .max_batch_size = executor->options.max_batch_size,
         .max_batch_tokens = executor->options.max_batch_tokens};
-    executor->classifier =
-        sl_classifier_create(sv_model_ref_model(executor->base.ref), &options, err);
+    executor->classifier = sl_classifier_create(executor->base.ref->model, &options, err);
     return executor->classifier;
 }
 
@@ -92,7 +90,7 @@ struct sv_executor *sv_classification_executor_create(
     struct sv_model_ref *ref, const struct sv_classification_options *options,
     struct sv_metrics *metrics, struct sl_err *err)
 {
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     assert(sv_classify_outputs(info) > 0);
     assert(options->max_batch_size >= 1);
     assert(options->max_batch_size <= SV_CLASSIFY_BATCH_MAX);
@@ -109,7 +107,7 @@ struct sv_executor *sv_classification_executor_create(
                      metrics);
     executor->answered = outcome_series(executor, SV_OK);
     if (!allocate(executor, err)) {
-        (void)sl_wrap(err, "classifier '%s'", sv_model_ref_id(ref));
+        (void)sl_wrap(err, "classifier '%s'", ref->id);
         destroy(&executor->base);
         return NULL;
     }
@@ -349,7 +347,7 @@ static void take(struct executor *executor, int index, int64_t now)
 /* The engine rejected the batch, which is a bug. Its requests fail; the daemon goes on. */
 static void fail_batch(struct executor *executor, int count, const struct sl_err *err)
 {
-    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_model_ref_id(executor->base.ref)),
+    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", executor->base.ref->id),
            sv_str("reason", err->text));
     for (int i = 0; i < count; i++) {
         struct sv_classification_task *task = executor->owner[i];

@@ -51,7 +51,7 @@ static bool allocate(struct executor *executor, struct sl_err *err)
     const struct sl_session_options session = {.max_sequences = executor->options.max_sequences,
                                                .max_batch_tokens =
                                                    executor->options.max_batch_tokens};
-    executor->session = sl_session_create(sv_model_ref_model(executor->base.ref), &session, err);
+    executor->session = sl_session_create(executor->base.ref->model, &session, err);
     return executor->session;
 }
 
@@ -66,7 +66,7 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
     executor->options = *options;
     sv_executor_init(&executor->base, &sv_completion_executor_ops, ref, &options->bounds, metrics);
     if (!allocate(executor, err)) {
-        (void)sl_wrap(err, "session of '%s'", sv_model_ref_id(ref));
+        (void)sl_wrap(err, "session of '%s'", ref->id);
         destroy(&executor->base);
         return NULL;
     }
@@ -368,7 +368,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
 /* The engine rejected the batch, which is a bug. Its requests fail; the daemon goes on. */
 static void fail_batch(struct executor *executor, int count, const struct sl_err *err)
 {
-    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", sv_model_ref_id(executor->base.ref)),
+    SV_LOG(SV_LOG_ERROR, "batch failed", sv_str("model", executor->base.ref->id),
            sv_str("reason", err->text));
     for (int i = 0; i < count; i++) {
         struct sv_sequence *s = executor->fed[i];

@@ -8,14 +8,14 @@ void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
                       struct sv_metrics *metrics)
 {
-    const char *labels[] = {sv_model_ref_name(ref), sv_model_ref_version(ref)};
+    const char *labels[] = {ref->name, ref->version};
     executor->kind = kind;
     executor->ref = ref;
     pthread_mutex_init(&executor->lock, NULL);
     for (int i = 0; i < kind->metric_count; i++)
         executor->series[kind->metrics[i]] = sv_metrics_series(metrics, kind->metrics[i], labels);
-    sv_admission_init(&executor->admission, sv_model_ref_id(ref), bounds->items_max,
-                      bounds->tokens_max, executor->series[SV_METRIC_QUEUE_FULL]);
+    sv_admission_init(&executor->admission, ref->id, bounds->items_max, bounds->tokens_max,
+                      executor->series[SV_METRIC_QUEUE_FULL]);
 }
 
 void sv_executor_release(struct sv_executor *executor)
@@ -48,7 +48,7 @@ bool sv_executor_warm(struct sv_executor *executor, struct sl_err *err)
     enum { TOKENS_MAX = 64 };
 
     int32_t ids[TOKENS_MAX];
-    const struct sl_model *model = sv_model_ref_model(executor->ref);
+    const struct sl_model *model = executor->ref->model;
     int context = sl_model_info(model)->context;
     int count = warm_tokens(model, ids, context < TOKENS_MAX ? context : TOKENS_MAX);
     return executor->kind->warm(executor, ids, count, err) || sl_wrap(err, "first batch");

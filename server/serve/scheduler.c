@@ -117,7 +117,7 @@ static bool has_older_sibling(const struct sv_scheduler *scheduler,
     for (int i = 0; mine < INT64_MAX && i < scheduler->executor_count; i++) {
         const struct sv_executor *other = scheduler->executors[i];
         if (other->kind == executor->kind && other->kind->oldest_ns(other) < mine &&
-            strcmp(sv_model_ref_name(other->ref), sv_model_ref_name(executor->ref)) == 0)
+            strcmp(other->ref->name, executor->ref->name) == 0)
             return true;
     }
     return false;
@@ -233,7 +233,7 @@ static struct sv_executor *make_executor(const struct sv_scheduler *scheduler,
                                          struct sv_model_ref *ref, struct sl_err *err)
 {
     const struct sv_scheduler_options *options = &scheduler->options;
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     if (info->task == SL_TASK_COMPLETION)
         return sv_completion_executor_create(ref, &options->complete, scheduler->metrics, err);
     if (sv_classify_outputs(info) > 0)
@@ -282,36 +282,34 @@ bool sv_scheduler_is_open(struct sv_scheduler *scheduler, const struct sv_model_
                           struct sv_error *error)
 {
     (void)scheduler;
-    return sv_admission_is_open(&sv_model_ref_executor(ref)->admission, error);
+    return sv_admission_is_open(&ref->executor->admission, error);
 }
 
 bool sv_scheduler_admit(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
                         int64_t tokens, int64_t *reserved, struct sv_error *error)
 {
     (void)scheduler;
-    return sv_admission_admit(&sv_model_ref_executor(ref)->admission, items, tokens, reserved,
-                              error);
+    return sv_admission_admit(&ref->executor->admission, items, tokens, reserved, error);
 }
 
 bool sv_scheduler_settle(struct sv_scheduler *scheduler, const struct sv_model_ref *ref, int items,
                          int64_t reserved, int64_t tokens, struct sv_error *error)
 {
     (void)scheduler;
-    return sv_admission_settle(&sv_model_ref_executor(ref)->admission, items, reserved, tokens,
-                               error);
+    return sv_admission_settle(&ref->executor->admission, items, reserved, tokens, error);
 }
 
 void sv_scheduler_withdraw(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                            int items, int64_t tokens)
 {
     (void)scheduler;
-    sv_admission_withdraw(&sv_model_ref_executor(ref)->admission, items, tokens);
+    sv_admission_withdraw(&ref->executor->admission, items, tokens);
 }
 
 void sv_scheduler_submit_completion(struct sv_scheduler *scheduler, const struct sv_model_ref *ref,
                                     struct sv_completion_task *task)
 {
-    sv_completion_executor_push(sv_model_ref_executor(ref), task);
+    sv_completion_executor_push(ref->executor, task);
     sv_scheduler_wake(scheduler);
 }
 
@@ -319,7 +317,7 @@ void sv_scheduler_submit_classification(struct sv_scheduler *scheduler,
                                         const struct sv_model_ref *ref,
                                         struct sv_classification_task *task)
 {
-    sv_classification_executor_push(sv_model_ref_executor(ref), task);
+    sv_classification_executor_push(ref->executor, task);
     sv_scheduler_wake(scheduler);
 }
 
@@ -327,7 +325,7 @@ bool sv_scheduler_stats(struct sv_scheduler *scheduler, const struct sv_model_re
                         struct sv_classification_stats *stats)
 {
     (void)scheduler;
-    return sv_classification_executor_stats(sv_model_ref_executor(ref), stats);
+    return sv_classification_executor_stats(ref->executor, stats);
 }
 
 static void wake(struct sv_scheduler *scheduler, bool sweep)

@@ -78,7 +78,7 @@ void registry_expect_served(const struct scheduler_fixture *fixture, const char 
     struct sv_model_ref *ref = sv_registry_acquire(fixture->registry, name, SV_SHARE_MAX);
     cr_assert_eq(ref != NULL, id != NULL, "%s", name);
     if (ref)
-        cr_assert_str_eq(sv_model_ref_id(ref), id);
+        cr_assert_str_eq(ref->id, id);
     sv_model_ref_release(ref);
 }
 

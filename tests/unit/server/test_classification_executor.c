@@ -76,7 +76,7 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
 {
     struct sv_error error;
     int64_t reserved;
-    const struct sl_model_info *info = sl_model_info(sv_model_ref_model(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
     size_t texts = (size_t)count;
     int64_t tokens = 0;
     struct ask *ask = calloc(1, sizeof *ask);

@@ -49,7 +49,7 @@ static int share_of(const char *id)
     for (int i = 0; i < 100; i++) {
         struct sv_model_ref *ref = sv_registry_acquire(fixture.registry, MOOD, SV_SHARE_NEXT);
         cr_assert(ref);
-        count += strcmp(sv_model_ref_id(ref), id) == 0;
+        count += strcmp(ref->id, id) == 0;
         sv_model_ref_release(ref);
     }
     return count;

@@ -218,7 +218,7 @@ static void rescan_until(const char *id)
     sv_registry_rescan(fixture.registry);
     for (int i = 0; i < 1000; i++) {
         struct sv_model_ref *ref = sv_registry_acquire(fixture.registry, MOOD, SV_SHARE_MAX);
-        bool served = ref && strcmp(sv_model_ref_id(ref), id) == 0;
+        bool served = ref && strcmp(ref->id, id) == 0;
         sv_model_ref_release(ref);
         if (served)
             return;

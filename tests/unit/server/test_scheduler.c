@@ -57,7 +57,7 @@ static struct sl_generation *generate(uint64_t seed, int choice, int tokens)
                                                   .sampling = {.temperature = 1, .top_p = 1},
                                                   .seed = seed,
                                                   .choice = choice};
-    EXPECT_OK((generation = sl_generation_create(sv_model_ref_model(ref), &options, &err)), err);
+    EXPECT_OK((generation = sl_generation_create(ref->model, &options, &err)), err);
     return generation;
 }
 
@@ -110,7 +110,7 @@ static void alone(uint64_t seed, int choice, int tokens, char *out, size_t room_
     struct sl_session *session;
     const struct sl_session_options options = {.max_sequences = 1,
                                                .max_batch_tokens = TINY_CONTEXT};
-    EXPECT_OK((session = sl_session_create(sv_model_ref_model(ref), &options, &err)), err);
+    EXPECT_OK((session = sl_session_create(ref->model, &options, &err)), err);
     struct sl_generation *g = generate(seed, choice, tokens);
     while (!sl_generation_finished(g)) {
         struct sl_chunk feed = {.slot = 0};
