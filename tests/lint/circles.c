@@ -100,6 +100,7 @@ struct place {
     const char *chunk; /* where the declaration or definition began that this is part of */
     int depth;         /* of braces */
     bool in_value;     /* behind the = of a table at the top level */
+    bool is_static;    /* behind the members of a static table's rows */
 };
 
 /* The identifier that ends before `end`. */
@@ -142,7 +143,8 @@ static void define(struct house *h, int module, const struct place *p)
     if (name.length == 0 || (*p->at == '{' && !is_function))
         return; /* a struct */
     assert(h->name_count < NAMES_MAX);
-    h->names[h->name_count++] = (struct definition){name, module, begins_static(p->chunk)};
+    h->names[h->name_count++] =
+        (struct definition){name, module, p->is_static || begins_static(p->chunk)};
 }
 
 /* Moves past a directive of the preprocessor, with the lines that continue it; false at the end. */
@@ -182,6 +184,8 @@ static void end_chunk(struct place *p)
 {
     if (p->depth > 0 || (*p->at != ';' && (*p->at != '}' || p->in_value)))
         return;
+    bool is_struct = p->chunk[strcspn(p->chunk, "({")] == '{';
+    p->is_static = *p->at == '}' && is_struct && begins_static(p->chunk);
     p->chunk = p->at + 1;
     p->in_value = false;
 }
@@ -190,7 +194,7 @@ static void find_definitions(struct house *h, int file)
 {
     const char *code = h->code[file];
     bool is_source = matches(h->files[file].path, "*.c");
-    for (struct place p = {code, code, 0, false}; next_place(&p, code); p.at++) {
+    for (struct place p = {.at = code, .chunk = code}; next_place(&p, code); p.at++) {
         if (step(&p) && is_source)
             define(h, h->module_of[file], &p);
         end_chunk(&p);
@@ -272,7 +276,7 @@ static void find_uses(struct house *h, int file, int user)
 {
     const char *code = h->code[file];
     bool is_table = matches(h->files[file].path, "*.def");
-    for (struct place p = {code, code, 0, false}; next_place(&p, code); p.at++) {
+    for (struct place p = {.at = code, .chunk = code}; next_place(&p, code); p.at++) {
         (void)step(&p);
         end_chunk(&p);
         if ((p.depth == 0 && !p.in_value && !is_table) || !begins_name(code, p.at))
@@ -480,6 +484,11 @@ static const struct {
      {{"engine/a.c", "int sl_a(void)\n{\n    sl_b();\n}\nint up(void)\n{\n}\n"},
       {"engine/b.c", "static int up(void)\n{\n}\nint sl_b(void)\n{\n    up(), x.sl_a = p->sl_a; "
                      "/* sl_a() */ puts(\"sl_a()\");\n}\n"}},
+     0},
+    {"a variable with the name of another file's static table",
+     {{"engine/a.c", "int sl_a(int up)\n{\n    return up;\n}\n"},
+      {"engine/b.c", "static const struct {\n    int x;\n} up[] = {{1}};\nint sl_b(void)\n{\n    "
+                     "return sl_a(up[0].x);\n}\n"}},
      0},
     {"a header of the system with the name of one of ours",
      {{"server/core/limits.h", "#include \"a.h\"\n"}, {"server/a.h", "#include <limits.h>\n"}},

@@ -1,5 +1,5 @@
-/* test_families.c - tiny models of every family, saved by the Python package `transformers`, compute
- * what it recorded of them in double precision (golden/record_pretrained.py). */
+/* test_families.c - tiny models of every family, saved by the Python package `transformers`,
+ * compute what it recorded of them in double precision (golden/record_pretrained.py). */
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "pretrained/pretrained.h"
