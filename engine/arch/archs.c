@@ -3,7 +3,6 @@
 #include "base/comma_list.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SL_ARCH(name) extern const struct sl_arch sl_arch_##name;

@@ -2,7 +2,6 @@
 #include "base/dynarray.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

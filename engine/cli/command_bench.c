@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/option_parser.h"
-#include "checkpoint/manifest.h"
 #include "cli/command.h"
 #include "train/trainer.h"
 
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct arguments {
     const char *isa, *precision, *arch;

@@ -1,12 +1,10 @@
 /* command_classify.c - `sluice classify`: classifies each line of files. `sluice train` reads what
  * it prints, so one model can label the training data of another. */
-#include "base/option_parser.h"
 #include "cli/command.h"
 #include "cli/evaluation/explain_text.h"
 #include "cli/evaluation/label_names.h"
 #include "cli/text_lines.h"
 #include "model/model.h"
-#include "sluice/session.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,6 @@
 #include "base/buffer.h"
 #include "base/explained_words.h"
 #include "base/json_writer.h"
-#include "base/option_parser.h"
 #include "cli/command.h"
 #include "cli/text_lines.h"
 #include "model/model.h"

@@ -1,6 +1,5 @@
 /* command_eval.c - `sluice eval`: loss or accuracy of a model, and how much of it was computed. */
 #include "base/option_parser.h"
-#include "checkpoint/model_config.h"
 #include "cli/command.h"
 #include "cli/eval_source.h"
 #include "cli/evaluation/label_metrics.h"
@@ -9,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct arguments {

@@ -4,7 +4,6 @@
 #include "cli/training/train_arguments.h"
 #include "data/corpus.h"
 #include "model/model.h"
-#include "tokenizer/tokenizer_trainer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* command_train.c - `sluice train`: trains a model and publishes it. */
 #include "base/file.h"
-#include "checkpoint/manifest.h"
 #include "cli/model_path.h"
 #include "cli/report/report_sections.h"
 #include "cli/training/output_claim.h"

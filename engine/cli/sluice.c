@@ -3,7 +3,6 @@
 #include "base/names.h"
 #include "cli/command.h"
 #include "cli/failure_event.h"
-#include "sluice/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "base/dynarray.h"
 
-#include <assert.h>
 #include <csv.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "data/record_format.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "data/name_list.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct json_records {

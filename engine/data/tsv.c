@@ -4,10 +4,8 @@
  * quotes in quotes, as in CSV. The whole file says which it is: at the first field that begins with
  * a quote it is read ahead, and is quoted if all of it is, with the same number of fields in every
  * row. */
-#include "base/dynarray.h"
 #include "data/record_format.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -165,15 +165,15 @@ static bool template_build(const json_t *step, struct sl_pipeline_parts *parts, 
 }
 
 static const struct sl_step_type post_processors[] = {
-    {"TemplateProcessing", template_build},
-    {"BertProcessing", bert_build},
-    {"RobertaProcessing", roberta_build},
-    {"ByteLevel", byte_level_trim_build},
-    {NULL, NULL},
+    {"TemplateProcessing", template_build, 0},
+    {"BertProcessing", bert_build, 0},
+    {"RobertaProcessing", roberta_build, 0},
+    {"ByteLevel", byte_level_trim_build, 0},
+    {0},
 };
 
 const struct sl_step_section sl_post_processor_section = {"post_processor", "processors",
-                                                          post_processors};
+                                                          post_processors, NULL};
 
 /* -- decoders --------------------------------------------------------------------------------- */
 
@@ -186,22 +186,9 @@ static bool decoder_add(struct sl_pipeline_parts *parts, struct sl_decoder_step 
     return true;
 }
 
-static bool bytes_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
+static bool decoder_kind_add(struct sl_pipeline_parts *parts, int kind, struct sl_err *err)
 {
-    (void)step;
-    return decoder_add(parts, (struct sl_decoder_step){.kind = SL_DECODE_BYTE_LEVEL}, err);
-}
-
-static bool fallback_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return decoder_add(parts, (struct sl_decoder_step){.kind = SL_DECODE_BYTE_FALLBACK}, err);
-}
-
-static bool fuse_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return decoder_add(parts, (struct sl_decoder_step){.kind = SL_DECODE_FUSE}, err);
+    return decoder_add(parts, (struct sl_decoder_step){.kind = (enum sl_decoder_kind)kind}, err);
 }
 
 static bool wordpiece_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
@@ -243,9 +230,16 @@ static bool strip_build(const json_t *step, struct sl_pipeline_parts *parts, str
 }
 
 static const struct sl_step_type decoders[] = {
-    {"ByteLevel", bytes_build},   {"WordPiece", wordpiece_build},   {"Metaspace", metaspace_build},
-    {"BPEDecoder", suffix_build}, {"Replace", replace_build},       {"Strip", strip_build},
-    {"Fuse", fuse_build},         {"ByteFallback", fallback_build}, {NULL, NULL},
+    {"ByteLevel", NULL, SL_DECODE_BYTE_LEVEL},
+    {"WordPiece", wordpiece_build, 0},
+    {"Metaspace", metaspace_build, 0},
+    {"BPEDecoder", suffix_build, 0},
+    {"Replace", replace_build, 0},
+    {"Strip", strip_build, 0},
+    {"Fuse", NULL, SL_DECODE_FUSE},
+    {"ByteFallback", NULL, SL_DECODE_BYTE_FALLBACK},
+    {0},
 };
 
-const struct sl_step_section sl_decoder_section = {"decoder", "decoders", decoders};
+const struct sl_step_section sl_decoder_section = {"decoder", "decoders", decoders,
+                                                   decoder_kind_add};

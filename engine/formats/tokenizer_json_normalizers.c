@@ -19,10 +19,10 @@ static bool normalizer_add(struct sl_pipeline_parts *parts, struct sl_normalizer
     return true;
 }
 
-static bool kind_add(struct sl_pipeline_parts *parts, enum sl_normalizer_kind kind,
-                     struct sl_err *err)
+static bool kind_add(struct sl_pipeline_parts *parts, int kind, struct sl_err *err)
 {
-    return normalizer_add(parts, (struct sl_normalizer_step){.kind = kind}, err);
+    const struct sl_normalizer_step step = {.kind = (enum sl_normalizer_kind)kind};
+    return normalizer_add(parts, step, err);
 }
 
 static bool bert_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
@@ -42,48 +42,6 @@ static bool bert_build(const json_t *step, struct sl_pipeline_parts *parts, stru
            (!strip || (kind_add(parts, SL_NORMALIZE_NFD, err) &&
                        kind_add(parts, SL_NORMALIZE_NONSPACING, err))) &&
            (!lower || kind_add(parts, SL_NORMALIZE_LOWERCASE, err));
-}
-
-static bool nfc_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_NFC, err);
-}
-
-static bool nfd_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_NFD, err);
-}
-
-static bool nfkc_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_NFKC, err);
-}
-
-static bool nfkd_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_NFKD, err);
-}
-
-static bool lowercase_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_LOWERCASE, err);
-}
-
-static bool accents_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_MARKS, err);
-}
-
-static bool nmt_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return kind_add(parts, SL_NORMALIZE_NMT, err);
 }
 
 static bool strip_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
@@ -174,22 +132,23 @@ static bool map_build(const json_t *step, struct sl_pipeline_parts *parts, struc
 }
 
 static const struct sl_step_type normalizers[] = {
-    {"BertNormalizer", bert_build},
-    {"NFC", nfc_build},
-    {"NFD", nfd_build},
-    {"NFKC", nfkc_build},
-    {"NFKD", nfkd_build},
-    {"Lowercase", lowercase_build},
-    {"StripAccents", accents_build},
-    {"Strip", strip_build},
-    {"Prepend", prepend_build},
-    {"Replace", replace_build},
-    {"Precompiled", map_build},
-    {"Nmt", nmt_build},
-    {NULL, NULL},
+    {"BertNormalizer", bert_build, 0},
+    {"NFC", NULL, SL_NORMALIZE_NFC},
+    {"NFD", NULL, SL_NORMALIZE_NFD},
+    {"NFKC", NULL, SL_NORMALIZE_NFKC},
+    {"NFKD", NULL, SL_NORMALIZE_NFKD},
+    {"Lowercase", NULL, SL_NORMALIZE_LOWERCASE},
+    {"StripAccents", NULL, SL_NORMALIZE_MARKS},
+    {"Strip", strip_build, 0},
+    {"Prepend", prepend_build, 0},
+    {"Replace", replace_build, 0},
+    {"Precompiled", map_build, 0},
+    {"Nmt", NULL, SL_NORMALIZE_NMT},
+    {0},
 };
 
-const struct sl_step_section sl_normalizer_section = {"normalizer", "normalizers", normalizers};
+const struct sl_step_section sl_normalizer_section = {"normalizer", "normalizers", normalizers,
+                                                      kind_add};
 
 /* -- pre-tokenizers --------------------------------------------------------------------------- */
 
@@ -204,29 +163,10 @@ static bool splitter_add(struct sl_pipeline_parts *parts, struct sl_pre_tokenize
     return true;
 }
 
-static bool splitter_kind_add(struct sl_pipeline_parts *parts, enum sl_pre_tokenizer_kind kind,
-                              struct sl_err *err)
+static bool splitter_kind_add(struct sl_pipeline_parts *parts, int kind, struct sl_err *err)
 {
-    return splitter_add(parts, (struct sl_pre_tokenizer_step){.kind = kind}, err);
-}
-
-static bool bert_split_build(const json_t *step, struct sl_pipeline_parts *parts,
-                             struct sl_err *err)
-{
-    (void)step;
-    return splitter_kind_add(parts, SL_SPLIT_BERT, err);
-}
-
-static bool words_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return splitter_kind_add(parts, SL_SPLIT_WORDS, err);
-}
-
-static bool spaces_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
-{
-    (void)step;
-    return splitter_kind_add(parts, SL_SPLIT_SPACES, err);
+    const struct sl_pre_tokenizer_step step = {.kind = (enum sl_pre_tokenizer_kind)kind};
+    return splitter_add(parts, step, err);
 }
 
 static bool behavior_read(const json_t *step, enum sl_match_behavior *behavior, struct sl_err *err)
@@ -318,16 +258,16 @@ static bool byte_level_build(const json_t *step, struct sl_pipeline_parts *parts
 }
 
 static const struct sl_step_type pre_tokenizers[] = {
-    {"BertPreTokenizer", bert_split_build},
-    {"Whitespace", words_build},
-    {"WhitespaceSplit", spaces_build},
-    {"ByteLevel", byte_level_build},
-    {"Metaspace", metaspace_build},
-    {"Split", split_build},
-    {"Digits", digits_build},
-    {"Punctuation", punctuation_build},
-    {NULL, NULL},
+    {"BertPreTokenizer", NULL, SL_SPLIT_BERT},
+    {"Whitespace", NULL, SL_SPLIT_WORDS},
+    {"WhitespaceSplit", NULL, SL_SPLIT_SPACES},
+    {"ByteLevel", byte_level_build, 0},
+    {"Metaspace", metaspace_build, 0},
+    {"Split", split_build, 0},
+    {"Digits", digits_build, 0},
+    {"Punctuation", punctuation_build, 0},
+    {0},
 };
 
 const struct sl_step_section sl_pre_tokenizer_section = {"pre_tokenizer", "pretokenizers",
-                                                         pre_tokenizers};
+                                                         pre_tokenizers, splitter_kind_add};

@@ -30,7 +30,9 @@ bool sl_prepend_scheme_read(const struct json_t *step, enum sl_prepend_scheme *s
 /* A type of step: its name in the file, and what adds it to the parts. */
 struct sl_step_type {
     const char *name;
+    /* NULL: the section adds it by its kind, which is all there is to it. */
     bool (*build)(const struct json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err);
+    int kind;
 };
 
 /* A section of the file: a step, or a "Sequence" of steps. */
@@ -38,6 +40,7 @@ struct sl_step_section {
     const char *name;                 /* of the section */
     const char *list;                 /* of the member of a Sequence that has its steps */
     const struct sl_step_type *types; /* a name of NULL after the last */
+    bool (*add)(struct sl_pipeline_parts *parts, int kind, struct sl_err *err);
 };
 
 /* Builds the steps in order. A section that is missing or null has none. */

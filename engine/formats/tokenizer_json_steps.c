@@ -82,7 +82,8 @@ static bool step_build(const struct sl_step_section *section, const json_t *step
         return false;
     for (const struct sl_step_type *t = section->types; t->name; t++)
         if (strcmp(t->name, type) == 0)
-            return t->build(step, parts, err) || sl_wrap(err, "%s", type);
+            return (t->build ? t->build(step, parts, err) : section->add(parts, t->kind, err)) ||
+                   sl_wrap(err, "%s", type);
     return fail_unknown(section, type, err);
 }
 

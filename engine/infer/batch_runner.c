@@ -4,7 +4,6 @@
 #include "base/int_math.h"
 #include "base/thread_pool.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {

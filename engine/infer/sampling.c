@@ -3,7 +3,6 @@
 #include "sluice/sampling.h"
 
 #include "base/random.h"
-#include "infer/logits.h"
 
 #include <assert.h>
 #include <math.h>

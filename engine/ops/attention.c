@@ -2,7 +2,6 @@
  * Vaswani et al. 2017, section 3.2.2. One unit of work is a block of queries and some heads: all,
  * or those that share keys. */
 #include "base/int_math.h"
-#include "base/random.h"
 #include "ops/kv_cache.h"
 #include "ops/ops.h"
 

@@ -8,7 +8,6 @@
 #include "base/dynarray.h"
 #include "base/int_math.h"
 #include "base/random.h"
-#include "tokenizer/tokenizer.h"
 #include "train/dataloader_kind.h"
 #include "train/evaluate.h"
 

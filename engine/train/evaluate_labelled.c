@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "infer/classifier.h"
 #include "infer/logits.h"
-#include "sluice/session.h"
 #include "train/evaluate.h"
 
 #include <assert.h>

@@ -5,7 +5,6 @@
 #include "train/trainer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { HYPERPARAMETERS_MAX = 128, ARCHITECTURES_MAX = 32 };

@@ -3,7 +3,6 @@
  * normalized separately. */
 #include "arch/linear/bag_of_words.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { X };

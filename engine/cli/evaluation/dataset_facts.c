@@ -1,8 +1,6 @@
 /* dataset_facts.c - compares all texts of a data set, and counts its labels. */
 #include "cli/evaluation/dataset_facts.h"
 
-#include "tokenizer/tokenizer.h"
-
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

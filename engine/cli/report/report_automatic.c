@@ -6,7 +6,6 @@
 #include "cli/report/report_sections.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static void write_sentence(struct sl_buffer *out, const char *text)
 {

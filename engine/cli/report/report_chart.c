@@ -1,8 +1,6 @@
 /* report_chart.c - draws charts as SVG. */
 #include "cli/report/report_chart.h"
 
-#include "cli/report/report_html.h"
-
 #include <math.h>
 
 /* In units of the drawing, which is scaled to the page. */

@@ -1,12 +1,10 @@
 /* train_arguments.c - the command line of `sluice train` and `sluice init`. */
 #include "cli/training/train_arguments.h"
-#include "base/buffer.h"
 #include "base/comma_list.h"
 #include "cli/model_path.h"
 #include "cli/training/train_automatic_options.h"
 #include "data/data_options.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

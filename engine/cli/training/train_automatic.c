@@ -1,7 +1,6 @@
 /* train_automatic.c - `sluice train` without an architecture. */
 #include "cli/training/train_automatic.h"
 
-#include "checkpoint/manifest.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "cli/report/report_automatic.h"

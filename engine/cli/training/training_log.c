@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/int_math.h"
-#include "checkpoint/manifest.h"
 #include "cli/failure_event.h"
 #include "cli/training/dataset_summary.h"
 #include "cli/training/event_log.h"

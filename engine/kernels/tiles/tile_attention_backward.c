@@ -16,7 +16,6 @@
 #include "kernels/tiles/tiles.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { BLOCK = 32, BLOCK_ELEMENTS = 2 * TILE_ELEMENTS };
