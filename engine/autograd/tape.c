@@ -124,12 +124,18 @@ enum { GRAIN = 16, BLOCK = 64 }; /* BLOCK: rows that are summed together */
 struct row_pass {
     const struct sl_node *n;
     sl_row_pass *pass;
-    float *spare, *sums; /* of all threads; of all blocks, or NULL */
+    char *spare; /* of all threads */
+    float *sums; /* of all blocks, or NULL */
+    size_t spare_bytes, sum_floats;
 };
 
-static size_t spare_floats(const struct sl_node *n)
+/* Of a thread. */
+static size_t spare_bytes(const struct sl_node *n)
 {
-    return n->op->spare_rows ? (size_t)n->op->spare_rows * (size_t)n->in[0]->cols : 0;
+    if (n->op->spare_bytes)
+        return sl_round_up(n->op->spare_bytes(n, n->is_backward), SL_ALIGN);
+    return n->op->spare_rows ? (size_t)n->op->spare_rows * (size_t)n->in[0]->cols * sizeof(float)
+                             : 0;
 }
 
 static size_t sum_floats(const struct sl_node *n)
@@ -140,24 +146,31 @@ static size_t sum_floats(const struct sl_node *n)
     return floats;
 }
 
-static void take_row_scratch(struct row_pass *p, int count, bool sums)
+static bool has_sums(const struct sl_node *n)
+{
+    return n->op->sums && n->is_backward;
+}
+
+static void take_row_scratch(struct row_pass *p, int count)
 {
     const struct sl_node *n = p->n;
     const size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
-    p->spare = sl_tape_scratch(n, threads * spare_floats(n) * sizeof(float));
-    if (sums)
-        p->sums =
-            sl_tape_scratch(n, (size_t)sl_ceil_div(count, BLOCK) * sum_floats(n) * sizeof(float));
+    p->spare_bytes = spare_bytes(n);
+    p->spare = sl_tape_scratch(n, threads * p->spare_bytes);
+    if (!has_sums(n))
+        return;
+    p->sum_floats = sum_floats(n);
+    p->sums = sl_tape_scratch(n, (size_t)sl_ceil_div(count, BLOCK) * p->sum_floats * sizeof(float));
 }
 
 static void pass_rows(void *ctx, int first, int last, int worker)
 {
     const struct row_pass *p = ctx;
     struct sl_node n = *p->n;
-    n.spare = p->spare + (size_t)worker * spare_floats(&n);
+    n.spare = p->spare + (size_t)worker * p->spare_bytes;
     if (p->sums) {
-        n.sums = p->sums + (size_t)(first / BLOCK) * sum_floats(&n);
-        memset(n.sums, 0, sum_floats(&n) * sizeof *n.sums);
+        n.sums = p->sums + (size_t)(first / BLOCK) * p->sum_floats;
+        memset(n.sums, 0, p->sum_floats * sizeof *n.sums);
     }
     for (int row = first; row < last; row++)
         p->pass(&n, row);
@@ -176,13 +189,12 @@ static void add_sums(const struct sl_node *n, const float *sums, int blocks)
 
 void sl_node_rows(const struct sl_node *n, int count, sl_row_pass *pass)
 {
-    const bool sums = n->op->sums && pass == n->op->backward_row;
     const int grain = n->op->grain ? n->op->grain : GRAIN;
     const size_t mark = sl_arena_mark(&n->tape->arena);
     struct row_pass p = {.n = n, .pass = pass};
-    take_row_scratch(&p, count, sums);
-    sl_parallel_for(n->tape->pool, count, sums ? BLOCK : grain, pass_rows, &p);
-    if (sums)
+    take_row_scratch(&p, count);
+    sl_parallel_for(n->tape->pool, count, has_sums(n) ? BLOCK : grain, pass_rows, &p);
+    if (has_sums(n))
         add_sums(n, p.sums, sl_ceil_div(count, BLOCK));
     sl_arena_rewind(&n->tape->arena, mark);
 }
@@ -195,33 +207,33 @@ static int rows_of(const struct sl_node *n)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void count_scratch(const struct sl_node *n, bool backward)
+static void count_scratch(const struct sl_node *n)
 {
     struct row_pass counted = {.n = n};
-    (void)sl_tape_scratch(n, n->op->scratch ? n->op->scratch(n, backward) : 0);
-    take_row_scratch(&counted, rows_of(n), backward && n->op->sums);
+    (void)sl_tape_scratch(n, n->op->scratch ? n->op->scratch(n, n->is_backward) : 0);
+    take_row_scratch(&counted, rows_of(n));
 }
 
 /* Runs one direction with scratch memory around it; a dry run only counts the scratch. */
-static void run(const struct sl_node *n, bool backward)
+static void run(const struct sl_node *n)
 {
     struct sl_tape *t = n->tape;
     const struct sl_op *op = n->op;
-    void (*all)(const struct sl_node *n) = backward ? op->backward : op->forward;
+    void (*all)(const struct sl_node *n) = n->is_backward ? op->backward : op->forward;
     size_t mark = sl_arena_mark(&t->arena);
     if (sl_tape_is_dry(t))
-        count_scratch(n, backward);
+        count_scratch(n);
     else if (all)
         all(n);
     else
-        sl_node_rows(n, rows_of(n), backward ? op->backward_row : op->forward_row);
+        sl_node_rows(n, rows_of(n), n->is_backward ? op->backward_row : op->forward_row);
     sl_arena_rewind(&t->arena, mark);
 }
 
 struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node)
 {
     node.tape = t;
-    run(&node, false);
+    run(&node);
     if (t->training) {
         assert(t->count < NODES_MAX);
         t->nodes[t->count++] = node;
@@ -285,7 +297,8 @@ void sl_tape_backward(struct sl_tape *t)
         if (n->out && !n->out->grad)
             continue; /* the loss does not depend on it */
         open_gradients(n);
-        run(n, true);
+        n->is_backward = true;
+        run(n);
         bool passed = n->op->passes && n->in[n->op->passes - 1]->grad == n->out->grad;
         if (n->out && !passed)
             gradient_give_back(t, n->out);

@@ -104,8 +104,9 @@ struct sl_op {
      * of the first input, by sl_node_rows. */
     sl_row_pass *forward_row, *backward_row;
     int grain;      /* rows that are worth waking a thread for; 0: 16 */
-    int spare_rows; /* of n->spare, each as wide as the first input */
-    bool sums;      /* backward_row adds to n->sums */
+    int spare_rows; /* of n->spare, each as wide as the first input; or, if that is not its size: */
+    size_t (*spare_bytes)(const struct sl_node *n, bool backward);
+    bool sums; /* backward_row adds to n->sums */
 };
 
 enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 4 };
@@ -120,7 +121,9 @@ struct sl_node {
     bool overwrite[SL_NODE_INPUTS];
     /* During a pass over rows: scratch memory of this thread; and the gradients of the parameters
      * that this block of rows adds to, one after another, each as wide as the first input. */
-    float *spare, *sums;
+    void *spare;
+    float *sums;
+    bool is_backward; /* the direction that runs */
 };
 
 /* Statistics of a forward pass. */

@@ -25,7 +25,7 @@ static void forward_row(const struct sl_node *n, int row)
 {
     const struct loss *a = n->args;
     const struct sl_tensor *x = n->in[X];
-    memcpy(n->spare, sl_row(x, row), (size_t)x->cols * sizeof *n->spare);
+    memcpy(n->spare, sl_row(x, row), (size_t)x->cols * sizeof(float));
     n->tape->kernels->softmax(n->spare, x->cols, &a->lse[row]);
 }
 

@@ -26,12 +26,6 @@ struct sparse {
     int max_keys;            /* of any sequence */
 };
 
-struct sparse_attention_ctx {
-    const struct sl_node *n;
-    float *workers;
-    size_t worker_floats;
-};
-
 /* One head of one sequence: its keys and values, and a worker's memory. */
 struct head {
     const struct sl_kernels *kernels;
@@ -68,18 +62,13 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 
 /* -- a head ------------------------------------------------------------------------------- */
 
-static struct sparse_attention_ctx pass_of(const struct sl_node *n)
+/* Of a thread: three rows of a head, and three lists of keys. */
+static size_t spare_bytes(const struct sl_node *n, bool backward)
 {
     const struct sparse *a = n->args;
-    size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->max_keys, LINE);
-    return (struct sparse_attention_ctx){.n = n, .worker_floats = 3 * (row + list)};
-}
-
-static size_t sparse_scratch(const struct sl_node *n, bool backward)
-{
     (void)backward;
-    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
-    return threads * pass_of(n).worker_floats * sizeof(float);
+    size_t row = sl_round_up(row_floats(n), LINE), list = sl_round_up((size_t)a->max_keys, LINE);
+    return 3 * (row + list) * sizeof(float);
 }
 
 /* Where the keys and values are: in the cache, or in the batch. */
@@ -100,16 +89,16 @@ static void find_rows(struct head *h, const struct sl_node *n, int index)
     }
 }
 
-static struct head head_of(const struct sparse_attention_ctx *p, int unit, int worker)
+static struct head head_of(const struct sl_node *n, int unit)
 {
-    const struct sparse *a = p->n->args;
-    float *at = p->workers + (size_t)worker * p->worker_floats;
-    size_t row = sl_round_up(row_floats(p->n), LINE);
+    const struct sparse *a = n->args;
+    float *at = n->spare;
+    size_t row = sl_round_up(row_floats(n), LINE);
     size_t list = sl_round_up((size_t)a->max_keys, LINE);
-    struct head h = {.kernels = p->n->tape->kernels,
+    struct head h = {.kernels = n->tape->kernels,
                      .sequence = unit / a->args.heads,
-                     .column = unit % a->args.heads * head_dim(p->n),
-                     .width = head_dim(p->n),
+                     .column = unit % a->args.heads * head_dim(n),
+                     .width = head_dim(n),
                      .q = at,
                      .out = at + row,
                      .narrow = at + 2 * row,
@@ -117,7 +106,7 @@ static struct head head_of(const struct sparse_attention_ctx *p, int unit, int w
                      .ds = at + 3 * row + list,
                      .keys = (int32_t *)(void *)(at + 3 * row + 2 * list)};
     h.scale = 1.0f / sqrtf((float)h.width);
-    find_rows(&h, p->n, unit % a->args.heads);
+    find_rows(&h, n, unit % a->args.heads);
     return h;
 }
 
@@ -163,28 +152,23 @@ static void forward_query(struct head *h, const struct sl_node *n, int i)
     write_output(h, n, i);
 }
 
-static void forward_units(void *ctx, int first, int last, int worker)
+static void forward_unit(const struct sl_node *n, int unit)
 {
-    const struct sparse_attention_ctx *p = ctx;
-    const struct sparse *a = p->n->args;
-    for (int unit = first; unit < last; unit++) {
-        const struct queries *queries = &a->queries[unit / a->args.heads];
-        if (queries->count == 0)
-            continue;
-        struct head h = head_of(p, unit, worker);
-        for (int i = queries->first; i < queries->first + queries->count; i++)
-            forward_query(&h, p->n, i);
-    }
+    const struct sparse *a = n->args;
+    const struct queries *queries = &a->queries[unit / a->args.heads];
+    if (queries->count == 0)
+        return;
+    struct head h = head_of(n, unit);
+    for (int i = queries->first; i < queries->first + queries->count; i++)
+        forward_query(&h, n, i);
 }
 
 static void sparse_forward(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    struct sparse_attention_ctx p = pass_of(n);
-    p.workers = sl_tape_scratch(n, sparse_scratch(n, false));
     sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->args.heads, 1, forward_units, &p);
+    sl_node_rows(n, n->tape->batch->count * a->args.heads, forward_unit);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -219,17 +203,14 @@ static void clear_gradients(const struct head *h, const struct sl_node *n)
     }
 }
 
-static void backward_units(void *ctx, int first, int last, int worker)
+static void backward_unit(const struct sl_node *n, int unit)
 {
-    const struct sparse_attention_ctx *p = ctx;
-    const struct sparse *a = p->n->args;
-    for (int unit = first; unit < last; unit++) {
-        const struct queries *queries = &a->queries[unit / a->args.heads];
-        struct head h = head_of(p, unit, worker);
-        clear_gradients(&h, p->n);
-        for (int i = queries->first; i < queries->first + queries->count; i++)
-            backward_query(&h, p->n, i);
-    }
+    const struct sparse *a = n->args;
+    const struct queries *queries = &a->queries[unit / a->args.heads];
+    struct head h = head_of(n, unit);
+    clear_gradients(&h, n);
+    for (int i = queries->first; i < queries->first + queries->count; i++)
+        backward_query(&h, n, i);
 }
 
 static void sparse_backward(const struct sl_node *n)
@@ -237,15 +218,14 @@ static void sparse_backward(const struct sl_node *n)
     const struct sparse *a = n->args;
     assert(n->overwrite[QUERY]);
     assert(n->overwrite[KEY_VALUE]);
-    struct sparse_attention_ctx p = pass_of(n);
-    p.workers = sl_tape_scratch(n, sparse_scratch(n, true));
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->args.heads, 1, backward_units, &p);
+    sl_node_rows(n, n->tape->batch->count * a->args.heads, backward_unit);
 }
 
 static const struct sl_op sparse = {.name = "sparse_attention",
-                                    .scratch = sparse_scratch,
                                     .forward = sparse_forward,
-                                    .backward = sparse_backward};
+                                    .backward = sparse_backward,
+                                    .grain = 1,
+                                    .spare_bytes = spare_bytes};
 
 /* -- recording ---------------------------------------------------------------------------- */
 

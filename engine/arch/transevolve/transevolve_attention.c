@@ -74,12 +74,6 @@ static size_t scratch_layout(const struct sl_node *n, struct sl_scratch scratch,
     return scratch.used;
 }
 
-struct transevolve_attention_ctx {
-    const struct sl_node *n;
-    char *workers;
-    size_t worker_bytes;
-};
-
 /* The state of one head block. */
 struct run {
     const struct sl_node *n;
@@ -91,13 +85,17 @@ struct run {
     int keys, head; /* of the sequence; columns */
 };
 
-static struct run run_of(const struct transevolve_attention_ctx *p, int worker)
+static struct run run_of(const struct sl_node *n, struct sl_head_block u)
 {
-    const struct attention *a = p->n->args;
-    struct run r = {
-        .n = p->n, .k = p->n->tape->kernels, .a = a, .m = a->state, .head = head_columns(p->n)};
-    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)scratch_layout(p->n, scratch, &r.d);
+    const struct attention *a = n->args;
+    struct run r = {.n = n,
+                    .k = n->tape->kernels,
+                    .a = a,
+                    .m = a->state,
+                    .u = u,
+                    .keys = u.sequence->rows,
+                    .head = head_columns(n)};
+    (void)scratch_layout(n, (struct sl_scratch){.base = n->spare}, &r.d);
     return r;
 }
 
@@ -198,17 +196,14 @@ static void transevolve_attention_forward_rows(const struct run *r, int first, i
     }
 }
 
-static void forward_head_blocks(void *ctx, int first, int last, int worker)
+static void forward_head_block(const struct sl_node *n, int piece)
 {
-    struct run r = run_of(ctx, worker);
-    for (int piece = first; piece < last; piece++) {
-        r.u = sl_head_block_at(r.m, piece);
-        r.keys = r.u.sequence->rows;
-        bias_softmax(&r);
-        pack_values(&r);
-        for (int i = 0; i < r.u.count; i += ROWS)
-            transevolve_attention_forward_rows(&r, r.u.first + i, sl_min(ROWS, r.u.count - i));
-    }
+    const struct attention *a = n->args;
+    const struct run r = run_of(n, sl_head_block_at(a->state, piece));
+    bias_softmax(&r);
+    pack_values(&r);
+    for (int i = 0; i < r.u.count; i += ROWS)
+        transevolve_attention_forward_rows(&r, r.u.first + i, sl_min(ROWS, r.u.count - i));
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -338,61 +333,46 @@ static void backward_unit(const struct run *r)
     single_row_backward_values(r);
 }
 
-static void backward_head_blocks(void *ctx, int first, int last, int worker)
+static void backward_head(const struct sl_node *n, int piece)
 {
-    struct run r = run_of(ctx, worker);
-    for (int piece = first; piece < last; piece++) {
-        int heads = r.m->heads;
-        r.u = (struct sl_head_block){.sequence = &r.n->tape->batch->sequences[piece / heads],
-                                     .head = piece % heads};
-        r.keys = r.u.sequence->rows;
-        backward_unit(&r);
-    }
+    const struct attention *a = n->args;
+    const int heads = a->state->heads;
+    const struct run r =
+        run_of(n, (struct sl_head_block){.sequence = &n->tape->batch->sequences[piece / heads],
+                                         .head = piece % heads});
+    backward_unit(&r);
 }
 
 /* -- recording ---------------------------------------------------------------------------- */
 
-static size_t transevolve_attention_scratch(const struct sl_node *n, bool backward)
+static size_t spare_bytes(const struct sl_node *n, bool backward)
 {
     struct buffers d;
     (void)backward;
-    return (size_t)sl_thread_pool_size(n->tape->pool) *
-           scratch_layout(n, (struct sl_scratch){0}, &d);
-}
-
-static struct transevolve_attention_ctx pass_of(const struct sl_node *n)
-{
-    struct buffers d;
-    return (struct transevolve_attention_ctx){
-        .n = n,
-        .workers = sl_tape_scratch(n, transevolve_attention_scratch(n, false)),
-        .worker_bytes = scratch_layout(n, (struct sl_scratch){0}, &d)};
+    return scratch_layout(n, (struct sl_scratch){0}, &d);
 }
 
 static void transevolve_attention_forward(const struct sl_node *n)
 {
     const struct attention *a = n->args;
-    struct transevolve_attention_ctx p = pass_of(n);
     sl_clear_padding(n->out);
-    sl_parallel_for(n->tape->pool, a->state->block_count * a->state->heads, 1, forward_head_blocks,
-                    &p);
+    sl_node_rows(n, a->state->block_count * a->state->heads, forward_head_block);
 }
 
 static void transevolve_attention_backward(const struct sl_node *n)
 {
     const struct attention *a = n->args;
     const struct sl_tensor *bias = n->in[BIAS];
-    struct transevolve_attention_ctx p = pass_of(n);
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->state->heads, 1, backward_head_blocks,
-                    &p);
+    sl_node_rows(n, n->tape->batch->count * a->state->heads, backward_head);
 }
 
 static const struct sl_op attention = {.name = "transevolve_attention",
-                                       .scratch = transevolve_attention_scratch,
                                        .forward = transevolve_attention_forward,
-                                       .backward = transevolve_attention_backward};
+                                       .backward = transevolve_attention_backward,
+                                       .grain = 1,
+                                       .spare_bytes = spare_bytes};
 
 struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
                                            const struct sl_transevolve_score_table *state,

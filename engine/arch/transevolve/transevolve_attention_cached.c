@@ -82,18 +82,11 @@ struct buffers {
     size_t packed_bytes;  /* of a group */
 };
 
-struct transevolve_cached_ctx {
-    const struct sl_node *n;
-    const struct sl_transevolve_score_table *m;
-    struct cache_columns cache_columns;
-    char *workers;
-    size_t worker_bytes;
-};
-
 struct run {
-    const struct transevolve_cached_ctx *p;
+    const struct sl_node *n;
     const struct sl_kernels *k;
     const struct sl_transevolve_score_table *m;
+    struct cache_columns cache_columns;
     struct sl_head_block u;
     struct buffers d;
 };
@@ -125,7 +118,7 @@ static int seen_by(const struct run *r, int first, int rows)
  * values rows. */
 static void pack_groups(const struct run *r, bool keys)
 {
-    const struct cache_columns *cache_columns = &r->p->cache_columns;
+    const struct cache_columns *cache_columns = &r->cache_columns;
     const size_t bytes = (size_t)cache_columns->columns * sl_type_bytes(r->k->operand);
     const int seen = seen_by(r, r->u.first, r->u.count);
     const int down = keys ? cache_columns->columns : GROUP,
@@ -144,30 +137,24 @@ static void pack_groups(const struct run *r, bool keys)
 }
 
 /* Runs f over a head block, some of its queries at a time. */
-static void for_query_chunks(const struct transevolve_cached_ctx *p, struct sl_head_block u,
-                             int worker, bool keys,
+static void for_query_chunks(struct run r, int piece, bool keys,
                              void (*f)(const struct run *r, int first, int rows))
 {
-    struct run r = {.p = p, .k = p->n->tape->kernels, .m = p->m, .u = u};
-    struct sl_scratch scratch = {.base = p->workers + (size_t)worker * p->worker_bytes};
-    (void)scratch_layout(p->n, p->m, p->cache_columns.columns, scratch, &r.d);
+    r.k = r.n->tape->kernels;
+    r.u = sl_head_block_at(r.m, piece);
+    (void)scratch_layout(r.n, r.m, r.cache_columns.columns, (struct sl_scratch){.base = r.n->spare},
+                         &r.d);
     pack_groups(&r, keys);
-    for (int i = 0; i < u.count; i += QUERIES_MAX)
-        f(&r, u.first + i, sl_min(QUERIES_MAX, u.count - i));
+    for (int i = 0; i < r.u.count; i += QUERIES_MAX)
+        f(&r, r.u.first + i, sl_min(QUERIES_MAX, r.u.count - i));
 }
 
-static struct transevolve_cached_ctx pass_of(const struct sl_node *n,
-                                             const struct sl_transevolve_score_table *m,
-                                             struct cache_columns cache_columns)
+static size_t count_spare(const struct sl_node *n, const struct sl_transevolve_score_table *m,
+                          struct cache_columns cache_columns)
 {
     struct buffers d;
-    size_t bytes = scratch_layout(n, m, cache_columns.columns, (struct sl_scratch){0}, &d);
-    size_t threads = (size_t)sl_thread_pool_size(n->tape->pool);
-    return (struct transevolve_cached_ctx){.n = n,
-                                           .m = m,
-                                           .cache_columns = cache_columns,
-                                           .workers = sl_tape_scratch(n, threads * bytes),
-                                           .worker_bytes = bytes};
+    assert(!n->is_backward);
+    return scratch_layout(n, m, cache_columns.columns, (struct sl_scratch){0}, &d);
 }
 
 /* -- scores ------------------------------------------------------------------------------- */
@@ -196,20 +183,17 @@ static void score_rows(const struct run *r, int first, int rows)
     }
 }
 
-static void score_head_blocks(void *ctx, int first, int last, int worker)
-{
-    const struct transevolve_cached_ctx *p = ctx;
-    for (int piece = first; piece < last; piece++)
-        for_query_chunks(p, sl_head_block_at(p->m, piece), worker, true, score_rows);
-}
-
-static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
+static void score_head_block(const struct sl_node *n, int piece)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    struct buffers d;
-    assert(!backward);
-    return (size_t)sl_thread_pool_size(n->tape->pool) *
-           scratch_layout(n, m, keys_of(m).columns, (struct sl_scratch){0}, &d);
+    for_query_chunks((struct run){.n = n, .m = m, .cache_columns = keys_of(m)}, piece, true,
+                     score_rows);
+}
+
+static size_t scores_spare(const struct sl_node *n, bool backward)
+{
+    (void)backward;
+    return count_spare(n, n->args, keys_of(n->args));
 }
 
 static void transevolve_scores_forward(const struct sl_node *n)
@@ -218,13 +202,13 @@ static void transevolve_scores_forward(const struct sl_node *n)
     struct append a = {
         .t = n->tape, .cache_columns = keys_of(m), .floats = m->bias, .floats_at = m->cache_bias};
     append(&a);
-    struct transevolve_cached_ctx p = pass_of(n, m, keys_of(m));
-    sl_parallel_for(n->tape->pool, m->block_count * m->heads, 1, score_head_blocks, &p);
+    sl_node_rows(n, m->block_count * m->heads, score_head_block);
 }
 
 static const struct sl_op scores_cached = {.name = "transevolve_scores_cached",
-                                           .scratch = transevolve_scores_scratch,
-                                           .forward = transevolve_scores_forward};
+                                           .forward = transevolve_scores_forward,
+                                           .grain = 1,
+                                           .spare_bytes = scores_spare};
 
 void sl_transevolve_scores_cached(struct sl_tape *t, struct sl_transevolve_score_table *m)
 {
@@ -250,7 +234,7 @@ static struct cache_columns values_of(const struct sl_node *n)
 /* Probabilities of one query as operands, zeros past the keys it sees. */
 static void softmax_row(const struct run *r, int i, int keys, void *out)
 {
-    const struct attention *a = r->p->n->args;
+    const struct attention *a = r->n->args;
     const struct sl_cache *cache = r->u.sequence->cache;
     int visible = sl_head_block_visible(r->m, &r->u, i);
     int column = r->m->cache_bias + a->depth * r->m->heads + r->u.head;
@@ -265,7 +249,7 @@ static void softmax_row(const struct run *r, int i, int keys, void *out)
 
 static void weighted_value_rows(const struct run *r, int first, int rows)
 {
-    struct sl_head_rows out = sl_head_rows_of(r->m, r->p->n->out, &r->u, first, rows);
+    struct sl_head_rows out = sl_head_rows_of(r->m, r->n->out, &r->u, first, rows);
     const size_t element = sl_type_bytes(r->k->operand);
     const int groups = groups_of(seen_by(r, first, rows));
     struct sl_gemm g = {.x_stride = sl_operand_stride(r->k, groups * GROUP),
@@ -286,20 +270,18 @@ static void weighted_value_rows(const struct run *r, int first, int rows)
         sl_head_row_write(r->k, &out, i, g.y + (size_t)i * g.y_stride, r->d.spare);
 }
 
-static void attend_head_blocks(void *ctx, int first, int last, int worker)
-{
-    const struct transevolve_cached_ctx *p = ctx;
-    for (int piece = first; piece < last; piece++)
-        for_query_chunks(p, sl_head_block_at(p->m, piece), worker, false, weighted_value_rows);
-}
-
-static size_t transevolve_attention_scratch(const struct sl_node *n, bool backward)
+static void attend_head_block(const struct sl_node *n, int piece)
 {
     const struct attention *a = n->args;
-    struct buffers d;
-    assert(!backward);
-    return (size_t)sl_thread_pool_size(n->tape->pool) *
-           scratch_layout(n, a->state, values_of(n).columns, (struct sl_scratch){0}, &d);
+    for_query_chunks((struct run){.n = n, .m = a->state, .cache_columns = values_of(n)}, piece,
+                     false, weighted_value_rows);
+}
+
+static size_t attention_spare(const struct sl_node *n, bool backward)
+{
+    const struct attention *a = n->args;
+    (void)backward;
+    return count_spare(n, a->state, values_of(n));
 }
 
 static void transevolve_attention_forward(const struct sl_node *n)
@@ -308,14 +290,13 @@ static void transevolve_attention_forward(const struct sl_node *n)
     struct append values = {.t = n->tape, .cache_columns = values_of(n)};
     append(&values);
     sl_clear_padding(n->out);
-    struct transevolve_cached_ctx p = pass_of(n, a->state, values_of(n));
-    int pieces = a->state->block_count * a->state->heads;
-    sl_parallel_for(n->tape->pool, pieces, 1, attend_head_blocks, &p);
+    sl_node_rows(n, a->state->block_count * a->state->heads, attend_head_block);
 }
 
 static const struct sl_op attention_cached = {.name = "transevolve_attention_cached",
-                                              .scratch = transevolve_attention_scratch,
-                                              .forward = transevolve_attention_forward};
+                                              .forward = transevolve_attention_forward,
+                                              .grain = 1,
+                                              .spare_bytes = attention_spare};
 
 struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
                                                   const struct sl_transevolve_score_table *m,

@@ -88,30 +88,16 @@ static void transevolve_scores_forward_rows(const struct sl_node *n, const struc
         transpose_rows(n, u, first, rows);
 }
 
-struct transevolve_scores_ctx {
-    const struct sl_node *n;
-    char *workers;
-    size_t worker_bytes;
-};
-
-static struct sl_scratch scratch_of(const struct transevolve_scores_ctx *p, int worker)
+static void forward_head_block(const struct sl_node *n, int piece)
 {
-    return (struct sl_scratch){.base = p->workers + (size_t)worker * p->worker_bytes};
-}
-
-static void forward_head_blocks(void *ctx, int first, int last, int worker)
-{
-    const struct transevolve_scores_ctx *p = ctx;
-    const struct sl_transevolve_score_table *m = p->n->args;
+    const struct sl_transevolve_score_table *m = n->args;
+    struct sl_head_block u = sl_head_block_at(m, piece);
+    struct sl_head_rows keys = sl_head_rows_of(m, m->key, &u, 0, u.sequence->rows);
     struct forward_buffers d;
-    (void)forward_layout(p->n, scratch_of(p, worker), &d);
-    for (int piece = first; piece < last; piece++) {
-        struct sl_head_block u = sl_head_block_at(m, piece);
-        struct sl_head_rows keys = sl_head_rows_of(m, m->key, &u, 0, u.sequence->rows);
-        pack_keys(p->n->tape->kernels, &keys, d.packed);
-        for (int i = 0; i < u.count; i += ROWS)
-            transevolve_scores_forward_rows(p->n, &u, u.first + i, sl_min(ROWS, u.count - i), &d);
-    }
+    (void)forward_layout(n, (struct sl_scratch){.base = n->spare}, &d);
+    pack_keys(n->tape->kernels, &keys, d.packed);
+    for (int i = 0; i < u.count; i += ROWS)
+        transevolve_scores_forward_rows(n, &u, u.first + i, sl_min(ROWS, u.count - i), &d);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -175,47 +161,38 @@ static void multiply(const struct sl_kernels *k, const struct sl_head_rows *p, s
 }
 
 /* With s the gradient of the scores:  dq_i = scale sum_j s_ij k_j,  dk_j = scale sum_i s_ij q_i. */
-static void backward_unit(const struct sl_node *n, const struct sl_head_block *u,
-                          const struct backward_buffers *d)
+static void backward_head(const struct sl_node *n, int piece)
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
+    const struct sl_head_block block = {.sequence = &n->tape->batch->sequences[piece / m->heads],
+                                        .head = piece % m->heads};
+    const struct sl_head_block *u = &block;
+    struct backward_buffers d;
+    (void)backward_layout(n, (struct sl_scratch){.base = n->spare}, &d);
     int rows = u->sequence->rows;
     struct sl_head_rows queries = sl_head_rows_of(m, m->query, u, 0, rows);
     struct sl_head_rows keys = sl_head_rows_of(m, m->key, u, 0, rows);
-    struct sl_gemm g = {.x_stride = d->gradients_stride, .k = rows};
-    pack_right(k, &keys, d->packed_keys);
-    pack_right(k, &queries, d->packed_queries);
-    g.x = d->gradients;
-    g.packed = d->packed_keys;
+    struct sl_gemm g = {.x_stride = d.gradients_stride, .k = rows};
+    pack_right(k, &keys, d.packed_keys);
+    pack_right(k, &queries, d.packed_queries);
+    g.x = d.gradients;
+    g.packed = d.packed_keys;
     g.accumulate = !n->overwrite[QUERY];
     for (int i = 0; i < rows; i += ROWS) {
         struct sl_head_rows some = sl_head_rows_of(m, m->query, u, i, sl_min(ROWS, rows - i));
-        narrow_slopes(n, u, i, some.rows, d);
+        narrow_slopes(n, u, i, some.rows, &d);
         multiply(k, &some, g);
     }
-    g.x = d->transposed;
-    g.packed = d->packed_queries;
+    g.x = d.transposed;
+    g.packed = d.packed_queries;
     g.accumulate = !n->overwrite[KEY];
     multiply(k, &keys, g);
 }
 
-static void backward_head_blocks(void *ctx, int first, int last, int worker)
-{
-    const struct transevolve_scores_ctx *p = ctx;
-    const struct sl_transevolve_score_table *m = p->n->args;
-    struct backward_buffers d;
-    (void)backward_layout(p->n, scratch_of(p, worker), &d);
-    for (int piece = first; piece < last; piece++) {
-        struct sl_head_block u = {.sequence = &p->n->tape->batch->sequences[piece / m->heads],
-                                  .head = piece % m->heads};
-        backward_unit(p->n, &u, &d);
-    }
-}
-
 /* -- recording ---------------------------------------------------------------------------- */
 
-static size_t worker_bytes(const struct sl_node *n, bool backward)
+static size_t spare_bytes(const struct sl_node *n, bool backward)
 {
     struct forward_buffers forward;
     struct backward_buffers back;
@@ -223,37 +200,23 @@ static size_t worker_bytes(const struct sl_node *n, bool backward)
     return backward ? backward_layout(n, counted, &back) : forward_layout(n, counted, &forward);
 }
 
-static size_t transevolve_scores_scratch(const struct sl_node *n, bool backward)
-{
-    return (size_t)sl_thread_pool_size(n->tape->pool) * worker_bytes(n, backward);
-}
-
-static struct transevolve_scores_ctx pass_of(const struct sl_node *n, bool backward)
-{
-    return (struct transevolve_scores_ctx){
-        .n = n,
-        .workers = sl_tape_scratch(n, transevolve_scores_scratch(n, backward)),
-        .worker_bytes = worker_bytes(n, backward)};
-}
-
 static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    struct transevolve_scores_ctx p = pass_of(n, false);
-    sl_parallel_for(n->tape->pool, m->block_count * m->heads, 1, forward_head_blocks, &p);
+    sl_node_rows(n, m->block_count * m->heads, forward_head_block);
 }
 
 static void transevolve_scores_backward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    struct transevolve_scores_ctx p = pass_of(n, true);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * m->heads, 1, backward_head_blocks, &p);
+    sl_node_rows(n, n->tape->batch->count * m->heads, backward_head);
 }
 
 static const struct sl_op scores = {.name = "transevolve_scores",
-                                    .scratch = transevolve_scores_scratch,
                                     .forward = transevolve_scores_forward,
-                                    .backward = transevolve_scores_backward};
+                                    .backward = transevolve_scores_backward,
+                                    .grain = 1,
+                                    .spare_bytes = spare_bytes};
 
 /* Divides every sequence's queries into blocks, and finds the maximum number of keys. A dry run
  * knows the longest sequence but not how a real batch divides its rows, so the table has the same
