@@ -79,6 +79,17 @@ void command_help(const struct command *command, struct sl_option_parser *parser
     sl_options_help(parser, stdout);
 }
 
+void command_print_help(const struct command *command, const char *operand)
+{
+    struct sl_option_parser parser = {.tables = {{.rows = command->rows}}};
+    if (command->print_help) {
+        command->print_help(operand);
+        return;
+    }
+    command_help(command, &parser);
+    (void)fputs(command->notes ? command->notes : "", stdout);
+}
+
 void command_print_json(struct sl_buffer *json)
 {
     (void)puts(json->failed ? "null" : json->data);

@@ -14,7 +14,11 @@ struct sl_model;
 struct command {
     const char *name, *operands, *help;
     bool (*run)(int count, char **words, struct sl_err *err);
-    void (*print_help)(const char *operand); /* prints --help; operand: the first one, or NULL */
+    /* --help prints the rows and the notes, which may be NULL; or what print_help, if that is not
+     * NULL, prints. operand: the first one, or NULL. */
+    const struct sl_option *rows;
+    const char *notes;
+    void (*print_help)(const char *operand);
     /* Checks the first operand; NULL: it is not checked. */
     bool (*check_operand)(const char *operand, struct sl_err *err);
     bool is_for_tests; /* `sluice --help` does not list it */
@@ -59,6 +63,8 @@ extern const struct command command_train, command_init, command_eval, command_g
         "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
     }
 
+/* Prints --help; operand: the first one, or NULL. */
+void command_print_help(const struct command *command, const char *operand);
 /* Prints the usage and the options of a command. */
 void command_help(const struct command *command, struct sl_option_parser *parser);
 

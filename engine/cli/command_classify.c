@@ -27,28 +27,23 @@ static const struct sl_option rows[] = {
     ENGINE_OPTIONS(struct text_arguments),
     {0}};
 
-static void options(const char *operand)
-{
-    (void)operand;
-    command_help(&command_classify, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-    printf(
-        "\n"
-        "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
-        "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
-        "text a line is printed: label, probability (0.999999 at most) and text, separated by\n"
-        "tabs; line breaks and tabs of the text become spaces. With --json an object is printed,\n"
-        "with \"label\", \"score\", \"line\" (where the text begins in its file) and \"text\".\n"
-        "With --explain, a terminal shows words that raised the score in green and others in red;\n"
-        "else a fourth column, or \"words\" of the object, has what each added to the label's\n"
-        "logit less the mean of the others. Empty texts are skipped. For a text that cannot be\n"
-        "classified an error is printed, and the exit code is 2.\n"
-        "\n"
-        "A model that was trained with --label-separator gives a text each label whose\n"
-        "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
-        "with --json \"label\" is a list and \"scores\" has their probabilities. The line's\n"
-        "probability is that of the least certain label, given or not. With --explain each\n"
-        "label has a line of its own, with its probability, and \"words\" a list for each.\n");
-}
+static const char notes[] =
+    "\n"
+    "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
+    "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
+    "text a line is printed: label, probability (0.999999 at most) and text, separated by\n"
+    "tabs; line breaks and tabs of the text become spaces. With --json an object is printed,\n"
+    "with \"label\", \"score\", \"line\" (where the text begins in its file) and \"text\".\n"
+    "With --explain, a terminal shows words that raised the score in green and others in red;\n"
+    "else a fourth column, or \"words\" of the object, has what each added to the label's\n"
+    "logit less the mean of the others. Empty texts are skipped. For a text that cannot be\n"
+    "classified an error is printed, and the exit code is 2.\n"
+    "\n"
+    "A model that was trained with --label-separator gives a text each label whose\n"
+    "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
+    "with --json \"label\" is a list and \"scores\" has their probabilities. The line's\n"
+    "probability is that of the least certain label, given or not. With --explain each\n"
+    "label has a line of its own, with its probability, and \"words\" a list for each.\n";
 
 struct classification {
     const struct arguments *a;
@@ -270,5 +265,6 @@ const struct command command_classify = {
     .operands = "MODEL-DIR (TEXT-FILE | -)...",
     .help = "classify each line of text files",
     .run = run,
-    .print_help = options,
+    .rows = rows,
+    .notes = notes,
 };

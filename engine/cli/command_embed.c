@@ -21,19 +21,14 @@ static const struct sl_option rows[] = {TEXT_FILE_OPTIONS,
                                         ENGINE_OPTIONS(struct text_arguments),
                                         {0}};
 
-static void options(const char *operand)
-{
-    (void)operand;
-    command_help(&command_embed, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-    printf(
-        "\n"
-        "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
-        "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
-        "text a line is printed: the numbers, separated by spaces, then a tab and the text; with\n"
-        "--json, an object with \"line\" (where the text begins in its file), \"text\" and\n"
-        "\"embedding\". Empty texts are skipped. For a text that cannot be embedded an error is\n"
-        "printed, and the exit code is 2.\n");
-}
+static const char notes[] =
+    "\n"
+    "A file has one text per line or, with --text, one per record of CSV, TSV or JSON Lines,\n"
+    "in UTF-8; it may be compressed with gzip or xz. - is standard input. For each\n"
+    "text a line is printed: the numbers, separated by spaces, then a tab and the text; with\n"
+    "--json, an object with \"line\" (where the text begins in its file), \"text\" and\n"
+    "\"embedding\". Empty texts are skipped. For a text that cannot be embedded an error is\n"
+    "printed, and the exit code is 2.\n";
 
 /* What divides the numbers. */
 static double length_of(const float *x, int count)
@@ -111,5 +106,6 @@ const struct command command_embed = {
     .operands = "MODEL-DIR (TEXT-FILE | -)...",
     .help = "print the embedding of each line of text files",
     .run = run,
-    .print_help = options,
+    .rows = rows,
+    .notes = notes,
 };

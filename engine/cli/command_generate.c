@@ -33,12 +33,6 @@ static const struct sl_option rows[] = {
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
-static void options(const char *operand)
-{
-    (void)operand;
-    command_help(&command_generate, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-}
-
 static void print_json(const struct sl_generation *g)
 {
     size_t bytes;
@@ -148,5 +142,5 @@ const struct command command_generate = {
     .operands = "MODEL-DIR [--prompt TEXT]",
     .help = "continue a prompt with a language model",
     .run = run,
-    .print_help = options,
+    .rows = rows,
 };

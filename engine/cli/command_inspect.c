@@ -18,12 +18,6 @@ struct arguments {
 
 static const struct sl_option rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
 
-static void options(const char *operand)
-{
-    (void)operand;
-    command_help(&command_inspect, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-}
-
 static double standard_deviation(const struct sl_parameter *p)
 {
     double sum = 0.0, squares = 0.0, count = (double)p->rows * p->cols;
@@ -217,5 +211,5 @@ const struct command command_inspect = {
     .operands = "MODEL-DIR",
     .help = "print a model's configuration and tensors",
     .run = run,
-    .print_help = options,
+    .rows = rows,
 };

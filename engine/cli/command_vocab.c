@@ -35,18 +35,13 @@ static const struct sl_option rows[] = {
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 
-static void options(const char *operand)
-{
-    (void)operand;
-    command_help(&command_vocab, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-    printf(
-        "\n"
-        "KIND is one of:\n"
-        "  wordpiece  words and pieces of words, as in BERT\n"
-        "  words      the most frequent words\n"
-        "A file may be compressed with gzip or xz. A column is a name from the file's first line,\n"
-        "or, in a file without names, a number from 1.\n");
-}
+static const char notes[] =
+    "\n"
+    "KIND is one of:\n"
+    "  wordpiece  words and pieces of words, as in BERT\n"
+    "  words      the most frequent words\n"
+    "A file may be compressed with gzip or xz. A column is a name from the file's first line,\n"
+    "or, in a file without names, a number from 1.\n";
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
@@ -205,5 +200,6 @@ const struct command command_vocab = {
     .operands = "KIND --output FILE TEXT-FILE...",
     .help = "learn a tokenizer's vocabulary from texts",
     .run = run,
-    .print_help = options,
+    .rows = rows,
+    .notes = notes,
 };

@@ -46,7 +46,7 @@ static bool help_on(const struct command *command, const char *first, struct sl_
     const char *operand = first[0] == '-' ? NULL : first;
     if (operand && command->check_operand && !command->check_operand(operand, err))
         return false;
-    command->print_help(operand);
+    command_print_help(command, operand);
     return true;
 }
 

@@ -410,18 +410,6 @@ int64_t sl_model_parameter_count(const struct sl_model *m)
     return total;
 }
 
-bool sl_model_is_finite(const struct sl_model *m)
-{
-    for (int i = 0; i < m->builder.count; i++) {
-        const struct sl_parameter *p = &m->builder.parameters[i];
-        size_t count = sl_parameter_floats(p);
-        for (size_t j = 0; j < count; j++)
-            if (!isfinite(p->data[j]))
-                return false;
-    }
-    return true;
-}
-
 struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
 {
     const struct sl_batch *batch = t->batch;
@@ -434,6 +422,22 @@ struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
                                                             .class_weights = batch->label_weights,
                                                             .weight = 1.0f});
     return logits;
+}
+
+bool sl_model_open_tape(const struct sl_model *m, const struct sl_policy *policy,
+                        const struct sl_batch *largest, struct sl_tape *tape, struct sl_err *err)
+{
+    struct sl_tape dry;
+    if (!sl_tape_init(&dry, m->kernels, m->engine->pool, 0, err))
+        return false;
+    dry.policy = policy;
+    sl_tape_begin(&dry, largest, false);
+    (void)sl_model_forward(m, &dry);
+    const size_t bytes = dry.arena.peak;
+    sl_tape_release(&dry);
+    bool ok = sl_tape_init(tape, m->kernels, m->engine->pool, bytes, err);
+    tape->policy = policy;
+    return ok;
 }
 
 static bool embeds(const struct sl_model *m)

@@ -90,8 +90,12 @@ bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_param
                                        int *count, struct sl_err *err) SL_MUST_CHECK;
 
 int64_t sl_model_parameter_count(const struct sl_model *m);
-bool sl_model_is_finite(const struct sl_model *m);
 
 /* One forward pass over the tape's batch: logits of the requested rows, or of each sequence for a
  * classifier; with targets or labels also the loss. */
 struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t);
+/* A tape for forward passes under a policy, which must outlive it; a dry run of the largest batch
+ * gives its size. sl_tape_release frees it. */
+bool sl_model_open_tape(const struct sl_model *m, const struct sl_policy *policy,
+                        const struct sl_batch *largest, struct sl_tape *tape, struct sl_err *err)
+    SL_MUST_CHECK;

@@ -21,7 +21,7 @@ static bool make_room(struct sl_dataloader *m, struct sl_err *err)
 static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err)
 {
-    int per_epoch = m->kind->epoch_steps(m);
+    int per_epoch = sl_dataloader_epoch_steps(m);
     int64_t steps = (int64_t)hyperparameters->epochs * per_epoch;
     if (hyperparameters->epochs == 0)
         return true;
@@ -90,16 +90,6 @@ void sl_dataloader_close(struct sl_dataloader *m)
     free(m->labels);
     free(m->sequences);
     *m = (struct sl_dataloader){0};
-}
-
-int sl_dataloader_examples(const struct sl_dataloader *m, int step)
-{
-    return m->kind->examples(m, step);
-}
-
-int sl_dataloader_epoch_steps(const struct sl_dataloader *m)
-{
-    return m->kind->epoch_steps(m);
 }
 
 struct sl_batch sl_dataloader_batch(struct sl_dataloader *m, int step, int first, int last)

@@ -15,10 +15,6 @@ bool sl_dataloader_open(struct sl_dataloader *dataloader, const struct sl_data_s
                         struct sl_err *err) SL_MUST_CHECK;
 void sl_dataloader_close(struct sl_dataloader *dataloader); /* a zeroed one is fine */
 
-/* Examples in the batch of a step, and steps per epoch; 0: a plain text has no epochs. */
-int sl_dataloader_examples(const struct sl_dataloader *dataloader, int step);
-int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
-
 /* Examples first..last of a step's batch, at most micro_batch; valid until the next call. */
 struct sl_batch sl_dataloader_batch(struct sl_dataloader *dataloader, int step, int first,
                                     int last);

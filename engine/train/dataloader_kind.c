@@ -42,6 +42,31 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
     return m->tokens || !s->vocabulary;
 }
 
+int sl_dataloader_epoch_steps(const struct sl_dataloader *m)
+{
+    return m->kind->epoch_examples
+               ? sl_ceil_div(m->kind->epoch_examples(m), m->hyperparameters->batch_size)
+               : 0;
+}
+
+int sl_dataloader_examples(const struct sl_dataloader *m, int step)
+{
+    const int most = m->hyperparameters->batch_size;
+    if (!m->kind->epoch_examples)
+        return most;
+    return sl_min(m->kind->epoch_examples(m) - step % sl_dataloader_epoch_steps(m) * most, most);
+}
+
+const int32_t *sl_dataloader_order(struct sl_dataloader *m, int step)
+{
+    const int steps = sl_dataloader_epoch_steps(m), epoch = step / steps;
+    if (m->epoch != epoch)
+        sl_dataset_order((uint64_t)m->hyperparameters->seed, (uint64_t)epoch,
+                         m->kind->epoch_examples(m), m->order);
+    m->epoch = epoch;
+    return m->order + step % steps * m->hyperparameters->batch_size;
+}
+
 int sl_dataloader_micro_examples(const struct sl_dataloader *m)
 {
     const struct sl_hyperparameters *r = m->hyperparameters;

@@ -49,8 +49,7 @@ struct sl_dataloader_kind {
     enum sl_task task;
     bool (*open)(struct sl_dataloader *m, const struct sl_data_sources *sources,
                  struct sl_config *config, struct sl_err *err);
-    int (*epoch_steps)(const struct sl_dataloader *m);
-    int (*examples)(const struct sl_dataloader *m, int step);
+    int (*epoch_examples)(const struct sl_dataloader *m); /* NULL: there are no epochs */
     void (*fill)(struct sl_dataloader *m, struct sl_batch *batch, int step, int first, int last);
     bool (*evaluate)(const struct sl_dataloader *m, const struct sl_model *model,
                      const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
@@ -72,6 +71,12 @@ int64_t sl_fingerprint(const void *data, size_t bytes);
 /* Appends a sequence of tokens to a batch whose arrays have the room. */
 void sl_dataloader_append(struct sl_dataloader *m, struct sl_batch *batch, const int32_t *tokens,
                           int count);
+/* Examples in the batch of a step, and steps per epoch; 0: a plain text has no epochs. The last
+ * batch of an epoch is what is left. */
+int sl_dataloader_examples(const struct sl_dataloader *dataloader, int step);
+int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
+/* The examples of a step's batch, by number: a part of the present epoch's order. */
+const int32_t *sl_dataloader_order(struct sl_dataloader *m, int step);
 /* Examples of a micro-batch. */
 int sl_dataloader_micro_examples(const struct sl_dataloader *dataloader);
 /* A micro-batch of the maximum number of rows, in the sequences that take the most memory. */

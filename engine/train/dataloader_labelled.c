@@ -98,28 +98,6 @@ static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources 
     return balance_labels(m, err) && order_open(m, err);
 }
 
-static int labelled_epoch_steps(const struct sl_dataloader *m)
-{
-    return sl_ceil_div(epoch_examples(m), m->hyperparameters->batch_size);
-}
-
-/* The last batch of an epoch is what is left. */
-static int labelled_examples(const struct sl_dataloader *m, int step)
-{
-    int first = step % labelled_epoch_steps(m) * m->hyperparameters->batch_size;
-    int left = epoch_examples(m) - first;
-    return sl_min(left, m->hyperparameters->batch_size);
-}
-
-static void turn_to_epoch(struct sl_dataloader *m, int64_t epoch)
-{
-    if (m->epoch == epoch)
-        return;
-    sl_dataset_order((uint64_t)m->hyperparameters->seed, (uint64_t)epoch, epoch_examples(m),
-                     m->order);
-    m->epoch = epoch;
-}
-
 /* Examples of an epoch are the texts, then the first crop of each, and so on. */
 static int text_of(const struct sl_dataloader *m, int number)
 {
@@ -187,28 +165,27 @@ static const int32_t *cut_crop(struct sl_dataloader *m, int number, int *count)
     return crop;
 }
 
-/* Rows of the step's batch before its example `last`. */
-static int rows_until(const struct sl_dataloader *m, int base, int last)
+/* Rows of the first examples of an order, so many. */
+static int rows_until(const struct sl_dataloader *m, const int32_t *order, int last)
 {
     int rows = 0;
     for (int i = 0; i < last; i++)
-        rows += tokens_of(m, m->order[base + i]);
+        rows += tokens_of(m, order[i]);
     return rows;
 }
 
 static void labelled_fill(struct sl_dataloader *m, struct sl_batch *batch, int step, int first,
                           int last)
 {
-    int steps = labelled_epoch_steps(m), base = step % steps * m->hyperparameters->batch_size;
-    int examples = labelled_examples(m, step);
-    turn_to_epoch(m, step / steps);
+    const int32_t *order = sl_dataloader_order(m, step);
+    int examples = sl_dataloader_examples(m, step);
     batch->targets = NULL;
     batch->label_weights = m->label_weights;
-    batch->row_base = rows_until(m, base, first);
+    batch->row_base = rows_until(m, order, first);
     batch->loss_scale = 1.0f / (float)examples;
-    batch->row_scale = 1.0f / (float)rows_until(m, base, examples);
+    batch->row_scale = 1.0f / (float)rows_until(m, order, examples);
     for (int i = first; i < last; i++) {
-        int number = m->order[base + i], count;
+        int number = order[i], count;
         const int32_t *ids = cut_crop(m, number, &count);
         m->labels[batch->count] = sl_label_only(&m->train.label_lists, text_of(m, number));
         sl_dataloader_append(m, batch, ids, count);
@@ -251,8 +228,7 @@ static int64_t labelled_mark(const struct sl_dataloader *m)
 
 const struct sl_dataloader_kind sl_dataloader_labelled = {.task = SL_TASK_CLASSIFICATION,
                                                           .open = labelled_open,
-                                                          .epoch_steps = labelled_epoch_steps,
-                                                          .examples = labelled_examples,
+                                                          .epoch_examples = epoch_examples,
                                                           .fill = labelled_fill,
                                                           .evaluate = labelled_evaluate,
                                                           .fingerprint = labelled_mark};

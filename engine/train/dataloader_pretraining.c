@@ -95,8 +95,7 @@ static bool check_tokens(const struct sl_dataloader *m, struct sl_err *err)
 
 static bool allocate(struct sl_dataloader *m, struct sl_err *err)
 {
-    const struct sl_hyperparameters *h = m->hyperparameters;
-    size_t rows = (size_t)sl_min(h->micro_batch_size, h->batch_size) * (size_t)m->context;
+    size_t rows = (size_t)sl_dataloader_micro_examples(m) * (size_t)m->context;
     m->order = malloc((size_t)m->passages_count * sizeof *m->order);
     m->masked_rows = calloc(rows, sizeof *m->masked_rows);
     m->shuffled = calloc((size_t)m->context, sizeof *m->shuffled);
@@ -123,18 +122,6 @@ static bool pretraining_open(struct sl_dataloader *m, const struct sl_data_sourc
 }
 
 /* -- batches ---------------------------------------------------------------------------------- */
-
-static int pretraining_epoch_steps(const struct sl_dataloader *m)
-{
-    return sl_ceil_div(train_passages(m), m->hyperparameters->batch_size);
-}
-
-/* The last batch of an epoch is what is left. */
-static int pretraining_examples(const struct sl_dataloader *m, int step)
-{
-    int first = step % pretraining_epoch_steps(m) * m->hyperparameters->batch_size;
-    return sl_min(train_passages(m) - first, m->hyperparameters->batch_size);
-}
 
 static int part_of(int count, float fraction)
 {
@@ -250,23 +237,19 @@ static void append_passage(struct sl_dataloader *m, struct sl_batch *batch, int 
 static void pretraining_fill(struct sl_dataloader *m, struct sl_batch *batch, int step, int first,
                              int last)
 {
-    int steps = pretraining_epoch_steps(m), base = step % steps * m->hyperparameters->batch_size;
+    const int32_t *order = sl_dataloader_order(m, step);
     uint64_t seed = (uint64_t)m->hyperparameters->seed;
     uint64_t key = sl_random_bits(sl_random_key(seed, "corruption"), (uint64_t)step);
-    if (m->epoch != step / steps) {
-        m->epoch = step / steps;
-        sl_dataset_order(seed, (uint64_t)m->epoch, train_passages(m), m->order);
-    }
-    int rows = 0, masked = 0, examples = pretraining_examples(m, step);
+    int rows = 0, masked = 0, examples = sl_dataloader_examples(m, step);
     for (int i = 0; i < examples; i++) {
         if (i == first)
             batch->row_base = rows;
-        count_passage(m, m->order[base + i], &rows, &masked);
+        count_passage(m, order[i], &rows, &masked);
     }
     batch->targets = NULL;
     weigh(m, batch, rows, masked);
     for (int i = first; i < last; i++)
-        append_passage(m, batch, m->order[base + i], sl_random_bits(key, (uint64_t)i));
+        append_passage(m, batch, order[i], sl_random_bits(key, (uint64_t)i));
 }
 
 static void pretraining_enlarge(struct sl_dataloader *m, struct sl_batch *batch)
@@ -281,16 +264,6 @@ static void pretraining_enlarge(struct sl_dataloader *m, struct sl_batch *batch)
 
 /* -- evaluation ------------------------------------------------------------------------------- */
 
-static struct sl_batch empty_batch(struct sl_dataloader *m)
-{
-    return (struct sl_batch){.tokens = m->ids, .sequences = m->sequences};
-}
-
-static int micro_examples(const struct sl_dataloader *m)
-{
-    return sl_min(m->hyperparameters->micro_batch_size, m->hyperparameters->batch_size);
-}
-
 /* The same corruption in every evaluation. */
 static void evaluate_passages(struct sl_dataloader *m, const struct sl_model *model,
                               struct sl_tape *tape, struct sl_evaluation *out)
@@ -300,10 +273,11 @@ static void evaluate_passages(struct sl_dataloader *m, const struct sl_model *mo
     for (int i = train_passages(m); i < m->passages_count; i++)
         count_passage(m, i, &rows, &masked);
     uint64_t key = sl_random_key((uint64_t)m->hyperparameters->seed, "validation corruption");
-    for (int first = train_passages(m); first < m->passages_count; first += micro_examples(m)) {
-        struct sl_batch batch = empty_batch(m);
+    const int most = sl_dataloader_micro_examples(m);
+    for (int first = train_passages(m); first < m->passages_count; first += most) {
+        struct sl_batch batch = {.tokens = m->ids, .sequences = m->sequences};
         weigh(m, &batch, rows, masked);
-        int last = sl_min(first + micro_examples(m), m->passages_count);
+        int last = sl_min(first + most, m->passages_count);
         for (int i = first; i < last; i++)
             append_passage(m, &batch, i, sl_random_bits(key, (uint64_t)i));
         sl_tape_begin(tape, &batch, false);
@@ -318,31 +292,14 @@ static void evaluate_passages(struct sl_dataloader *m, const struct sl_model *mo
     sl_evaluation_set_means(out, &sum, m->validation_passages);
 }
 
-static bool open_tape(struct sl_tape *tape, struct sl_dataloader *m, const struct sl_model *model,
-                      const struct sl_policy *policy, struct sl_err *err)
-{
-    const struct sl_engine *engine = model->engine;
-    struct sl_batch batch = sl_dataloader_largest_batch(m);
-    if (!sl_tape_init(tape, model->kernels, engine->pool, 0, err))
-        return false;
-    tape->policy = policy;
-    sl_tape_begin(tape, &batch, false);
-    (void)sl_model_forward(model, tape);
-    size_t bytes = tape->arena.peak;
-    sl_tape_release(tape);
-    if (!sl_tape_init(tape, model->kernels, engine->pool, bytes, err))
-        return false;
-    tape->policy = policy;
-    return true;
-}
-
 static bool pretraining_evaluate(const struct sl_dataloader *m, const struct sl_model *model,
                                  const struct sl_policy *policy, struct sl_evaluation *out,
                                  struct sl_err *err)
 {
     struct sl_dataloader own = *m; /* its batches use the same memory */
     struct sl_tape tape;
-    if (!open_tape(&tape, &own, model, policy ? policy : &model->policy, err))
+    struct sl_batch largest = sl_dataloader_largest_batch(&own);
+    if (!sl_model_open_tape(model, policy ? policy : &model->policy, &largest, &tape, err))
         return sl_wrap(err, "evaluate");
     evaluate_passages(&own, model, &tape, out);
     sl_tape_release(&tape);
@@ -357,8 +314,7 @@ static int64_t pretraining_mark(const struct sl_dataloader *m)
 
 const struct sl_dataloader_kind sl_dataloader_pretraining = {.task = SL_TASK_PRETRAINING,
                                                              .open = pretraining_open,
-                                                             .epoch_steps = pretraining_epoch_steps,
-                                                             .examples = pretraining_examples,
+                                                             .epoch_examples = train_passages,
                                                              .fill = pretraining_fill,
                                                              .evaluate = pretraining_evaluate,
                                                              .fingerprint = pretraining_mark,

@@ -24,18 +24,6 @@ static bool text_open(struct sl_dataloader *m, const struct sl_data_sources *sou
             sl_wrap_file(err, sources->corpus, 0));
 }
 
-static int text_epoch_steps(const struct sl_dataloader *m)
-{
-    (void)m;
-    return 0;
-}
-
-static int text_examples(const struct sl_dataloader *m, int step)
-{
-    (void)step;
-    return m->hyperparameters->batch_size;
-}
-
 static void text_fill(struct sl_dataloader *m, struct sl_batch *batch, int step, int first,
                       int last)
 {
@@ -64,8 +52,6 @@ static int64_t text_mark(const struct sl_dataloader *m)
 
 const struct sl_dataloader_kind sl_dataloader_text = {.task = SL_TASK_COMPLETION,
                                                       .open = text_open,
-                                                      .epoch_steps = text_epoch_steps,
-                                                      .examples = text_examples,
                                                       .fill = text_fill,
                                                       .evaluate = text_evaluate,
                                                       .fingerprint = text_mark};

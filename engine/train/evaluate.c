@@ -42,7 +42,6 @@ static void forward(struct evaluation *e, const struct sl_batch *batch)
 
 static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)
 {
-    struct sl_engine *engine = e->model->engine;
     size_t rows = WINDOWS * (size_t)e->model->config.context_length;
     e->tokens = calloc(rows, sizeof *e->tokens);
     e->targets = calloc(rows, sizeof *e->targets);
@@ -50,15 +49,8 @@ static bool start(struct evaluation *e, const struct sl_policy *policy, struct s
     if (!e->tokens || !e->targets || !e->layers_used)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu rows", rows);
     struct sl_batch batch = gather(e, 0);
-    if (!sl_tape_init(&e->tape, e->model->kernels, engine->pool, 0, err))
+    if (!sl_model_open_tape(e->model, policy, &batch, &e->tape, err))
         return false;
-    e->tape.policy = policy;
-    forward(e, &batch);
-    size_t bytes = e->tape.arena.peak;
-    sl_tape_release(&e->tape);
-    if (!sl_tape_init(&e->tape, e->model->kernels, engine->pool, bytes, err))
-        return false;
-    e->tape.policy = policy;
     e->tape.stats.layers_used = e->layers_used;
     return true;
 }

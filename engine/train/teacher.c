@@ -44,33 +44,6 @@ static bool check(const struct sl_model *teacher, const struct sl_model *student
                    own->context_length, its->context_length);
 }
 
-static struct sl_tensor *predict(struct sl_teacher *t, const struct sl_batch *batch)
-{
-    sl_tape_begin(&t->tape, batch, false);
-    return sl_model_forward(t->model, &t->tape);
-}
-
-static bool init_tape(struct sl_teacher *t, size_t bytes, struct sl_err *err)
-{
-    if (!sl_tape_init(&t->tape, t->model->kernels, t->model->engine->pool, bytes, err))
-        return false;
-    t->tape.policy = &t->policy;
-    return true;
-}
-
-/* A tape sized by a dry run. */
-static bool make_room(struct sl_teacher *t, const struct sl_batch *largest, struct sl_err *err)
-{
-    struct sl_batch batch = *largest;
-    batch.targets = batch.labels = NULL;
-    if (!init_tape(t, 0, err))
-        return false;
-    (void)predict(t, &batch);
-    size_t bytes = t->tape.arena.peak;
-    sl_tape_release(&t->tape);
-    return init_tape(t, bytes, err);
-}
-
 bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct sl_model *student,
                      const struct sl_tokenizer *tokens, char *const *labels,
                      const struct sl_batch *largest, struct sl_err *err)
@@ -79,7 +52,10 @@ bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct s
     if (!t->model)
         return false;
     t->policy = sl_policy_trained(t->model->arch, &t->model->config);
-    return (check(t->model, student, tokens, labels, err) && make_room(t, largest, err)) ||
+    struct sl_batch batch = *largest;
+    batch.targets = batch.labels = NULL;
+    return (check(t->model, student, tokens, labels, err) &&
+            sl_model_open_tape(t->model, &t->policy, &batch, &t->tape, err)) ||
            sl_err_set_path(err, directory) || sl_wrap(err, "teacher '%s'", directory);
 }
 
@@ -96,6 +72,7 @@ void sl_teacher_predict(struct sl_teacher *t, struct sl_batch *batch)
         return;
     struct sl_batch own = *batch;
     own.targets = own.labels = NULL;
-    t->distillation.teacher = predict(t, &own);
+    sl_tape_begin(&t->tape, &own, false);
+    t->distillation.teacher = sl_model_forward(t->model, &t->tape);
     batch->distillation = &t->distillation;
 }

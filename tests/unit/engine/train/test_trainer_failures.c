@@ -23,13 +23,24 @@ static void teardown(void)
 
 TestSuite(trainer_failures, .init = setup, .fini = teardown);
 
+static bool is_finite(const struct sl_model *m)
+{
+    for (int i = 0; i < m->builder.count; i++) {
+        const struct sl_parameter *p = &m->builder.parameters[i];
+        for (size_t j = 0; j < sl_parameter_floats(p); j++)
+            if (!isfinite(p->data[j]))
+                return false;
+    }
+    return true;
+}
+
 /* Takes the run up again after a failure, and finds the state of that step. */
 static void expect_left_at(struct sl_train_options *training, struct sl_engine *engine, int step)
 {
     training->resume = true;
     struct sl_trainer *trainer = trainer_begin(engine, training);
     cr_expect_eq(sl_trainer_progress(trainer)->step, step);
-    cr_expect(sl_model_is_finite(sl_trainer_model(trainer)));
+    cr_expect(is_finite(sl_trainer_model(trainer)));
     sl_trainer_destroy(trainer);
 }
 
