@@ -610,7 +610,10 @@ Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
          2,
          "sse9",
          "avx2"},
-        {{"bench", "train", "--precision", "int8"}, 2, "invalid --precision 'int8'", "or bf16"},
+        {{"train", "tsa", "--corpus=c", "--run-dir=r", "--precision=int8"},
+         2,
+         "--precision",
+         "bf16"},
         {{"train", "tsa", "--corpus", dirs.corpus, "--run-dir", dirs.run, "--heads", "3"},
          2,
          "heads",
@@ -770,8 +773,6 @@ Test(sluice, options_have_dashes_where_files_have_underscores)
     cr_expect(strstr(r.out, "gate_binarization_weight 0.5"), "%s", r.out);
     sluice_expect_success(&r, ARGS("eval", dirs.output, "--corpus", dirs.corpus, "--train-fraction",
                                    "0.7", "--validation-fraction", "0.1"));
-    sluice_expect_success(&r, ARGS("bench", "train", "--steps", "1", "--batch-size", "1",
-                                   "--context-length", "8", "--micro-batch-size", "1"));
 }
 
 Test(sluice, what_init_wrote_is_inspected_measured_and_sampled)

@@ -22,8 +22,8 @@ PRECISIONS = ("fp32", "bf16")
 
 def contenders(setup, arch):
     for precision in PRECISIONS:
-        command = [sys.executable, setup.here / "each_turn.py", "milliseconds_min", setup.build / "sluice"]
-        command += ["bench", "train", "--arch", arch, "--steps", 3, "--precision", precision]
+        command = [sys.executable, setup.here / "each_turn.py", "milliseconds_min", setup.build / "tests/bench_train"]
+        command += ["--arch", arch, "--steps", 3, "--precision", precision]
         command += ["--threads", setup.threads, "--json"]
         yield Contender("Sluice", precision, command)
     model = forward.checkpoint(setup)

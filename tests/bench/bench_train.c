@@ -1,12 +1,15 @@
-/* command_bench.c - `sluice bench train`: the time of a training step, on generated text. */
+/* bench_train.c - the time of a training step, on generated text.
+ *
+ *     bench_train --help
+ *
+ * Prints the median and the fastest of the steps, as JSON with --json. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/option_parser.h"
-#include "cli/command.h"
+#include "bench/forward.h"
 #include "train/trainer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,32 +31,32 @@ static const struct sl_option rows[] = {
      offsetof(struct arguments, context), 2, 8192},
     {"micro-batch-size", "N", "windows computed at a time; 0: the default of `sluice train` [0]",
      SL_OPTION_INT, offsetof(struct arguments, micro_batch), 0, 4096},
-    ENGINE_OPTIONS(struct arguments),
+    {"threads", "N", "0: one for each CPU that this process may use [0]", SL_OPTION_INT,
+     offsetof(struct arguments, threads), 0, 256},
+    {"isa", "LEVEL", "instruction set [the fastest that the CPU has]", SL_OPTION_STRING,
+     offsetof(struct arguments, isa), 0, 0},
+    {"precision", "TYPE", "inputs of matrix products: fp32 or bf16 [bf16 with AMX; else fp32]",
+     SL_OPTION_STRING, offsetof(struct arguments, precision), 0, 0},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 
-static void options(const char *operand)
+static void need(bool good, const struct sl_err *err)
 {
-    (void)operand;
-    sl_options_help(&(struct sl_option_parser){.program = "sluice bench train",
-                                               .about = command_bench.help,
-                                               .tables = {{.rows = rows}}},
-                    stdout);
+    static char done;
+    (void)forward_need(good ? &done : NULL, err);
 }
 
 /* Writes a text with 65 different characters, as many as Tiny-Shakespeare has. */
-static bool write_text(const char *path, struct sl_err *err)
+static void write_text(const char *path)
 {
     enum { CHARACTERS = 1 << 19, VOCAB = 65 };
 
-    char *text = malloc(CHARACTERS);
-    if (!text)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a text of %d bytes", CHARACTERS);
+    static char text[CHARACTERS];
+    struct sl_err err;
     for (size_t i = 0; i < CHARACTERS; i++)
         text[i] = (char)(' ' + (i * i + i / 7) % VOCAB);
     struct sl_slice slice = {text, CHARACTERS};
-    bool ok = sl_file_replace(path, &slice, 1, err);
-    free(text);
-    return ok;
+    need(sl_file_replace(path, &slice, 1, &err), &err);
 }
 
 static int compare(const void *a, const void *b)
@@ -68,7 +71,6 @@ static void print_json(const struct arguments *a, const struct sl_model *m, doub
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "bench"), "train");
     sl_json_add_string(sl_json_key(&json, "architecture"), m->arch->name);
     sl_json_add_int(sl_json_key(&json, "parameters"), sl_model_parameter_count(m));
     sl_json_add_int(sl_json_key(&json, "batch_size"), a->batch);
@@ -80,7 +82,8 @@ static void print_json(const struct arguments *a, const struct sl_model *m, doub
     sl_json_printf(sl_json_key(&json, "tokens_per_second"), "%.0f",
                    (double)a->batch * a->context / median);
     sl_json_end_object(&json);
-    command_print_json(&text);
+    (void)puts(text.failed ? "null" : text.data);
+    sl_buffer_release(&text);
 }
 
 static void print(const struct arguments *a, const struct sl_trainer *trainer, double *times)
@@ -91,7 +94,7 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
     if (a->json)
         print_json(a, m, median, times[0]);
     else
-        printf(
+        (void)printf(
             "%s, %lld parameters, batch %d x %d, %s, %d threads: %.1f ms per step (minimum %.1f), "
             "%.0f tokens/s\n",
             m->arch->name, (long long)sl_model_parameter_count(m), a->batch, a->context,
@@ -99,80 +102,65 @@ static void print(const struct arguments *a, const struct sl_trainer *trainer, d
             tokens / median);
 }
 
-static bool measure(struct sl_trainer *trainer, const struct arguments *a, struct sl_err *err)
+static void measure(const struct arguments *a, struct sl_trainer *trainer)
 {
     enum { WARM = 2 };
 
-    double *times = calloc((size_t)a->steps, sizeof *times);
-    if (!times)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for the times of %d steps", a->steps);
-    bool ok = true;
-    for (int i = -WARM; ok && i < a->steps; i++) {
+    struct sl_err err = {.text = "no memory"};
+    double *times = forward_need(calloc((size_t)a->steps, sizeof *times), &err);
+    for (int i = -WARM; i < a->steps; i++) {
         double begun = sl_now_seconds();
-        ok = sl_trainer_step(trainer, err);
+        need(sl_trainer_step(trainer, &err), &err);
         if (i >= 0)
             times[i] = sl_now_seconds() - begun;
     }
-    if (ok)
-        print(a, trainer, times);
+    print(a, trainer, times);
     free(times);
-    return ok;
 }
 
-static bool bench(struct sl_engine *engine, const struct arguments *a, const char *directory,
-                  struct sl_err *err)
+static void bench(const struct arguments *a, struct sl_engine *engine, const char *directory)
 {
-    char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX], list[SL_ARCH_LIST];
+    struct sl_err err;
+    char corpus[SL_PATH_MAX], run[SL_PATH_MAX], state[SL_PATH_MAX];
     struct sl_train_options t = {
         .arch = sl_arch_find(a->arch), .sources.corpus = corpus, .run_dir = run};
-    if (!t.arch)
-        return sl_fail(err, SL_BAD_INPUT, "invalid --arch '%s': expected one of: %s", a->arch,
-                       sl_arch_list(SL_COMPLETES, list));
+    need(t.arch != NULL, &(struct sl_err){.text = "unknown architecture"});
     sl_config_set_defaults(t.arch, &t.config);
     sl_params_set_defaults(sl_hyperparameter_rows, &t.hyperparameters);
     t.config.context_length = a->context;
     t.hyperparameters.batch_size = a->batch;
-    t.hyperparameters.micro_batch_size =
-        a->micro_batch ? a->micro_batch : t.hyperparameters.micro_batch_size;
-    if (!sl_path_join(corpus, directory, "text", err) ||
-        !sl_path_join(run, directory, "run", err) || !sl_path_join(state, run, "state", err) ||
-        !write_text(corpus, err))
-        return false;
-    struct sl_trainer *trainer = sl_trainer_create(engine, &t, err);
-    bool ok = trainer && measure(trainer, a, err);
+    if (a->micro_batch)
+        t.hyperparameters.micro_batch_size = a->micro_batch;
+    need(sl_path_join(corpus, directory, "text", &err) &&
+             sl_path_join(run, directory, "run", &err) && sl_path_join(state, run, "state", &err),
+         &err);
+    write_text(corpus);
+    struct sl_trainer *trainer = forward_need(sl_trainer_create(engine, &t, &err), &err);
+    measure(a, trainer);
     sl_trainer_destroy(trainer);
-    struct sl_err ignored;
-    (void)!sl_directory_remove(state, &ignored);
-    (void)!sl_directory_remove(run, &ignored);
-    return ok;
+    need(sl_directory_remove(state, &err) && sl_directory_remove(run, &err) &&
+             sl_directory_remove(directory, &err),
+         &err);
 }
 
-static bool run(int count, char **words, struct sl_err *err)
+int main(int count, char **words)
 {
-    const char *what = NULL;
+    struct sl_err err;
     struct arguments a = {.arch = "tsa", .steps = 10, .batch = 64, .context = 128};
-    struct sl_option_parser parser = {
-        .tables = {{.rows = rows, .values = &a}}, .operands = &what, .operands_max = 1};
-    char directory[] = "/tmp/sluice-bench-XXXXXX";
-    if (!sl_options_parse(&parser, count, words, err))
-        return false;
-    if (!what || strcmp(what, "train") != 0)
-        return sl_fail(err, SL_BAD_INPUT, "the only benchmark is `sluice bench train`");
-    if (!mkdtemp(directory))
-        return sl_fail(err, SL_IO, "cannot create a directory in /tmp: %s", strerrordesc_np(errno));
-    struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
-    bool ok = engine && bench(engine, &a, directory, err);
-    struct sl_err ignored;
-    (void)!sl_directory_remove(directory, &ignored);
+    struct sl_option_parser parser = {.program = "bench_train",
+                                      .about = "Measures the time of a training step.",
+                                      .tables = {{.rows = rows, .values = &a}}};
+    need(sl_options_parse(&parser, count - 1, words + 1, &err), &err);
+    if (parser.wants_help) {
+        sl_options_help(&parser, stdout);
+        return EXIT_SUCCESS;
+    }
+    char directory[] = "/tmp/bench-train-XXXXXX";
+    need(mkdtemp(directory) != NULL, &(struct sl_err){.text = "no directory in /tmp"});
+    const struct sl_engine_options options = {
+        .threads = a.threads, .isa = a.isa, .precision = a.precision};
+    struct sl_engine *engine = forward_need(sl_engine_create(&options, &err), &err);
+    bench(&a, engine, directory);
     sl_engine_destroy(engine);
-    return ok;
+    return EXIT_SUCCESS;
 }
-
-const struct command command_bench = {
-    .name = "bench",
-    .operands = "train",
-    .help = "measure the time of a training step, on synthetic text",
-    .run = run,
-    .print_help = options,
-    .is_for_tests = true,
-};
