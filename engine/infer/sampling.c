@@ -3,6 +3,7 @@
 #include "sluice/sampling.h"
 
 #include "base/random.h"
+#include "infer/logits.h"
 
 #include <assert.h>
 #include <math.h>
