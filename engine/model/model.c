@@ -456,40 +456,35 @@ static const char *pooling_of(const struct sl_model *m)
     return pooling == SL_POOLING_MEAN ? m->arch->embeds : sl_pooling_names[pooling];
 }
 
-static const char *gating_of(const struct sl_model *m)
-{
-    return m->arch->skipping ? m->arch->skipping(&m->policy) : "none";
-}
-
 void sl_model_describe(struct sl_model *m)
 {
-    m->info = (struct sl_model_info){.architecture = m->arch->name,
-                                     .paper = m->arch->paper,
-                                     .sha256 = m->sha256,
-                                     .precision = sl_precision_of(m->kernels, m->int8),
-                                     .task = m->config.task,
-                                     .classes = m->config.classes,
-                                     .multi_label = m->config.multi_label,
-                                     .problem_type = m->config.task == SL_TASK_CLASSIFICATION
-                                                         ? sl_problem_types[m->config.multi_label]
-                                                         : NULL,
-                                     .labels = (const char *const *)m->labels,
-                                     .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
-                                     .explains = m->arch->explain &&
-                                                 m->config.task == SL_TASK_CLASSIFICATION,
-                                     .base = m->base,
-                                     .pooling = embeds(m) ? pooling_of(m) : NULL,
-                                     .context = m->config.context_length,
-                                     .vocab = m->config.vocab,
-                                     .depth = m->config.depth,
-                                     .width = m->config.width,
-                                     .parameters = sl_model_parameter_count(m),
-                                     .buffers = sl_stored_floats(&m->builder, !m->base),
-                                     .created = m->created,
-                                     .gate = gating_of(m),
-                                     .operating_points = m->operating_points,
-                                     .operating_point_count = m->operating_point_count,
-                                     .threshold = m->arch->threshold};
+    m->info = (struct sl_model_info){
+        .architecture = m->arch->name,
+        .paper = m->arch->paper,
+        .sha256 = m->sha256,
+        .precision = sl_precision_of(m->kernels, m->int8),
+        .task = m->config.task,
+        .classes = m->config.classes,
+        .multi_label = m->config.multi_label,
+        .problem_type = m->config.task == SL_TASK_CLASSIFICATION
+                            ? sl_problem_types[m->config.multi_label]
+                            : NULL,
+        .labels = (const char *const *)m->labels,
+        .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
+        .explains = m->arch->explain && m->config.task == SL_TASK_CLASSIFICATION,
+        .base = m->base,
+        .pooling = embeds(m) ? pooling_of(m) : NULL,
+        .context = m->config.context_length,
+        .vocab = m->config.vocab,
+        .depth = m->config.depth,
+        .width = m->config.width,
+        .parameters = sl_model_parameter_count(m),
+        .buffers = sl_stored_floats(&m->builder, !m->base),
+        .created = m->created,
+        .gate = m->arch->skipping ? m->arch->skipping(&m->policy) : "none",
+        .operating_points = m->operating_points,
+        .operating_point_count = m->operating_point_count,
+        .threshold = m->arch->threshold};
 }
 
 const struct sl_model_info *sl_model_info(const struct sl_model *m)
