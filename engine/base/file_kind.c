@@ -138,7 +138,7 @@ static const struct sl_file_kind *find_unmarked(const char *text, size_t bytes)
         big = {"UTF-16 (big-endian) without a byte order mark",
                "convert it, for example with `iconv -f utf-16be -t utf-8`", false},
         old_mac = {"text with lines that end in CR alone",
-                   "convert it, for example with `tr '\\r' '\\n'`", true};
+                   "convert it, for example with `tr '\\r' '\\n'`", false};
     size_t zeros[2] = {0}, returns = 0;
     for (size_t i = 0; i < bytes; i++) {
         zeros[i % 2] += text[i] == '\0';

@@ -224,7 +224,8 @@ static bool copy_input(int to, struct sl_err *err)
     return ok;
 }
 
-/* The format of records that have no file name; of compressed ones only --format can say it. */
+/* The format of records that have no file name; NULL: JSON, which is recognised like that in files.
+ * Of compressed ones only --format can say it. */
 static const char *recognise_format(int fd)
 {
     enum { BEGIN_BYTES = 1 << 12 };
@@ -235,7 +236,7 @@ static const char *recognise_format(int fd)
     const char *first = begin + sl_utf8_mark(begin, strlen(begin));
     first += strspn(first, " \t\r\n");
     if (*first == '{' || *first == '[')
-        return *first == '{' ? "jsonl" : "json";
+        return NULL;
     return memchr(first, '\t', strcspn(first, "\n")) ? "tsv" : "csv";
 }
 

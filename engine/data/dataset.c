@@ -165,11 +165,28 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
     return false;
 }
 
+/* Whether no two texts have a label in common: there is nothing to find again in another text. */
+static bool is_each_once(const struct sl_dataset *set)
+{
+    int counts[SL_LABELS_MAX];
+    sl_dataset_count_labels(set, counts);
+    for (int i = 0; i < set->labels.count; i++)
+        if (counts[i] > 1)
+            return false;
+    return true;
+}
+
 bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err)
 {
     struct sl_name_list names = {0};
     const struct sl_label_list first = sl_label_list(&set->label_lists, 0);
     bool is_flags = first.count > 1;
+    if (is_each_once(set))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no label has two texts: there is nothing to learn from %d text%s; give "
+                       "more, and check that label is the column of the labels",
+                       set->count, set->count == 1 ? "" : "s") ||
+               sl_wrap_file(err, set->path, 0);
     for (int i = 1; i < set->count; i++)
         if (!sl_label_list_equals(first, sl_label_list(&set->label_lists, i)))
             return true;

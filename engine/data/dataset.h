@@ -49,7 +49,8 @@ struct sl_dataset {
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
                      const struct sl_record_options *options, const struct sl_labels *labels,
                      struct sl_err *err) SL_MUST_CHECK;
-/* Fails if a model could learn nothing, because all texts have the same labels. */
+/* Fails if a model could learn nothing, because all texts have the same labels, or no two texts one
+ * in common. */
 bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;
 /* Makes a set one for a model: where its texts may have several labels, so may those of the set.
  * Fails if they may not, but do. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prefix[] = "__label__", blanks[] = " \t\v\f\r";
+static const char prefix[] = SL_FASTTEXT_PREFIX, blanks[] = " \t\v\f\r";
 
 enum { PREFIX_BYTES = sizeof prefix - 1 };
 
@@ -36,6 +36,13 @@ static void fasttext_close(void *state)
 static bool add_label(struct fasttext *f, const char *word, size_t bytes, struct sl_row *row,
                       struct sl_err *err)
 {
+    char shown[SL_NAME_SHORT];
+    if (word[bytes - 1] == ',' ||
+        memmem(word + PREFIX_BYTES, bytes - PREFIX_BYTES, prefix, PREFIX_BYTES))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s' is no label of fastText's format, which has spaces after labels and "
+                       "no commas; if this is CSV, the format is csv",
+                       sl_name_shorten(word, bytes, shown));
     if (row->list_count == SL_LABELS_MAX)
         return sl_fail(err, SL_BAD_INPUT, "more than %d labels", SL_LABELS_MAX);
     if (!sl_dynarray_reserve(&f->labels, &f->labels_room, (size_t)row->list_count + 1,

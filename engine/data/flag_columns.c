@@ -37,7 +37,7 @@ struct columns {
     char *names[SL_FIELDS_MAX];
     bool is_other[SL_FIELDS_MAX]; /* it has a field that is no flag */
     int set[SL_FIELDS_MAX];       /* in how many rows it is 1 */
-    int count;
+    int count, rows;
 };
 
 static bool is_text(const struct sl_chosen *chosen, const char *name)
@@ -64,6 +64,7 @@ static bool take_names(struct columns *c, const struct sl_chosen *chosen, const 
 
 static void take_row(struct columns *c, const struct sl_row *row)
 {
+    c->rows++;
     for (int i = 0; i < c->count && i < row->count; i++) {
         const int flag = sl_flag_read(&row->fields[i]);
         c->is_other[i] = c->is_other[i] || flag < 0;
@@ -92,14 +93,19 @@ static bool read_rows(struct columns *c, const struct sl_record_format *format, 
     return ok;
 }
 
+/* Columns that are all 0 are labels beside others only: perhaps they are set in later rows. */
 static void join_names(const struct columns *c, char names[SL_FLAG_NAMES_BYTES])
 {
     size_t used = 0;
-    int count = 0;
+    int count = 0, set = 0, rows = 0;
     names[0] = '\0';
     for (int i = 0; i < c->count; i++) {
+        set += !c->is_other[i] && c->set[i] > 0;
+        rows += c->is_other[i] ? 0 : c->set[i];
+    }
+    for (int i = 0; i < c->count; i++) {
         const size_t bytes = strlen(c->names[i]);
-        if (c->is_other[i] || c->set[i] == 0 || used + bytes + 2 > SL_FLAG_NAMES_BYTES)
+        if (c->is_other[i] || (c->set[i] == 0 && set < 2) || used + bytes + 2 > SL_FLAG_NAMES_BYTES)
             continue;
         if (used > 0)
             names[used++] = ',';
@@ -107,7 +113,7 @@ static void join_names(const struct columns *c, char names[SL_FLAG_NAMES_BYTES])
         used += bytes;
         count++;
     }
-    if (count < 2 || count > SL_LABEL_COLUMNS_MAX)
+    if ((count == 1 && rows == c->rows) || count > SL_LABEL_COLUMNS_MAX)
         names[0] = '\0';
 }
 

@@ -4,6 +4,7 @@
 #include "data/name_list.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 struct json_records {
@@ -11,6 +12,9 @@ struct json_records {
     struct sl_json_reader json;
     struct sl_json_members fields;
     bool seen[SL_CHOSEN_MAX]; /* a column that an object had: others may leave it out */
+    json_t *first;            /* object, for errors */
+    int64_t first_line, count;
+    int disputed; /* objects that somebody else labelled differently */
 };
 
 static bool records_open(void *state, const struct sl_record_input *input, struct sl_err *err)
@@ -27,32 +31,74 @@ static void records_close(void *state)
     struct json_records *r = state;
     sl_json_reader_release(&r->json);
     sl_json_members_release(&r->fields);
+    json_decref(r->first);
 }
 
-/* The member that holds a list of records, if the object is the only one; or NULL. */
+/* The member that holds the longest list of objects; NULL: there is none. */
 static const char *list_of_records(json_t *object)
 {
-    const char *key;
+    const char *key, *longest = NULL;
+    size_t most = 0;
     json_t *value;
     json_object_foreach (object, key, value) {
-        if (json_is_object(json_array_get(value, 0)))
-            return key;
+        if (!json_is_object(json_array_get(value, 0)) || json_array_size(value) <= most)
+            continue;
+        most = json_array_size(value);
+        longest = key;
     }
-    return NULL;
+    return longest;
+}
+
+static bool is_nested(const json_t *value)
+{
+    const json_t *item = json_array_get(value, 0);
+    return json_is_object(value) || json_is_array(item) || json_is_object(item) ||
+           (json_is_array(value) && !item);
+}
+
+enum { PATH_BYTES = 128, PATH_LEVELS = 8 };
+
+/* Lists the paths of this level: of members that have no members. */
+static void list_paths(json_t *value, const char *path, int level, struct sl_name_list *list)
+{
+    const char *key;
+    json_t *member;
+    char inner[PATH_BYTES];
+    if (json_is_array(value)) {
+        (void)snprintf(inner, sizeof inner, "%s0.", path);
+        if (level > 0)
+            list_paths(json_array_get(value, 0), inner, level - 1, list);
+        return;
+    }
+    json_object_foreach (value, key, member) {
+        const bool goes_on = is_nested(member);
+        (void)snprintf(inner, sizeof inner, "%s%s%s", path, key, goes_on ? "." : "");
+        if (goes_on && level > 0)
+            list_paths(member, inner, level - 1, list);
+        else if (!goes_on && level == 0)
+            sl_name_list_add(list, inner, strlen(inner));
+    }
+}
+
+/* What writes records instead; NULL: nothing that is known. */
+static const char *way_out(json_t *object)
+{
+    const char *first = json_object_iter_key(json_object_iter(object));
+    const bool has_rows = first && first[strspn(first, "0123456789")] == '\0' &&
+                          json_is_object(json_object_get(object, first));
+    return has_rows || (json_object_get(object, "columns") && json_object_get(object, "data"))
+               ? "; if pandas wrote it, write records instead: to_json(path, orient='records', "
+                 "lines=True)"
+               : NULL;
 }
 
 static bool fail_missing(const struct json_records *r, const char *name, struct sl_err *err)
 {
     struct sl_name_list list = {0};
-    json_t *object = r->json.value;
-    const char *key, *inner = list_of_records(object);
-    json_t *value;
-    bool number = name[strspn(name, "0123456789")] == '\0';
-    json_object_foreach (object, key, value) {
-        sl_name_list_add(&list, key, strlen(key));
-    }
-    (void)value;
-    if (number)
+    const char *inner = r->count == 1 ? list_of_records(r->first) : NULL, *way = way_out(r->first);
+    for (int level = 0; level < PATH_LEVELS; level++)
+        list_paths(r->first, "", level, &list);
+    if (name[strspn(name, "0123456789")] == '\0')
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s': in JSON Lines columns have names, not numbers: %s", name,
                        sl_name_list_text(&list));
@@ -60,11 +106,28 @@ static bool fail_missing(const struct json_records *r, const char *name, struct 
                   list.count ? sl_name_list_text(&list) : "nothing",
                   r->input->chosen.unlabelled ? "" : "label and ",
                   r->input->chosen.unlabelled ? "one of them" : "two of them");
-    if (json_object_get(object, "columns") && json_object_get(object, "data"))
-        return sl_err_append(err, "; if pandas wrote it, write records instead: to_json(path, "
-                                  "orient='records', lines=True)");
+    if (way)
+        return sl_err_append(err, "%s", way);
     return inner &&
            sl_err_append(err, "; if the records are the list in '%.36s', write that alone", inner);
+}
+
+/* A column that no object has, of those that were read, is misspelt. */
+static bool check_seen(struct json_records *r, const struct sl_line_reader *lines,
+                       struct sl_err *err)
+{
+    const struct sl_chosen *chosen = &r->input->chosen;
+    for (int i = 0; r->first && i < chosen->count; i++) {
+        const bool is_optional = r->input->shape && i > chosen->labels;
+        if (r->seen[i] || is_optional)
+            continue;
+        (void)fail_missing(r, chosen->names[i], err);
+        (void)sl_err_set_field(err, chosen->names[i]);
+        json_decref(r->first);
+        r->first = NULL;
+        return sl_line_reader_wrap(lines, r->first_line, err);
+    }
+    return true;
 }
 
 static bool fill_field(struct json_records *r, int column, struct sl_row *row, struct sl_err *err)
@@ -72,9 +135,7 @@ static bool fill_field(struct json_records *r, int column, struct sl_row *row, s
     const struct sl_chosen *chosen = &r->input->chosen;
     const char *name = chosen->names[column];
     json_t *value = sl_json_find(r->json.value, name);
-    if (!value && !r->seen[column] && !(r->input->shape && column > chosen->labels))
-        return fail_missing(r, name, err);
-    r->seen[column] = true;
+    r->seen[column] = r->seen[column] || value;
     return column < chosen->labels && !chosen->unlabelled
                ? sl_json_label_field(&r->fields, value, name, column, row, err)
                : sl_json_text_field(&r->fields, value, name, column, row, err);
@@ -90,14 +151,42 @@ static bool fill_row(struct json_records *r, struct sl_row *row, struct sl_err *
     return true;
 }
 
+static bool has_shape(const struct json_records *r, const char *name)
+{
+    return r->input->shape && strcmp(r->input->shape->name, name) == 0;
+}
+
 /* Of records that Prodigy writes: whether the annotator said that the labels are right. */
-static const char *why_left_out(const struct json_records *r)
+static const char *why_rejected(const struct json_records *r)
 {
     const char *answer = json_string_value(json_object_get(r->json.value, "answer"));
-    const struct sl_record_shape *shape = r->input->shape;
-    return shape && strcmp(shape->name, "prodigy") == 0 && answer && strcmp(answer, "accept") != 0
-               ? "its 'answer' is not 'accept'"
-               : NULL;
+    return answer && strcmp(answer, "accept") != 0 ? "its 'answer' is not 'accept'" : NULL;
+}
+
+/* Of Label Studio's tasks: takes away the annotations that were cancelled, and counts those that
+ * differ. */
+static const char *why_cancelled(struct json_records *r)
+{
+    json_t *list = json_object_get(r->json.value, "annotations");
+    const size_t count = json_array_size(list);
+    for (size_t i = count; i-- > 0;)
+        if (json_is_true(json_object_get(json_array_get(list, i), "was_cancelled")))
+            (void)json_array_remove(list, i);
+    json_t *first = sl_json_find(r->json.value, r->input->shape->label);
+    bool differs = false;
+    for (size_t i = 1; i < json_array_size(list); i++) {
+        json_t *other = sl_json_find(json_array_get(list, i), "result.0.value.choices");
+        differs = differs || (first && other && !json_equal(first, other));
+    }
+    r->disputed += differs;
+    return count > 0 && json_array_size(list) == 0 ? "its annotation was cancelled" : NULL;
+}
+
+static const char *why_left_out(struct json_records *r)
+{
+    return has_shape(r, "prodigy")        ? why_rejected(r)
+           : has_shape(r, "label-studio") ? why_cancelled(r)
+                                          : NULL;
 }
 
 static bool records_next(void *state, struct sl_line_reader *lines, struct sl_row *row,
@@ -108,10 +197,19 @@ static bool records_next(void *state, struct sl_line_reader *lines, struct sl_ro
     row->is_list = false;
     const bool read = sl_json_reader_next(&r->json, lines, err);
     row->line = r->json.line;
+    if (read && !r->json.value && r->disputed > 0)
+        sl_note(row->notes, "%d task%s another annotation with other choices; the first is used",
+                r->disputed, r->disputed == 1 ? " has" : "s have");
     if (!read || !r->json.value)
-        return read;
+        return read && check_seen(r, lines, err);
     row->left_out = why_left_out(r);
-    return fill_row(r, row, err) || sl_line_reader_wrap(lines, row->line, err);
+    if (!row->left_out && r->count++ == 0) {
+        r->first = json_incref(r->json.value);
+        r->first_line = row->line;
+    }
+    if (!fill_row(r, row, err))
+        return sl_line_reader_wrap(lines, row->line, err);
+    return r->input->skips_incomplete || check_seen(r, lines, err);
 }
 
 #define FUNCTIONS                                                                                  \

@@ -55,8 +55,9 @@ static bool split(struct sl_record_columns *c, char *names, const char *whole, s
     }
 }
 
-/* The label's name is one whole, or one for each label. */
-static bool name_all(struct sl_record_columns *c, bool label_is_whole, struct sl_err *err)
+/* The label's name is one whole, or one for each label; the text's one whole, or several. */
+static bool name_all(struct sl_record_columns *c, bool label_is_whole, bool text_is_whole,
+                     struct sl_err *err)
 {
     const size_t label_bytes = strlen(c->label) + 1;
     char *text = c->names + label_bytes;
@@ -68,7 +69,7 @@ static bool name_all(struct sl_record_columns *c, bool label_is_whole, struct sl
     else if (!(label_is_whole ? add(c, c->names, c->label, err)
                               : split(c, c->names, c->label, err)))
         return false;
-    if (!split(c, text, c->text, err))
+    if (!(text_is_whole ? add(c, text, c->text, err) : split(c, text, c->text, err)))
         return false;
     if (c->chosen->unlabelled)
         c->chosen->names[0] = c->chosen->names[1];
@@ -82,34 +83,20 @@ static bool is_number(const char *name)
     return name[0] && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* 01 is refused with 0: it would be a second name for 1. */
-static bool read_place(struct sl_record_columns *c, int column, struct sl_err *err)
+/* -1: it is no number from 1. 01 would be a second name for 1. */
+static int read_place(const char *name)
 {
-    const char *name = c->chosen->names[column];
-    long number = strtol(name, NULL, 10);
-    if (name[0] == '0' || number > SL_FIELDS_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "invalid column number '%s': expected 1 to %d", name,
-                       SL_FIELDS_MAX);
-    c->places[column] = (int)number - 1;
-    return true;
+    const long number = strtol(name, NULL, 10);
+    return is_number(name) && name[0] != '0' && number <= SL_FIELDS_MAX ? (int)number - 1 : -1;
 }
 
-static bool read_numbers(struct sl_record_columns *c, struct sl_err *err)
+static void read_numbers(struct sl_record_columns *c)
 {
-    int numbers = 0;
-    for (int i = 0; i < c->chosen->count; i++)
-        numbers += is_number(c->chosen->names[i]);
-    if (numbers > 0 && numbers < c->chosen->count)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "label column '%s', text column '%s': give both by name, or both by number, as in 1 "
-            "and 2",
-            c->label, c->text);
-    c->numbered = numbers > 0;
-    for (int i = 0; c->numbered && i < c->chosen->count; i++)
-        if (!read_place(c, i, err))
-            return false;
-    return true;
+    c->numbered = true;
+    for (int i = 0; i < c->chosen->count; i++) {
+        c->numbered = c->numbered && is_number(c->chosen->names[i]);
+        c->places[i] = read_place(c->chosen->names[i]);
+    }
 }
 
 bool sl_record_columns_choose(struct sl_record_columns *c, const struct sl_record_options *options,
@@ -125,7 +112,11 @@ bool sl_record_columns_choose(struct sl_record_columns *c, const struct sl_recor
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
     for (int i = 0; i < SL_CHOSEN_MAX; i++)
         c->places[i] = i;
-    return name_all(c, !keyed, err) && (keyed || read_numbers(c, err));
+    if (!name_all(c, !keyed, false, err))
+        return false;
+    if (!keyed)
+        read_numbers(c);
+    return true;
 }
 
 /* ---- the line of names ----------------------------------------------------------------------- */
@@ -196,18 +187,29 @@ bool sl_record_columns_has(const struct sl_row *names, const char *name)
     return !find(name, names, &place, &twice) || place >= 0;
 }
 
+bool sl_record_columns_are_names(struct sl_record_columns *c, const struct sl_row *row)
+{
+    int places[SL_CHOSEN_MAX];
+    struct sl_err twice;
+    for (int i = 0; i < c->chosen->count; i++)
+        if (!find(c->chosen->names[i], row, &places[i], &twice) || places[i] < 0)
+            return false;
+    memcpy(c->places, places, (size_t)c->chosen->count * sizeof *places);
+    return true;
+}
+
 bool sl_record_columns_find(struct sl_record_columns *c, const struct sl_row *row,
                             const char *separator, struct sl_err *err)
 {
-    int place;
-    if (strchr(c->label, ',') && !c->chosen->unlabelled) {
-        if (!find(c->label, row, &place, err) || !name_all(c, place >= 0, err))
-            return false;
-    }
+    if (!name_all(c, sl_record_columns_has(row, c->label), sl_record_columns_has(row, c->text),
+                  err))
+        return false;
     for (int i = 0; i < c->chosen->count; i++) {
         if (!find(c->chosen->names[i], row, &c->places[i], err))
             return false;
         if (c->places[i] < 0)
+            c->places[i] = read_place(c->chosen->names[i]);
+        if (c->places[i] < 0 || c->places[i] >= row->count)
             return fail_name(c, c->chosen->names[i], row, separator, err);
     }
     return true;

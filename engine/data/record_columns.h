@@ -10,7 +10,7 @@ struct sl_record_columns {
     char *names;        /* the same, cut into names */
     struct sl_chosen *chosen;
     bool numbered;             /* columns are chosen by number */
-    int places[SL_CHOSEN_MAX]; /* of the chosen columns in a row, from 0 */
+    int places[SL_CHOSEN_MAX]; /* of the chosen columns in a row, from 0; -1: there is none */
 };
 
 /* keyed: the format finds columns by name itself. *chosen is filled. */
@@ -21,6 +21,9 @@ bool sl_record_columns_choose(struct sl_record_columns *columns,
 void sl_record_columns_release(struct sl_record_columns *columns); /* a zeroed one is fine */
 
 bool sl_record_columns_has(const struct sl_row *names, const char *name);
+/* Whether the numbers that were chosen are names in this line, as pandas writes them; then columns
+ * are chosen by name. */
+bool sl_record_columns_are_names(struct sl_record_columns *columns, const struct sl_row *row);
 /* Finds the places in the line of names. separator: of the format's fields, for errors. */
 bool sl_record_columns_find(struct sl_record_columns *columns, const struct sl_row *names,
                             const char *separator, struct sl_err *err) SL_MUST_CHECK;

@@ -47,6 +47,7 @@ struct sl_record_input {
     struct sl_chosen chosen;
     const struct sl_record_shape *shape; /* NULL: none */
     bool by_lines;                       /* JSON has an object in each line */
+    bool skips_incomplete;               /* a record may lack a member if another has it */
 };
 
 struct sl_record_format {
@@ -71,6 +72,9 @@ struct sl_record_shape {
     bool trims_label;                      /* of white space */
     const char *note;                      /* what is assumed */
 };
+
+/* What fastText's labels begin with. */
+#define SL_FASTTEXT_PREFIX "__label__"
 
 /* A state of CSV reads TSV with quotes from here on, beginning with this line; NULL: the next. */
 void sl_csv_continue_tsv(void *state, const struct sl_line *line);

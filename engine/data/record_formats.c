@@ -85,6 +85,12 @@ static const struct sl_record_shape shapes[] = {
      .note = "doccano's records: 'data' is the text"},
 };
 
+/* fastText's labels, but in CSV: there is no line of names. */
+static const struct sl_record_shape labels_first = {
+    .label = "1",
+    .text = "2",
+    .note = "CSV without a line of names: label 1, text 2"};
+
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* ---- by name --------------------------------------------------------------------------------- */
@@ -139,8 +145,8 @@ static bool find_name(const char *name, struct sl_record_choice *choice, struct 
 
 /* The beginning of a file. */
 struct beginning {
-    char text[SL_FILE_KIND_BYTES];
-    size_t bytes, first; /* first: of what is neither mark nor white space */
+    char text[SL_FILE_KIND_BYTES + 1]; /* and a NUL */
+    size_t bytes, first;               /* first: of what is neither mark nor white space */
 };
 
 /* What cannot be read is reported with its line when it is read again. */
@@ -151,8 +157,9 @@ static bool read_beginning(const char *path, const struct sl_record_options *o, 
     struct sl_compressed_reader *source = sl_compressed_reader_open(path, o->display_name, 0, err);
     if (!source)
         return false;
-    if (!sl_compressed_reader_read(source, b->text, sizeof b->text, &b->bytes, &ignored))
+    if (!sl_compressed_reader_read(source, b->text, SL_FILE_KIND_BYTES, &b->bytes, &ignored))
         b->bytes = 0;
+    b->text[b->bytes] = '\0';
     sl_compressed_reader_close(source);
     b->first = sl_utf8_mark(b->text, b->bytes);
     while (b->first < b->bytes && b->text[b->first] && strchr(" \t\r\n", b->text[b->first]))
@@ -232,13 +239,18 @@ static void look_at_text(const char *path, const struct sl_record_options *o,
                          struct sl_notes *notes)
 {
     const struct sl_record_format *by_name = choice->format;
-    if (begins_with(b, "__label__") && !is_json(by_name)) {
+    const char *first = b->text + b->first;
+    if (begins_with(b, SL_FASTTEXT_PREFIX) && by_name == &sl_record_format_csv &&
+        memchr(first, ',', strcspn(first, " \t\r\n"))) {
+        choice->shape = &labels_first;
+        sl_note(notes, "read as %s", labels_first.note);
+    } else if (begins_with(b, SL_FASTTEXT_PREFIX) && !is_json(by_name)) {
         choice->format = &sl_record_format_fasttext;
         if (by_name != choice->format)
             sl_note(notes, "read as fastText's format: words that begin with __label__ are labels");
     } else if (!is_json(by_name) && (begins_with(b, "{") || begins_with(b, "["))) {
         json_t *object = first_object(path, &o->limits, begins_with(b, "{"));
-        if (object)
+        if (object || (!by_name && o->text))
             choice->format = &sl_record_format_json;
         json_decref(object);
     }

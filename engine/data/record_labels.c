@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "data/labels.h"
 #include "data/name_list.h"
+#include "tokenizer/normalizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,20 @@ bool sl_label_separator_check(const char *separator, struct sl_err *err)
                    separator, SL_LABEL_SEPARATOR_BYTES_MAX);
 }
 
+bool sl_field_is_blank(const struct sl_field *field)
+{
+    static const struct sl_normalizer cased = {0};
+    struct sl_codepoint codepoints[SL_NORMALIZED_MAX];
+    size_t at = 0;
+    uint32_t point;
+    while (at < field->bytes && sl_utf8_next(field->data, field->bytes, &at, &point)) {
+        (void)sl_normalizer_apply(&cased, point, codepoints);
+        if (codepoints[0].kind != SL_CODEPOINT_NONE && codepoints[0].kind != SL_CODEPOINT_SPACE)
+            return false;
+    }
+    return at == field->bytes;
+}
+
 static bool check(const struct sl_field *label, const char *column, struct sl_err *err)
 {
     if (label->bytes == 0)
@@ -35,7 +50,8 @@ static bool check(const struct sl_field *label, const char *column, struct sl_er
             column, label->bytes, SL_LABEL_BYTES_MAX);
     const char *control = sl_find_control(label->data, label->bytes);
     if (!control)
-        return true;
+        return !sl_field_is_blank(label) ||
+               sl_fail(err, SL_BAD_INPUT, "column '%s': the label is blank", column);
     return sl_fail(err, SL_BAD_INPUT,
                    "column '%s': the label contains the control character 0x%02x%s", column,
                    (unsigned)*control,
@@ -118,18 +134,46 @@ static const char *read_item(const char *at, const char *end, char **out)
     return at > first ? at : NULL;
 }
 
+/* What stands around a list: Label Studio's, JSON's and Python's, a tuple's, a set's. Words in
+ * round or curly brackets may be a label, but not with quotes or commas. */
+static const struct brackets {
+    const char *begin, *end, *needs; /* needs: one of these characters, or NULL */
+} brackets[] = {{"{\"choices\": [", "]}", NULL},
+                {"{\"choices\":[", "]}", NULL},
+                {"[", "]", NULL},
+                {"(", ")", ",'\""},
+                {"{", "}", ",'\""}};
+
+/* *inner: what is between the brackets. */
+static bool is_in_brackets(struct sl_field field, struct sl_field *inner)
+{
+    for (size_t i = 0; i < sizeof brackets / sizeof brackets[0]; i++) {
+        const struct brackets *b = &brackets[i];
+        const size_t begin = strlen(b->begin), around = begin + strlen(b->end);
+        if (field.bytes < around || memcmp(field.data, b->begin, begin) != 0 ||
+            memcmp(field.data + field.bytes - (around - begin), b->end, around - begin) != 0)
+            continue;
+        *inner = (struct sl_field){field.data + begin, field.bytes - around};
+        for (const char *c = b->needs; c && *c; c++)
+            if (memchr(inner->data, *c, inner->bytes))
+                return true;
+        return !b->needs;
+    }
+    return false;
+}
+
 /* *is_list: whether the field is a list; then its items are added. */
 static bool take_written_list(struct sl_record_labels *labels, struct sl_field field,
                               const char *column, bool *is_list, struct sl_err *err)
 {
-    const char *at = field.data, *end = field.data + field.bytes;
+    struct sl_field inner;
     *is_list = false;
-    if (field.bytes < 2 || at[0] != '[' || end[-1] != ']')
+    if (!is_in_brackets(field, &inner))
         return true;
     if (!sl_dynarray_reserve(&labels->copy, &labels->copy_room, field.bytes, 1, err))
         return false;
     char *out = labels->copy;
-    at = skip_blanks(at + 1, --end);
+    const char *end = inner.data + inner.bytes, *at = skip_blanks(inner.data, end);
     while (at < end) {
         const char *item = out;
         at = read_item(at, end, &out);
@@ -154,9 +198,9 @@ static void note_list(const struct sl_row *row, struct sl_field field)
             sl_name_shorten(field.data, field.bytes, shown));
 }
 
-bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row *row,
-                           struct sl_field field, const char *separator, const char *column,
-                           struct sl_err *err)
+static bool take_all(struct sl_record_labels *labels, const struct sl_row *row,
+                     struct sl_field field, const char *separator, const char *column,
+                     struct sl_err *err)
 {
     labels->count = 0;
     labels->is_list = row->is_list;
@@ -175,6 +219,29 @@ bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row 
     }
     return separator && field.data ? split(labels, field, separator, column, err)
                                    : add(labels, field, column, err);
+}
+
+bool sl_record_labels_take(struct sl_record_labels *labels, const struct sl_row *row,
+                           struct sl_field field, const char *separator, const char *column,
+                           struct sl_err *err)
+{
+    static const char prefix[] = SL_FASTTEXT_PREFIX;
+
+    enum { BYTES = sizeof prefix - 1 };
+
+    if (!take_all(labels, row, field, separator, column, err))
+        return false;
+    for (int i = 0; i < labels->count; i++) {
+        struct sl_field *label = &labels->list[i];
+        if (label->bytes <= BYTES || memcmp(label->data, prefix, BYTES) != 0)
+            continue;
+        *label = (struct sl_field){label->data + BYTES, label->bytes - BYTES};
+        if (!labels->has_noted_prefix)
+            sl_note(row->notes, "%s is taken off labels, the first in line %lld", prefix,
+                    (long long)row->line);
+        labels->has_noted_prefix = true;
+    }
+    return true;
 }
 
 void sl_record_labels_release(struct sl_record_labels *labels)

@@ -2,13 +2,11 @@
 #include "data/record_reader.h"
 
 #include "base/dynarray.h"
-#include "base/utf8.h"
 #include "data/flag_columns.h"
 #include "data/name_list.h"
 #include "data/record_columns.h"
 #include "data/record_formats.h"
 #include "data/record_labels.h"
-#include "tokenizer/normalizer.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -28,13 +26,19 @@ struct sl_record_reader {
     struct sl_row row;
     char *text; /* columns joined */
     size_t room;
-    struct sl_field *flags; /* labels of one column each */
-    bool skips_incomplete;
-    char *path, *label_separator; /* label_separator: or NULL */
+    struct sl_field *flags;             /* labels of one column each */
+    bool is_used[SL_LABEL_COLUMNS_MAX]; /* some text has the label of this column */
+    char *path, *label_separator;       /* label_separator: or NULL */
     struct sl_record_labels labels;
     struct sl_skipped skipped;
     bool can_continue; /* after a failure, which was that of one record */
 };
+
+static void take_fields(struct sl_record_reader *r)
+{
+    r->fields = r->row.count;
+    r->fields_line = r->row.line;
+}
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -45,8 +49,7 @@ static bool read_row_of_names(struct sl_record_reader *r, struct sl_err *err)
     if (r->row.count == 0)
         return sl_fail(err, SL_BAD_INPUT, "the file is empty: expected a line of column names") ||
                sl_wrap_file(err, sl_line_reader_name(r->lines), 0);
-    r->fields = r->row.count;
-    r->fields_line = r->row.line;
+    take_fields(r);
     return true;
 }
 
@@ -65,8 +68,12 @@ static bool find_flag_columns(struct sl_record_reader *r, const struct sl_record
         (text || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns")) &&
         sl_record_columns_choose(&r->columns, options, names, text, false, &r->input.chosen, err);
     free(text);
-    sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; label names others",
-            names);
+    if (strchr(names, ','))
+        sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; label names others",
+                names);
+    else
+        sl_note(&r->notes, "the label is the column that holds 0 or 1: %.150s; label names another",
+                names);
     return ok;
 }
 
@@ -95,7 +102,6 @@ static bool choose_columns(struct sl_record_reader *r, const struct sl_record_op
     const char *separator = options->label_separator;
     if (!separator && !r->format->keyed)
         separator = options->table_label_separator;
-    r->skips_incomplete = options->skip_incomplete;
     r->label_separator = separator ? strdup(separator) : NULL;
     if (separator && !r->label_separator)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
@@ -118,6 +124,7 @@ static bool open_format(struct sl_record_reader *r, const struct sl_record_optio
     r->input.limits = options->limits;
     r->input.shape = choice->shape;
     r->input.by_lines = choice->by_lines;
+    r->input.skips_incomplete = options->skip_incomplete;
     r->row.notes = &r->notes;
     return !r->format->open || r->format->open(r->state, &r->input, err);
 }
@@ -179,8 +186,12 @@ void sl_record_reader_close(struct sl_record_reader *records)
 
 /* ---- one record ----------------------------------------------------------------------------- */
 
-static bool number_missing(const struct sl_record_reader *r, int place, struct sl_err *err)
+static bool number_missing(const struct sl_record_reader *r, int column, struct sl_err *err)
 {
+    const int place = r->columns.places[column];
+    if (place < 0)
+        return sl_fail(err, SL_BAD_INPUT, "invalid column number '%s': expected 1 to %d",
+                       r->input.chosen.names[column], SL_FIELDS_MAX);
     if (r->row.count == 1)
         return sl_fail(err, SL_BAD_INPUT,
                        "no column %d: there is only one; fields must be separated by %s%s",
@@ -191,18 +202,16 @@ static bool number_missing(const struct sl_record_reader *r, int place, struct s
 /* A row with a field too many or too few has most likely come apart at the wrong place. */
 static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
 {
-    if (r->fields == 0) {
-        r->fields = r->row.count;
-        r->fields_line = r->row.line;
-    }
+    if (r->fields == 0)
+        take_fields(r);
     const char *hint = r->row.count > r->fields ? r->format->too_many : NULL;
     if (r->row.count != r->fields)
         return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld%s", r->row.count,
                        r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line,
                        hint ? hint : "");
     for (int i = 0; i < r->input.chosen.count; i++)
-        if (r->columns.places[i] >= r->row.count)
-            return number_missing(r, r->columns.places[i], err);
+        if (r->columns.places[i] < 0 || r->columns.places[i] >= r->row.count)
+            return number_missing(r, i, err);
     return true;
 }
 
@@ -231,11 +240,13 @@ static bool text_join(struct sl_record_reader *r, struct sl_field *text, struct 
 
 /* ---- labels of one column each --------------------------------------------------------------- */
 
-/* The names of the columns with 1 become a list of labels. */
+/* The names of the columns with 1 become a list of labels. An empty field means 0 where others are
+ * 1; beside a 0, or if all are empty, nobody said what it means. */
 static bool list_flags(struct sl_record_reader *r, struct sl_err *err)
 {
     char shown[SL_NAME_SHORT];
     const struct sl_chosen *chosen = &r->input.chosen;
+    int empty = 0;
     if (!r->flags)
         r->flags = calloc(SL_LABEL_COLUMNS_MAX, sizeof *r->flags);
     if (!r->flags)
@@ -251,10 +262,27 @@ static bool list_flags(struct sl_record_reader *r, struct sl_err *err)
         if (flag)
             r->flags[r->row.list_count++] =
                 (struct sl_field){chosen->names[i], strlen(chosen->names[i])};
+        r->is_used[i] = r->is_used[i] || flag;
+        empty += field->bytes == 0;
     }
+    if (empty > 0 && (r->row.list_count == 0 || r->row.list_count + empty < chosen->labels))
+        r->row.left_out = empty < chosen->labels ? "a column of its labels is empty"
+                                                 : "the columns of its labels are empty";
     r->row.is_list = true;
     r->row.list = r->flags;
     return true;
+}
+
+static void note_unused(struct sl_record_reader *r)
+{
+    struct sl_name_list names = {0};
+    const struct sl_chosen *chosen = &r->input.chosen;
+    for (int i = 0; chosen->labels > 1 && i < chosen->labels; i++)
+        if (!r->is_used[i])
+            sl_name_list_add(&names, chosen->names[i], strlen(chosen->names[i]));
+    if (names.count > 0)
+        sl_note(&r->notes, "no text has the label of these columns: %.190s",
+                sl_name_list_text(&names));
 }
 
 /* ---- what is left out ------------------------------------------------------------------------ */
@@ -262,23 +290,14 @@ static bool list_flags(struct sl_record_reader *r, struct sl_err *err)
 /* Whether there is a label, or it is said that there is none. */
 static bool has_label(const struct sl_record_reader *r, const struct sl_field *label)
 {
-    return r->input.chosen.unlabelled || r->row.is_list || label->bytes > 0 ||
-           (r->label_separator && label->data);
-}
-
-/* Whether a text has only white space and characters that tokenizers remove. */
-static bool is_blank(const struct sl_field *text)
-{
-    static const struct sl_normalizer cased = {0};
-    struct sl_codepoint codepoints[SL_NORMALIZED_MAX];
-    size_t at = 0;
-    uint32_t point;
-    while (at < text->bytes && sl_utf8_next(text->data, text->bytes, &at, &point)) {
-        (void)sl_normalizer_apply(&cased, point, codepoints);
-        if (codepoints[0].kind != SL_CODEPOINT_NONE && codepoints[0].kind != SL_CODEPOINT_SPACE)
-            return false;
-    }
-    return at == text->bytes;
+    if (r->input.chosen.unlabelled || (r->label_separator && label->data && !r->row.is_list))
+        return true;
+    if (!r->row.is_list)
+        return !sl_field_is_blank(label);
+    for (int i = 0; i < r->row.list_count; i++)
+        if (!sl_field_is_blank(&r->row.list[i]))
+            return true;
+    return r->row.list_count == 0;
 }
 
 static const char *state_of(const struct sl_field *field)
@@ -293,10 +312,12 @@ static bool is_incomplete(const struct sl_record_reader *r, const struct sl_fiel
                           const struct sl_field *text, char why[SL_WHY_BYTES])
 {
     const char *column = !has_label(r, label) ? r->columns.label : r->columns.text;
-    const struct sl_field *field = !has_label(r, label) ? label : text;
+    const struct sl_field *field = has_label(r, label) ? text
+                                   : r->row.is_list    ? &r->row.list[0]
+                                                       : label;
     if (r->row.left_out)
         (void)snprintf(why, SL_WHY_BYTES, "%s", r->row.left_out);
-    else if (field == label || is_blank(text))
+    else if (field != text || sl_field_is_blank(text))
         (void)snprintf(why, SL_WHY_BYTES, "'%.48s' is %s", column, state_of(field));
     else
         return false;
@@ -348,15 +369,28 @@ static bool find_fields(struct sl_record_reader *r, struct sl_field *label, stru
            (chosen->count == chosen->labels + 1 || text_join(r, text, err));
 }
 
+/* Columns that were chosen by number have these numbers as names. */
+static void take_names(struct sl_record_reader *r)
+{
+    take_fields(r);
+    sl_note(&r->notes, "line %lld has the names of columns: numbers are taken for names",
+            (long long)r->row.line);
+}
+
 /* The record's text is NULL if it was skipped. */
 static bool record_take(struct sl_record_reader *r, struct sl_record *record, struct sl_err *err)
 {
     char why[SL_WHY_BYTES];
     struct sl_field label, text;
     *record = (struct sl_record){0};
+    if (r->columns.numbered && r->fields == 0 &&
+        sl_record_columns_are_names(&r->columns, &r->row)) {
+        take_names(r);
+        return true;
+    }
     if ((!r->format->keyed && !fields_check(r, err)) || !find_fields(r, &label, &text, err))
         return false;
-    if (r->skips_incomplete && is_incomplete(r, &label, &text, why)) {
+    if (r->input.skips_incomplete && is_incomplete(r, &label, &text, why)) {
         skip(r, why);
         return true;
     }
@@ -391,6 +425,8 @@ bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *r
             return sl_line_reader_wrap(records->lines, records->row.line, err);
         }
     } while (records->row.count > 0 && !record->text);
+    if (!record->text)
+        note_unused(records);
     return true;
 }
 

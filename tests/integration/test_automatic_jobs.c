@@ -171,7 +171,7 @@ Test(automatic_jobs, what_is_wrong_with_the_data_is_an_event)
     cr_assert(
         job_has_event(&d, id, "the labels 'Good' and 'good' (first in line 2) are perhaps one"));
     cr_assert(job_has_event(&d, id,
-                            " and 1 other consist of other labels; if a text may have several, "
+                            " and 1 other seem to join several; if a text may have several, "
                             "give label_separator '|'"));
 }
 

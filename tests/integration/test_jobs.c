@@ -276,7 +276,9 @@ static void expect_bad_validation(const char *text, const char *said)
 {
     char file[JOB_ID_MAX], validation[JOB_ID_MAX], id[JOB_ID_MAX], body[1024];
     file_upload_text(&d, "a.jsonl",
-                     "{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\",\"label\":\"y\"}\n", file);
+                     "{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\",\"label\":\"y\"}\n"
+                     "{\"text\":\"c\",\"label\":\"y\"}\n",
+                     file);
     file_upload_text(&d, "checked.jsonl", text, validation);
     (void)snprintf(body, sizeof body,
                    "{\"model\":\"encoder\",\"training_file\":\"%s\",\"validation_file\":\"%s\","

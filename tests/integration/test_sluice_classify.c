@@ -295,6 +295,9 @@ Test(sluice_classify, standard_input_is_read_and_named)
     program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
     cr_expect(strstr(r.err, "'standard input': the file is a zip archive, which is not read"), "%s",
               r.err);
+    test_write_file(lines, "61 h\r60\r");
+    program_run(&r, "sluice", lines, ARGS("classify", dirs.output, "-"));
+    EXPECT_SAID(r.err, "'standard input': the file is text with lines that end in CR alone");
 }
 
 /* From a pipe, where no file name says the format. */
@@ -309,6 +312,7 @@ Test(sluice_classify, records_of_standard_input_are_recognised)
                  {"\xEF\xBB\xBFid;text\n1;61 h\n2;\n", NULL},
                  {"id\ttext\n1,2\t61 h\n3\t\n", NULL},
                  {"\n{\"text\": \"61 h\"}\n{\"text\": \"\"}\n", NULL},
+                 {"{\n\"text\": \"61 h\"}\n{\"text\": \"\"}\n", NULL},
                  {"{\"text\"\tid\ntext\n", "tsv"}};
 
     make_classifier(&r, test_path(data, dirs.top, "data.tsv"));

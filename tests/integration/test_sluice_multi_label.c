@@ -60,7 +60,7 @@ Test(sluice_multi_label, a_forgotten_separator_is_suspected)
 {
     sluice_expect_success(
         &r, ARGS("train", "--data", data, COLUMNS, BASE, "--output", dirs.output, "--overwrite"));
-    EXPECT_SAID(r.err, "others consist of other labels; if a text may have several, give "
+    EXPECT_SAID(r.err, "others seem to join several; if a text may have several, give "
                        "--label-separator '|'\n");
     cr_expect(!strstr(r.err, "occurs only once"), "%s", r.err);
     train();

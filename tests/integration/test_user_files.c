@@ -1,5 +1,6 @@
 /* test_user_files.c - files as people have them, through `sluice train` and through an upload and a
  * job: what is trained, what is said, and what is refused. */
+#include "base/names.h"
 #include "support/daemon.h"
 #include "support/file_upload.h"
 #include "support/job_client.h"
@@ -75,6 +76,31 @@ static const struct user_file files[] = {
      .good = "1,fine #\n",
      .bad = "0.0,dull #\n",
      .said = "the labels '0.0' and '0' (first in line 2) are perhaps one"},
+    {.name = "blank.csv",
+     .before = "label,text\n ,odd\n\xE2\x80\x8B,odd\n",
+     .good = "good,fine #\n",
+     .bad = "bad,dull #\n",
+     .said = "2 records are left out, the first in line 2: 'label' is blank"},
+    {.name = "missing.csv",
+     .before = "label,text\n#REF!,odd\nNone,no\n#REF!,so\n",
+     .good = "good,fine #\n",
+     .bad = "bad,dull #\n",
+     .said =
+         "the labels 'None', '#REF!' of 3 texts, the first in line 2, are perhaps missing values"},
+    {.name = "wrong_separator.csv",
+     .before = "label,text\n\"good, old\",fine\n\"bad, old\",dull\n",
+     .good = "good,fine #\n",
+     .bad = "bad,dull #\n",
+     .option = "label-separator",
+     .value = ";",
+     .said =
+         "the label 'bad, old' (first in line 3) and 1 other seem to join several"},
+    {.name = "once.csv",
+     .before = "label,text\n",
+     .good = "good #,fine #\n",
+     .bad = "bad #,dull #\n",
+     .said = "no label has two texts: there is nothing to learn from 12 texts",
+     .is_refused = true},
     {.name = "tabs.csv",
      .before = "label\ttext\n",
      .good = "good\tfine #\n",
@@ -197,11 +223,12 @@ TestSuite(user_uploads, .init = start, .fini = stop);
 
 static void run_job(const struct user_file *f, const char *text)
 {
-    char file[JOB_ID_MAX], id[JOB_ID_MAX], body[JOB_BODY_MAX], settings[128] = "";
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], body[JOB_BODY_MAX], settings[128] = "",
+                                                               name[SL_NAME_BYTES];
     file_upload_text(&d, f->name, text, file);
     if (f->option)
-        (void)snprintf(settings, sizeof settings, ",\"hyperparameters\":{\"%s\":\"%s\"}", f->option,
-                       f->value);
+        (void)snprintf(settings, sizeof settings, ",\"hyperparameters\":{\"%s\":\"%s\"}",
+                       sl_name_with_underscores(name, sizeof name, f->option), f->value);
     (void)snprintf(body, sizeof body, "{\"training_file\":\"%s\",\"suffix\":\"mood\"%s}", file,
                    settings);
     job_submit(&d, body, id);

@@ -122,7 +122,7 @@ static bool find_label_mistakes(struct dataset_facts *f, struct sl_err *err)
 {
     if (!similar_labels_find(&f->similar, &f->set->labels, err))
         return false;
-    if (!f->set->multi_label)
+    if (!f->set->has_lists)
         joined_labels_find(&f->joined, &f->set->labels);
     if (f->joined.count == 0)
         find_rare(f);

@@ -48,7 +48,7 @@ struct dataset_facts {
     struct text_pairs leaks;                 /* texts of it that are in the set, too */
     enum label_origin origin;                /* if the labels were found: */
     struct similar_labels similar;
-    struct joined_labels joined; /* if each text has one label */
+    struct joined_labels joined; /* unless they are in lists */
     struct rare_labels rare;
 };
 

@@ -4,6 +4,7 @@
 #include "base/explained_words.h"
 #include "base/utf8.h"
 #include "cli/evaluation/label_names.h"
+#include "data/name_list.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -150,7 +151,8 @@ static void warn_of_joined(const struct dataset_facts *f, struct dataset_warning
     struct dataset_warning *warning = add(w, "joined_labels");
     if (j->count > 1)
         SAY(others, " and %d other%s", j->count - 1, one_or_more(j->count - 1, "", "s"));
-    SAY(warning->text, "the label '%s' (first in line %lld)%s consist%s of other labels",
+    SAY(warning->text,
+        "the label '%s' (first in line %lld)%s seem%s to join several",
         sl_labels_shown(&f->set->labels, j->first, name),
         (long long)dataset_facts_first_line(f, j->first), others, j->count > 1 ? "" : "s");
     SAY(warning->advice, "if a text may have several, give --label-separator '%s'", j->separator);
@@ -227,20 +229,34 @@ static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnin
     SAY(warning->setting, "spell it in one way");
 }
 
-/* What programs write where there is no label. */
+/* What programs write where there is no label: pandas, R, databases, spreadsheets. */
+static const char *const missing_marks[] = {
+    "nan",     "NaN",     "-nan",   "-NaN",    "null",    "NULL",      "(null)", "None",
+    "NA",      "N/A",     "n/a",    "<NA>",    "#N/A",    "#N/A N/A",  "#NA",    "NaT",
+    "nil",     "\\N",     "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",  "#REF!",  "#NAME?",
+    "#VALUE!", "#DIV/0!", "#NUM!",  "#NULL!",  "(blank)", "undefined", NULL};
+
 static void warn_of_missing(const struct dataset_facts *f, struct dataset_warnings *w)
 {
-    static const char *const marks[] = {"nan", "NaN", "null", "NULL", "\\N", "<NA>"};
-    int32_t label = -1;
-    for (size_t i = 0; label < 0 && i < sizeof marks / sizeof marks[0]; i++)
-        label = sl_labels_find(&f->set->labels, marks[i], strlen(marks[i]));
-    if (label < 0)
+    struct sl_name_list names = {0};
+    int texts = 0;
+    int64_t line = INT64_MAX;
+    for (const char *const *mark = missing_marks; *mark; mark++) {
+        const int32_t label = sl_labels_find(&f->set->labels, *mark, strlen(*mark));
+        if (label < 0 || f->label_texts[label] == 0)
+            continue;
+        const int64_t first = dataset_facts_first_line(f, label);
+        sl_name_list_add(&names, *mark, strlen(*mark));
+        texts += f->label_texts[label];
+        line = first < line ? first : line;
+    }
+    if (names.count == 0)
         return;
     struct dataset_warning *warning = add(w, "missing_labels");
-    SAY(warning->text,
-        "the label '%s' of %d text%s, the first in line %lld, is perhaps a missing value",
-        f->set->labels.list[label].key, f->label_texts[label],
-        one_or_more(f->label_texts[label], "", "s"), (long long)dataset_facts_first_line(f, label));
+    SAY(warning->text, "the label%s %.200s of %d text%s, the first in line %lld, %s",
+        one_or_more(names.count, "", "s"), sl_name_list_text(&names), texts,
+        one_or_more(texts, "", "s"), (long long)line,
+        one_or_more(names.count, "is perhaps a missing value", "are perhaps missing values"));
     SAY(warning->advice, "leave the field empty, and the record is left out");
     SAY(warning->setting, "leave the field empty, and the record is left out");
 }

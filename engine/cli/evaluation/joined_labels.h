@@ -4,7 +4,7 @@
 #include "data/labels.h"
 
 struct joined_labels {
-    int count;             /* of labels whose parts are labels, too */
+    int count;             /* of labels whose parts are labels or recur, at least one a label */
     int32_t first;         /* of them, by id */
     const char *separator; /* that most of them have */
 };

@@ -12,6 +12,11 @@ static const struct {
     {{"red", "green", "green, red"}, "green, red", ", ", 1},
     {{"a", "b", "a/b", "a;b", "b;a"}, "a;b", ";", 2},
     {{"a b", "c", "c | a b"}, "c | a b", " | ", 1},
+    /* A part is no label, but recurs. */
+    {{"a", "b", "a#x", "b#x"}, "a#x", "#", 2},
+    {{"a, x", "b, x", "a", "b"}, "a, x", ", ", 2},
+    {{"#a", "#a #x", "#b", "#b #x"}, "#a #x", " ", 2},
+    {{"news/a", "news/b", "x"}, NULL, NULL, 0},
     /* A part is no label, or is empty. */
     {{"a", "b", "a|c"}, NULL, NULL, 0},
     {{"a", "b", "|a", "b|"}, NULL, NULL, 0},

@@ -165,8 +165,8 @@ static const struct {
     {"10\ta\n9\tb\n-1\tc\n", "-1=-1 9=9 10=10 "},
     {"10\ta\n9\tb\nx\tc\n", "10=10 9=9 x=x "},
     {"b\ta\na\tb\nB\tc\nab\td\n", "B=B a=a ab=ab b=b "},
-    {"\xC3\xA9\ta\nz\tb\n\xF0\x9F\x98\x80\tc\n\xEF\xBF\xBD\td\n",
-     "z=z \xC3\xA9=\xC3\xA9 \xEF\xBF\xBD=\xEF\xBF\xBD "
+    {"\xC3\xA9\ta\nz\tb\n\xF0\x9F\x98\x80\tc\n\xEF\xBF\xA6\td\n",
+     "z=z \xC3\xA9=\xC3\xA9 \xEF\xBF\xA6=\xEF\xBF\xA6 "
      "\xF0\x9F\x98\x80=\xF0\x9F\x98\x80 "},
     {"1\ta\n01\tb\n0\tc\n", "0=0 01=01 1=1 "},
     {"1.5\ta\n-\tb\n", "-=- 1.5=1.5 "},
@@ -705,6 +705,13 @@ Test(dataset, records_without_label_or_text_are_skipped_on_request, .init = setu
          "a\t \nb\t\xC2\xA0\xE2\x80\x8B\xEF\xBB\xBF\na\tx\n\tz\nb\t\x01\nb\t.\n",
          {.label = "1", .text = "2"},
          4,
+         1},
+        {"blank.csv", "label,text\n ,x\na,y\n\xC2\xA0\xE2\x80\x8B,z\nb,w\n", {0}, 2, 2},
+        {"blank.jsonl",
+         "{\"label\":[\" \"],\"text\":\"x\"}\n{\"label\":\"a\",\"text\":\"y\"}\n"
+         "{\"label\":[\"\"],\"text\":\"w\"}\n{\"label\":\"b\",\"text\":\"z\"}\n",
+         {0},
+         2,
          1},
     };
 

@@ -61,7 +61,17 @@ static bool records_dump(const struct sl_record_options *options, char dump[DUMP
 #define CONVERSATIONS                                                                              \
     "[read as conversations: each answer of the assistant with weight 1 is a label, and the "      \
     "turns before it, without the system's, are its text]"
-#define FASTTEXT "[read as fastText's format: words that begin with __label__ are labels]"
+#define FASTTEXT     "[read as fastText's format: words that begin with __label__ are labels]"
+#define PREFIX(line) "[__label__ is taken off labels, the first in line " line "]"
+#define LISTS(first)                                                                               \
+    "[lists written as text, such as " first ", are read as lists of labels; [] is none]"
+#define STUDIO                                                                                     \
+    "[read as Label Studio's tasks: 'data.text' is the text, and the choices of its first "        \
+    "annotation are the labels]"
+#define TASK(text, annotations)                                                                    \
+    "{\"data\":{\"text\":\"" text "\"},\"annotations\":[" annotations "]}\n"
+#define ANNOTATION(choice, cancelled)                                                              \
+    "{\"result\":[{\"value\":{\"choices\":[\"" choice "\"]}}],\"was_cancelled\":" cancelled "}"
 #define UNQUOTED(line)                                                                             \
     "[quotes around fields are taken off, as spreadsheets mean them; the first are in "            \
     "line " line "]"
@@ -75,6 +85,19 @@ static const struct {
     {"a.ft", NULL, NULL, "x __label__a y\n", "1:a|x y;"},
     {"a.txt.gz", NULL, NULL, "__label__a , x\n", "1:a|, x;" FASTTEXT},
     {"train", NULL, NULL, "__label__a one\n", "1:a|one;" FASTTEXT},
+    /* Its labels in CSV. */
+    {"a.csv", NULL, NULL, "__label__a,one two\n__label__b,three\n",
+     "1:a|one two;2:b|three;[read as CSV without a line of names: label 1, text 2]" PREFIX("1")},
+    {"a.csv", NULL, NULL, "label,text\na,one\n__label__b,two\n", "2:a|one;3:b|two;" PREFIX("3")},
+    {"a.csv", NULL, NULL, "__label__a one, two\n", "1:a|one, two;" FASTTEXT},
+    /* Lists as Python and Label Studio write them. */
+    {"a.csv", NULL, NULL, "text,label\nx,\"('a', 'b')\"\ny,\"('a',)\"\n",
+     "2:a+b|x;3:a|y;" LISTS("('a', 'b')")},
+    {"a.csv", NULL, NULL, "text,label\nx,\"{'a', 'b'}\"\ny,\"{0, 3}\"\nz,{a}\n",
+     "2:a+b|x;3:0+3|y;4:{a}|z;" LISTS("{'a', 'b'}")},
+    {"a.csv", NULL, NULL,
+     "text,label\nx,\"{\"\"choices\"\": [\"\"a\"\", \"\"b\"\"]}\"\ny,(a)\nz,()\n",
+     "2:a+b|x;3:(a)|y;4:()|z;" LISTS("{\"choices\": [\"a\", \"b\"]}")},
     /* Arrays, objects that span lines, and those after one another. */
     {"a.json", NULL, NULL,
      "[\n {\"label\": \"a\",\n  \"text\": \"x\"},\n {\"label\": 1, \"text\": \"[}\\\"\"},\n]\n",
@@ -152,9 +175,14 @@ static const struct {
      "[{\"id\":1,\"data\":{\"text\":\"x\"},\"annotations\":[{\"result\":[{\"value\":{\"choice"
      "s\":[\"a\"]}}]}]},"
      "{\"id\":2,\"data\":{\"text\":\"y\"},\"annotations\":[]}]",
-     "1:a|x;(1, line 1: 'annotations.0.result.0.value.choices' is missing or null)[read as Label "
-     "Studio's tasks: 'data.text' is the text, and the choices of its first annotation are the "
-     "labels]"},
+     "1:a|x;(1, line 1: 'annotations.0.result.0.value.choices' is missing or null)" STUDIO},
+    {"a.json", NULL, NULL,
+     TASK("x", ANNOTATION("a", "true"))
+         TASK("y", ANNOTATION("a", "true") "," ANNOTATION("b", "false")) TASK(
+             "z", ANNOTATION("a", "false") "," ANNOTATION("b", "false") "," ANNOTATION("c", "true"))
+             TASK("w", ANNOTATION("b", "false") "," ANNOTATION("b", "false")),
+     "2:b|y;3:a|z;4:b|w;(1, line 1: its annotation was cancelled)" STUDIO
+     "[1 task has another annotation with other choices; the first is used]"},
     {"a.jsonl", NULL, NULL, "{\"text\":\"x\",\"cats\":{\"a\":1.0,\"b\":0.0}}\n",
      "1:a|x;[read as spaCy's examples: 'cats' has the labels]['cats' is an object: its members "
      "that are "
@@ -179,13 +207,24 @@ static const struct {
     {"a.tsv", "1", "2", "a\t5\" disk\nb\ty\n", "1:a|5\" disk;2:b|y;"},
     /* A column for each label. */
     {"a.csv", "sport,food", NULL, "id,text,sport,food\n1,x,1,0\n2,y,1,1\n3,z,0,\n",
-     "2:sport|x;3:sport+food|y;4:|z;"},
+     "2:sport|x;3:sport+food|y;(1, line 4: a column of its labels is empty)"},
+    {"a.csv", "a,b", NULL, "text,a,b\nx,1,\ny,,\n",
+     "2:a|x;(1, line 3: the columns of its labels are empty)[no text has the label of these "
+     "columns: 'b']"},
+    {"a.csv", NULL, NULL, "text,a,b,c\nx,1,0,0\ny,0,1,0\n",
+     "2:a|x;3:b|y;[labels are the columns that hold 0 or 1: a,b,c; label names others][no text has "
+     "the label of these columns: 'c']"},
     {"a.csv", NULL, "t", "id,t,sport,food\n0,x,1,0\n1,y,TRUE,1.0\n2,z,0,0\n",
      "2:sport|x;3:sport+food|y;4:|z;[labels are the columns that hold 0 or 1: sport,food; label "
      "names others]"},
     {"a.jsonl", "s,f", NULL, "{\"text\":\"x\",\"s\":1,\"f\":false}\n{\"text\":\"y\",\"f\":true}\n",
      "1:s|x;2:f|y;"},
     {"a.csv", "a,b", NULL, "\"a,b\",text\nx,one\n", "2:x|one;"},
+    {"a.csv", NULL, NULL, "text,target\nx,1\ny,0\n",
+     "2:1|x;3:0|y;[the label is the column that holds 0 or 1: target; label names another]"},
+    /* The first record may lack what others have. */
+    {"a.jsonl", NULL, NULL, "{\"index\":{}}\n{\"label\":\"a\",\"text\":\"x\"}\n{\"label\":\"a\"}\n",
+     "2:a|x;(2, line 1: 'label' is missing or null)"},
 };
 
 Test(record_formats, are_recognised_and_read)
@@ -209,7 +248,7 @@ Test(record_formats, may_be_named)
     struct sl_record_options options = {.format = "tsv", .label = "1", .text = "2"};
     test_write_file(test_path(path, directory, "a.txt"), "__label__a x\ty\n");
     EXPECT_OK(records_dump(&options, dump, &err), err);
-    cr_expect_str_eq(dump, "1:__label__a x|y;");
+    cr_expect_str_eq(dump, "1:a x|y;[__label__ is taken off labels, the first in line 1]");
     options = (struct sl_record_options){.format = "jsonl", .skip_incomplete = true};
     test_write_file(path, "{\"messages\":[],\"text\":\"x\",\"label\":\"a\"}\n");
     EXPECT_OK(records_dump(&options, dump, &err), err);
@@ -252,6 +291,12 @@ static const struct {
     {"a.json", NULL, "[[\"x\", \"a\"]]", "line 1: the JSON is an array: expected an object"},
     {"a.json", NULL, "{\"text\":{\"0\":\"x\"},\"label\":{\"0\":\"a\"}}",
      "write records: with pandas to_json(path, orient='records', lines=True)"},
+    {"a.jsonl", NULL,
+     "{\"a\":[{\"b\":1}],\"data\":{\"x\":\"y\"}}\n{\"a\":[{\"b\":2},{\"b\":3}],\"c\":4}\n",
+     "no column 'label'; the object has: 'data.x', 'a.0.b'; set label and text to two of them"},
+    {"a.json", NULL, "{\"0\":{\"text\":\"x\"}}", "if pandas wrote it, write records"},
+    {"a.json", NULL, "{\"features\":[{\"n\":1}],\"rows\":[{\"text\":\"x\"},{\"text\":\"y\"}]}",
+     "if the records are the list in 'rows', write that alone"},
     {"a.json", NULL, "{\"rows\":[{\"text\":\"x\"}]}",
      "if the records are the list in 'rows', write that alone"},
     {"a.jsonl", NULL, "{'text': 'x'}\n", "strings are in single quotes, as Python prints them"},
@@ -270,6 +315,11 @@ static const struct {
      "line 2: column 'f' is '2': with a column for each label "
      "expected 0 or 1"},
     {"a.csv", NULL, "label,text\ra,x\rb,y\r", "the file is text with lines that end in CR alone"},
+    {"a.txt", NULL, "__label__a, x\n__label__b, y\n",
+     "line 1: '__label__a,' is no label of fastText's format, which has spaces after labels and no "
+     "commas; if this is CSV, the format is csv"},
+    {"a.txt", NULL, "__label__a__label__b x\n", "'__label__a__label__b' is no label of fastText's"},
+    {"a.csv", NULL, "label,text\n[' '],x\n", "line 2: column 'label': the label is blank"},
     {"a.csv", NULL, "<!DOCTYPE html><html>", "the file is HTML, perhaps of a download that failed"},
     {"a.csv", NULL, "PK\3\4 xl/",
      "the file is an Excel workbook (.xlsx), which is not read: save the sheet"},
@@ -358,6 +408,8 @@ static const struct {
      "{\"label\":[\"a\",\"b\"],\"text\":\"x\"}\n{\"label\":[\"b\",\"a\"],\"text\":\"y\"}\n",
      "all 2 texts have the same labels, 'a', 'b'"},
     {"a.csv", "text,a,b\nx,1,1\ny,1,1\n", "all 2 texts have the same labels, 'a', 'b'"},
+    {"a.csv", "text,label\nx,a\ny,b\n",
+     "no label has two texts: there is nothing to learn from 2 texts; give more"},
 };
 
 Test(record_formats, labels_that_say_nothing_are_refused)
