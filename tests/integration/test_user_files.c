@@ -93,8 +93,7 @@ static const struct user_file files[] = {
      .bad = "bad,dull #\n",
      .option = "label-separator",
      .value = ";",
-     .said =
-         "the label 'bad, old' (first in line 3) and 1 other seem to join several"},
+     .said = "the label 'bad, old' (first in line 3) and 1 other seem to join several"},
     {.name = "once.csv",
      .before = "label,text\n",
      .good = "good #,fine #\n",

@@ -151,8 +151,7 @@ static void warn_of_joined(const struct dataset_facts *f, struct dataset_warning
     struct dataset_warning *warning = add(w, "joined_labels");
     if (j->count > 1)
         SAY(others, " and %d other%s", j->count - 1, one_or_more(j->count - 1, "", "s"));
-    SAY(warning->text,
-        "the label '%s' (first in line %lld)%s seem%s to join several",
+    SAY(warning->text, "the label '%s' (first in line %lld)%s seem%s to join several",
         sl_labels_shown(&f->set->labels, j->first, name),
         (long long)dataset_facts_first_line(f, j->first), others, j->count > 1 ? "" : "s");
     SAY(warning->advice, "if a text may have several, give --label-separator '%s'", j->separator);
