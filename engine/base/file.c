@@ -82,13 +82,20 @@ static bool fail_long(struct sl_err *err, const char *path)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+static const char *irregular(const struct stat *status)
+{
+    return S_ISDIR(status->st_mode)    ? "a directory, not a file"
+           : S_ISFIFO(status->st_mode) ? "a pipe, which is not read: write it to a file first"
+                                       : "not a regular file";
+}
+
 static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
     if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, "not a regular file");
+        return fail_kind(err, path, irregular(&status));
     size_t size = (size_t)status.st_size;
     void *data = NULL;
     if (size > 0) {
@@ -120,7 +127,7 @@ static bool copy_descriptor(struct sl_map *map, int fd, const char *path, struct
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
     if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, "not a regular file");
+        return fail_kind(err, path, irregular(&status));
     size_t size = (size_t)status.st_size, read_bytes = 0;
     *map = (struct sl_map){.size = size};
     if (size == 0)

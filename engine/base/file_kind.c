@@ -34,6 +34,8 @@ static const struct magic {
     {MAGIC("Rar!\x1A\x07", 0), NULL, {"a RAR archive", unpack, false}},
     {MAGIC("ustar", 257), NULL, {"a tar archive", unpack, false}},
     {MAGIC("PK\3\4", 0), "xl/", {"an Excel workbook (.xlsx)", as_csv, false}},
+    {MAGIC("PK\3\4", 0), "word/", {"a Word document (.docx)", as_text, false}},
+    {MAGIC("PK\3\4", 0), "ppt/", {"a PowerPoint presentation (.pptx)", as_text, false}},
     {MAGIC("PK\3\4", 0),
      "[Content_Types].xml",
      {"a Microsoft Office document (.xlsx, .docx)", as_csv, false}},
@@ -129,7 +131,8 @@ static bool matches(const struct magic *m, const char *text, size_t bytes)
            (!m->inside || memmem(text, bytes, m->inside, strlen(m->inside)));
 }
 
-/* Of ASCII in UTF-16 every other byte is zero, and no other. */
+/* Of ASCII in UTF-16 every other byte is zero, and no other; of other alphabets those that are
+ * ASCII still, such as line feeds. */
 static const struct sl_file_kind *find_unmarked(const char *text, size_t bytes)
 {
     static const struct sl_file_kind
@@ -144,10 +147,10 @@ static const struct sl_file_kind *find_unmarked(const char *text, size_t bytes)
         zeros[i % 2] += text[i] == '\0';
         returns += text[i] == '\r';
     }
-    const size_t most = bytes / 2 - bytes / 8;
-    if (bytes >= 8 && zeros[1] >= most && zeros[0] <= bytes / 64)
+    const size_t many = bytes / 64 + 4;
+    if (zeros[1] >= many && zeros[0] <= zeros[1] / 8)
         return &little;
-    if (bytes >= 8 && zeros[0] >= most && zeros[1] <= bytes / 64)
+    if (zeros[0] >= many && zeros[1] <= zeros[0] / 8)
         return &big;
     return returns > 1 && !memchr(text, '\n', bytes) ? &old_mac : NULL;
 }
@@ -161,13 +164,22 @@ const struct sl_file_kind *sl_file_kind_find(const char *beginning, size_t bytes
     return find_unmarked(beginning, bytes);
 }
 
-/* What ISO 8859-1 has controls for, Windows uses for typographic quotes and the like. */
-const char *sl_file_encoding(const char *at, size_t bytes)
+/* Letters of the Latin alphabet beyond ASCII stand alone, those of others beside each other. */
+const char *sl_file_encoding(const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes && at[i] != '\n'; i++) {
-        const unsigned char byte = (unsigned char)at[i];
-        if (byte >= 0x80 && byte < 0xA0)
-            return "windows-1252";
+    size_t at = 0, wrong = 0, beside = 0;
+    uint32_t point;
+    for (bool was_wrong = false; at < bytes;) {
+        const bool is_wrong = !sl_utf8_next(text, bytes, &at, &point);
+        at += is_wrong;
+        wrong += is_wrong;
+        beside += is_wrong && was_wrong;
+        was_wrong = is_wrong;
     }
-    return "latin1";
+    return 4 * beside < wrong
+               ? "convert the file from its encoding, for example with `iconv -f windows-1252 -t "
+                 "utf-8` (others are macintosh and windows-1250)"
+               : "convert the file from its encoding with `iconv -f ENCODING -t utf-8`, for "
+                 "example windows-1251 (Cyrillic), windows-1253 (Greek), gb18030 (Chinese), cp949 "
+                 "(Korean) or cp932 (Japanese)";
 }

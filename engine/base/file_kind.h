@@ -15,6 +15,6 @@ const struct sl_file_kind *sl_file_kind_find(const char *beginning, size_t bytes
 
 enum { SL_FILE_KIND_BYTES = 4096 };
 
-/* The encoding that a text which is no UTF-8 probably has, as iconv names it. at: the first byte
- * that is wrong. */
-const char *sl_file_encoding(const char *at, size_t bytes);
+/* How to convert a text that is no UTF-8, in words. text: from the first byte that is wrong on, as
+ * much as there is. */
+const char *sl_file_encoding(const char *text, size_t bytes);

@@ -172,11 +172,13 @@ static bool feed(struct csv *csv, const char *text, size_t bytes, struct sl_err 
     if (csv->field_line != csv->line) /* its quote was perhaps never closed */
         (void)snprintf(begun, sizeof begun, ", whose quote opens in line %" PRId64 ",",
                        csv->field_line);
-    sl_fail(err, SL_BAD_INPUT,
-            "field %d%s has %s at byte offset %zu; a field with quotes must be quoted, and "
-            "its own quotes doubled",
-            csv->row->count + 1, begun,
-            text[done] == '"' ? "a stray quote" : "text after its closing quote", done);
+    const bool is_indented =
+        text[done] == '"' && done > 0 && text[done - 1] == ' ' &&
+        (done == 1 || (unsigned char)text[done - 2] == csv_get_delim(&csv->parser));
+    sl_fail(err, SL_BAD_INPUT, "field %d%s has %s at byte offset %zu; %s", csv->row->count + 1,
+            begun, text[done] == '"' ? "a stray quote" : "text after its closing quote", done,
+            is_indented ? "no space may stand between the separator and a quote"
+                        : "a field with quotes must be quoted, and its own quotes doubled");
     return sl_err_set_place(err, (int)csv->line, (int)done + 1);
 }
 

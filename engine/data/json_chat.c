@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The names that a member has; the first is used in errors if there is none. */
 static const char *const turn_lists[] = {"messages", "conversations", "conversation", "contents",
@@ -53,7 +54,7 @@ static void chat_close(void *state)
 static bool is_one_of(const char *role, const char *const *names)
 {
     for (; *names; names++)
-        if (strcmp(role, *names) == 0)
+        if (strcasecmp(role, *names) == 0)
             return true;
     return false;
 }

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,21 +92,23 @@ static void set_list(const struct sl_json_members *f, struct sl_row *row, size_t
     row->list_count = (int)count;
 }
 
-static bool fail_item(const char *name, size_t item, const json_t *value, struct sl_err *err)
+static bool fail_item(const char *name, size_t item, json_t *value, struct sl_err *err)
 {
-    return sl_fail(err, SL_BAD_INPUT,
-                   "column '%s': item %zu is %s: expected a string or a number%s", name, item,
-                   sl_json_type_name(value),
-                   json_is_array(value) ? "; labels of parts of a text are not read, only labels "
-                                          "of whole texts"
-                                        : "");
+    const char *member = json_object_iter_key(json_object_iter(value));
+    (void)sl_fail(err, SL_BAD_INPUT, "column '%s': item %zu is %s: expected a string or a number%s",
+                  name, item, sl_json_type_name(value),
+                  json_is_array(value) ? "; labels of parts of a text are not read, only labels "
+                                         "of whole texts"
+                                       : "");
+    return member &&
+           sl_err_append(err, "; name one of its members, as in %s.%zu.%.64s", name, item, member);
 }
 
 static bool read_list(struct sl_json_members *f, const json_t *list, const char *name,
                       struct sl_row *row, struct sl_err *err)
 {
     size_t i;
-    const json_t *value;
+    json_t *value;
     const size_t count = json_array_size(list);
     if (count > SL_LABELS_MAX)
         return sl_fail(err, SL_BAD_INPUT, "column '%s' has %zu labels: expected at most %d", name,
@@ -132,11 +135,17 @@ static bool is_flag(const json_t *value)
 static const char columns_hint[] = "; if the file holds columns, write records: with pandas "
                                    "to_json(path, orient='records', lines=True)";
 
-static bool fail_object(const char *name, const char *member, struct sl_err *err)
+static bool fail_object(const char *name, const char *member, const json_t *value,
+                        struct sl_err *err)
 {
     const bool is_row = member[strspn(member, "0123456789")] == '\0';
+    char number[128] = "";
+    if (json_is_number(value))
+        (void)snprintf(number, sizeof number, ", whose '%.64s' is %g, neither 0 nor 1", member,
+                       json_number_value(value));
     (void)sl_fail(err, SL_BAD_INPUT,
-                  "column '%s' is an object: expected a string, a number or a list of them", name);
+                  "column '%s' is an object%s: expected a string, a number or a list of them", name,
+                  number);
     return is_row ? sl_err_append(err, "%s", columns_hint)
                   : sl_err_append(err, "; name one of its members, as in %s.%.64s", name, member);
 }
@@ -152,12 +161,12 @@ static bool read_flags(struct sl_json_members *f, json_t *object, const char *na
         return false;
     json_object_foreach (object, key, value) {
         if (!is_flag(value))
-            return fail_object(name, key, err);
+            return fail_object(name, key, value, err);
         if (json_is_true(value) || json_number_value(value) == 1.0)
             f->list[count++] = (struct sl_field){key, strlen(key)};
     }
     if (json_object_size(object) == 0)
-        return fail_object(name, "member", err);
+        return fail_object(name, "member", NULL, err);
     sl_note(row->notes, "'%s' is an object: its members that are 1 or true are the labels", name);
     set_list(f, row, count);
     return true;
@@ -181,9 +190,10 @@ static bool fail_text(const json_t *value, const char *name, struct sl_err *err)
 {
     (void)sl_fail(err, SL_BAD_INPUT, "column '%s' is %s: expected a string", name,
                   sl_json_type_name(value));
-    return json_is_object(value) ? sl_err_append(err, "; name one of its members, as in %s.text%s",
-                                                 name, columns_hint)
-                                 : json_is_array(value) && sl_err_append(err, "%s", columns_hint);
+    return (json_is_object(value) || json_is_array(value)) &&
+           sl_err_append(err, "; name one of its %s, as in %s.%s%s",
+                         json_is_object(value) ? "members" : "items", name,
+                         json_is_object(value) ? "text" : "0", columns_hint);
 }
 
 bool sl_json_text_field(struct sl_json_members *f, const json_t *value, const char *name,

@@ -64,7 +64,13 @@ static bool fail_json(const struct sl_json_reader *json, const char *text, size_
     (void)fail_python(text, bytes, err);
     if (text[0] == '{' && bytes > 1 && text[1] == '\'')
         return false;
-    if (json->by_lines && text[0] == '[')
+    if (json_error_code(error) == json_error_stack_overflow)
+        sl_fail(err, SL_BAD_INPUT, "invalid JSON: nested too deeply");
+    else if (!strchr("{[", text[0]))
+        sl_fail(err, SL_BAD_INPUT,
+                "invalid JSON: expected an object in braces; if this is a table, the format is csv "
+                "or tsv");
+    else if (json->by_lines && text[0] == '[')
         sl_fail(err, SL_BAD_INPUT,
                 "invalid JSON: expected one object per line, not an array; "
                 "the format json reads an array");
@@ -84,6 +90,8 @@ static bool take(struct sl_json_reader *json, const char *text, size_t bytes,
     json->value = parse(text, bytes, &error);
     if (!json->value)
         (void)fail_json(json, text, bytes, &error, err);
+    else if (json_is_array(json->value) && json_array_size(json->value) == 0)
+        (void)sl_fail(err, SL_BAD_INPUT, "the array is empty: there are no records");
     else if (!json_is_object(json->value))
         (void)sl_fail(err, SL_BAD_INPUT,
                       "the JSON is %s: expected an object, such as {\"text\": \"a good film\", "

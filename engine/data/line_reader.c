@@ -166,9 +166,9 @@ static bool line_next(struct sl_line_reader *l, struct sl_line *line, struct sl_
     l->start += bytes;
     l->can_go_on = true;
     if (!sl_utf8_check(text, bytes, err)) {
-        const size_t valid = sl_utf8_valid_bytes(text, bytes);
-        return sl_err_append(err, "; convert the file, for example with `iconv -f %s -t utf-8`",
-                             sl_file_encoding(text + valid, bytes - valid));
+        const char *wrong = text + sl_utf8_valid_bytes(text, bytes);
+        return sl_err_append(err, "; %s",
+                             sl_file_encoding(wrong, (size_t)(l->text + l->end - wrong)));
     }
     l->in_piece = l->by_pieces && end == 0;
     *line =

@@ -10,8 +10,8 @@ struct sl_name_list {
 
 enum { SL_NAME_SHORT = 36 };
 
-/* A name as it is shown: a long one is cut, between two characters, and ends with three dots.
- * Returns `text`. */
+/* A name as it is shown: a long one is cut, between two characters, and ends with three dots. What
+ * could not be seen is written as in JSON: \n, \u00a0. Returns `text`. */
 const char *sl_name_shorten(const char *name, size_t bytes, char text[SL_NAME_SHORT]);
 
 void sl_name_list_add(struct sl_name_list *names, const char *name, size_t bytes);

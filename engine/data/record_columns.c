@@ -132,6 +132,16 @@ static bool is_whole(const struct sl_row *row)
     return false;
 }
 
+/* A comment, or a title in the first cell of a sheet, instead of names. */
+static bool is_title(const struct sl_row *row)
+{
+    int empty = 0;
+    for (int i = 1; i < row->count; i++)
+        empty += row->fields[i].bytes == 0;
+    return (row->fields[0].bytes > 0 && row->fields[0].data[0] == '#') ||
+           (row->count > 1 && empty == row->count - 1);
+}
+
 const char *sl_record_columns_hint(const struct sl_row *row)
 {
     const struct sl_field *field = &row->fields[0];
@@ -152,7 +162,11 @@ static bool fail_name(const struct sl_record_columns *c, const char *name, const
     struct sl_name_list list = {0};
     for (int i = 0; i < row->count; i++)
         sl_name_list_add(&list, row->fields[i].data, row->fields[i].bytes);
-    if (is_whole(row))
+    if (is_title(row))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "no column '%s'; the columns are %s; delete what stands above their names",
+                       name, sl_name_list_text(&list));
+    if (is_whole(row) || (row->count == 1 && !c->chosen->unlabelled))
         return sl_fail(err, SL_BAD_INPUT,
                        "no column '%s': there is only one, %s; fields must be separated by %s%s",
                        name, sl_name_list_text(&list), separator, sl_record_columns_hint(row));

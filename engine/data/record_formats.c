@@ -256,6 +256,34 @@ static void look_at_text(const char *path, const struct sl_record_options *o,
     }
 }
 
+/* A text whose name says nothing: what is in it, from the surest sign on. */
+static bool fail_unknown(const char *path, const struct beginning *b, struct sl_err *err)
+{
+    static const struct {
+        const char *has, *hint;
+        bool at_once; /* in the first line */
+    } signs[] = {{SL_FASTTEXT_PREFIX, "has __label__: the format is fasttext", false},
+                 {"\t", "has tabs: the format is tsv", true},
+                 {"\n- ", "looks like YAML, which is not read: write it as JSON Lines", false},
+                 {",", "has commas: the format is csv", true},
+                 {";", "has semicolons: the format is csv", true}};
+
+    const size_t cut = b->bytes == SL_FILE_KIND_BYTES ? SL_UTF8_MAX - 1 : 0;
+    const char *found;
+    if (strlen(b->text) < b->bytes || sl_utf8_valid_bytes(b->text, b->bytes) + cut < b->bytes)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' is no text in UTF-8", path);
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if ((found = strstr(b->text, signs[i].has)) &&
+            (!signs[i].at_once || found < b->text + b->first + strcspn(b->text + b->first, "\n")))
+            return sl_fail(err, SL_BAD_INPUT, "the name '%s' does not say what the file is; it %s",
+                           path, signs[i].hint);
+    return sl_fail(err, SL_BAD_INPUT,
+                   "the name '%s' does not end in .tsv, .csv, .jsonl or .json (perhaps with .gz or "
+                   ".xz), and the file begins neither with JSON nor with __label__; rename it, or "
+                   "give its format",
+                   path);
+}
+
 bool sl_record_choose(const char *path, const struct sl_record_options *o,
                       struct sl_record_choice *choice, struct sl_notes *notes, struct sl_err *err)
 {
@@ -271,17 +299,8 @@ bool sl_record_choose(const char *path, const struct sl_record_options *o,
         choice->format = format_of_path(path);
         look_at_text(path, o, &beginning, choice, notes);
     }
-    if (!choice->format && memchr(beginning.text, '\t', beginning.bytes))
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "the name '%s' does not say what the file is; it has tabs: the format is tsv", path);
     if (!choice->format)
-        return sl_fail(
-            err, SL_BAD_INPUT,
-            "the name '%s' does not end in .tsv, .csv, .jsonl or .json (perhaps with .gz "
-            "or .xz), and the file begins neither with JSON nor with __label__; rename it, or g"
-            "ive its format",
-            path);
+        return fail_unknown(path, &beginning, err);
     if (is_json(choice->format))
         look_at_json(path, o, choice, notes);
     return true;

@@ -44,8 +44,10 @@ static void take_fields(struct sl_record_reader *r)
 
 static bool read_row_of_names(struct sl_record_reader *r, struct sl_err *err)
 {
-    if (!r->format->next(r->state, r->lines, &r->row, err))
-        return false;
+    do
+        if (!r->format->next(r->state, r->lines, &r->row, err))
+            return false;
+    while (r->row.count == 1 && sl_field_is_blank(&r->row.fields[0]));
     if (r->row.count == 0)
         return sl_fail(err, SL_BAD_INPUT, "the file is empty: expected a line of column names") ||
                sl_wrap_file(err, sl_line_reader_name(r->lines), 0);
@@ -199,12 +201,20 @@ static bool number_missing(const struct sl_record_reader *r, int column, struct 
     return sl_fail(err, SL_BAD_INPUT, "no column %d: there are only %d", place + 1, r->row.count);
 }
 
+/* Of a disk that was full or failed, files often end in zeros. */
+static bool is_damaged(const struct sl_row *row)
+{
+    return row->fields[0].bytes > 0 && memchr(row->fields[0].data, '\0', row->fields[0].bytes);
+}
+
 /* A row with a field too many or too few has most likely come apart at the wrong place. */
 static bool fields_check(struct sl_record_reader *r, struct sl_err *err)
 {
     if (r->fields == 0)
         take_fields(r);
-    const char *hint = r->row.count > r->fields ? r->format->too_many : NULL;
+    const char *hint = r->row.count > r->fields ? r->format->too_many
+                       : is_damaged(&r->row)    ? "; it has NUL bytes: the file is damaged"
+                                                : NULL;
     if (r->row.count != r->fields)
         return sl_fail(err, SL_BAD_INPUT, "%d field%s: expected %d as in line %lld%s", r->row.count,
                        r->row.count == 1 ? "" : "s", r->fields, (long long)r->fields_line,
@@ -442,6 +452,8 @@ bool sl_record_reader_fail_all(struct sl_record_reader *records, struct sl_err *
     while (records->can_continue && record.text && other.code == SL_BAD_INPUT) {
         if (sl_record_reader_next(records, &record, &other))
             continue;
+        if (records->row.line == err->line) /* which would only be repeated */
+            return false;
         record.text = ""; /* it was not the last one */
         if (refused++ < LISTED)
             used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%lld",

@@ -50,10 +50,8 @@ static bool check_text(const char *text, size_t bytes, struct sv_error *error)
     for (size_t i = 0; i < at; i++)
         line += text[i] == '\n';
     return sv_fail(error, SV_INVALID_VALUE, "file",
-                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X; convert it, for example "
-                   "with `iconv -f %s -t utf-8`.",
-                   at + 1, line, (unsigned)(unsigned char)text[at],
-                   sl_file_encoding(text + at, bytes - at));
+                   "The file is not UTF-8: byte %zu (line %zu) is 0x%02X; %s.", at + 1, line,
+                   (unsigned)(unsigned char)text[at], sl_file_encoding(text + at, bytes - at));
 }
 
 /* What is no text at all is named. */

@@ -197,7 +197,7 @@ Test(files, what_is_refused_is_named)
     EXPECT_REFUSED("a.jsonl", "fine-tune", "{}\n\n{\"a\":}\n", 400, "file", "Line 3");
     EXPECT_REFUSED("a.jsonl", "fine-tune", "[]\n", 400, "file", "not a JSON object");
     EXPECT_REFUSED("a.tsv", "fine-tune", "a\tb\na\t\xff\n", 400, "file",
-                   "The file is not UTF-8: byte 7 (line 2) is 0xFF; convert it");
+                   "The file is not UTF-8: byte 7 (line 2) is 0xFF; convert the file");
     struct http_response json = http_admin(&d, "POST", "/v1/files", "{}");
     expect_refused(json, 415, NULL, "multipart/form-data");
     json_t *page = get("/v1/files", 200);

@@ -100,6 +100,11 @@ static const struct user_file files[] = {
      .bad = "bad #,dull #\n",
      .said = "no label has two texts: there is nothing to learn from 12 texts",
      .is_refused = true},
+    {.name = "spellings.csv",
+     .before = "label,text\nGood,fine\nBAD,dull\nBad,no\n",
+     .good = "good,fine #\n",
+     .bad = "bad,dull #\n",
+     .said = "how a number is written, and so are 'Bad' and 'bad', 'Good' and 'good'"},
     {.name = "tabs.csv",
      .before = "label\ttext\n",
      .good = "good\tfine #\n",
@@ -265,8 +270,8 @@ static const struct {
      "The file is bzip2 data, which is not read: unpac"
      "k it"},
     {"a.csv", CONTENT("label,text\na,caf\xE9\n"),
-     "(line 2) is 0xE9; convert it, for example with "
-     "`iconv -f latin1 -t utf-8`"},
+     "(line 2) is 0xE9; convert the file from its encoding, for example with `iconv -f windows-1252 "
+     "-t utf-8` (others are macintosh and windows-1250)."},
 };
 
 Test(user_uploads, what_is_no_text_is_named)

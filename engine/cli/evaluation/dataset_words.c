@@ -196,18 +196,20 @@ static void warn_of_unused(const struct dataset_facts *f, struct dataset_warning
     SAY(warning->advice, "remove it from the file of --labels if it is a header line or misspelt");
 }
 
-/* The other pairs: the second one's names, or the number of all. */
+/* The other pairs, as many as there is room for. */
 static void other_pairs(const struct dataset_facts *f, char *text, size_t size)
 {
     const struct similar_labels *s = &f->similar;
     char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    size_t used = 0;
     text[0] = '\0';
-    if (s->count == 2)
-        (void)snprintf(text, size, ", and so are '%s' and '%s'",
-                       sl_labels_shown(&f->set->labels, s->first[1].one, one),
-                       sl_labels_shown(&f->set->labels, s->first[1].other, other));
-    else if (s->count > 2)
-        (void)snprintf(text, size, ", and so are %d more pairs", s->count - 1);
+    for (int i = 1; i < s->count && i < SIMILAR_PAIRS_SHOWN; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s '%s' and '%s'",
+                                 i > 1 ? "," : ", and so are",
+                                 sl_labels_shown(&f->set->labels, s->first[i].one, one),
+                                 sl_labels_shown(&f->set->labels, s->first[i].other, other));
+    if (s->count > SIMILAR_PAIRS_SHOWN)
+        (void)snprintf(text + used, size - used, ", and %d more", s->count - SIMILAR_PAIRS_SHOWN);
 }
 
 static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnings *w)
@@ -215,7 +217,8 @@ static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnin
     const struct similar_pair first = f->similar.first[0];
     const bool swap = f->label_texts[first.one] < f->label_texts[first.other];
     const int32_t usual = swap ? first.other : first.one, rare = swap ? first.one : first.other;
-    char one[SL_NAME_SHORT], other[SL_NAME_SHORT], more[128];
+    char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
+    char more[SIMILAR_PAIRS_SHOWN * 2 * (SL_NAME_SHORT + sizeof ", '' and")];
     struct dataset_warning *warning = add(w, "similar_labels");
     other_pairs(f, more, sizeof more);
     SAY(warning->text,

@@ -15,7 +15,7 @@ void dataset_words_print_conflicts(const struct dataset_facts *facts);
 struct dataset_warning {
     const char *code;
     bool is_note;     /* nothing is wrong: what was assumed */
-    char text[384];   /* what, and where */
+    char text[640];   /* what, and where */
     char advice[192]; /* what to do, in words of the command line; or "" */
     char setting[96]; /* the same for a job, which has settings instead of options */
 };

@@ -3,6 +3,8 @@
 
 #include "base/utf8.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,30 +14,45 @@ struct plain {
     int32_t label;
 };
 
-static void drop_underscores(char *text)
+/* Drops underscores and the dot that a folded Turkish capital I leaves, and writes the digits of
+ * other alphabets as 0 to 9. */
+static void fold_more(char *text)
 {
+    static const uint32_t zeros[] = {0x660, 0x6F0, 0x966}; /* Arabic, Persian, Devanagari */
+    const size_t bytes = strlen(text);
     char *out = text;
-    for (; *text; text++)
-        if (*text != '_')
-            *out++ = *text;
+    uint32_t point;
+    for (size_t at = 0, first = 0; at < bytes && sl_utf8_next(text, bytes, &at, &point);
+         first = at) {
+        const bool is_dot = point == 0x307 && out > text && out[-1] == 'i';
+        for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; i++)
+            if (point >= zeros[i] && point < zeros[i] + 10)
+                point = '0' + point - zeros[i];
+        if (point < 0x80 && point != '_')
+            *out++ = (char)point;
+        for (; point >= 0x80 && !is_dot && first < at; first++)
+            *out++ = text[first];
+    }
     *out = '\0';
 }
 
-/* 007, 7. and 7.0 are 7. */
-static void drop_zeros_of_number(char *text)
+/* 007, +7, 7.0 and 7e0 are 7. More digits than a double keeps are no number but a name. */
+static void fold_number(char **text)
 {
-    char *digits = text + (text[0] == '-');
-    const size_t whole = strspn(digits, "0123456789"), leading = strspn(digits, "0");
-    char *point = digits + whole;
-    const size_t fraction = *point == '.' ? strspn(point + 1, "0123456789") : 0;
-    if (whole == 0 || (*point == '.' ? point[1 + fraction] : *point) != '\0')
+    enum { DIGITS_MAX = 15 };
+
+    char number[32], *end;
+    const double value = strtod(*text, &end);
+    const size_t bytes = strlen(*text);
+    if (*end || bytes == 0 || strspn(*text, "0123456789.+-e") < bytes || !isfinite(value) ||
+        strspn(*text, "+-0.") + DIGITS_MAX < bytes)
         return;
-    char *end = point + (*point == '.' ? 1 + fraction : 0);
-    while (end > point && (end[-1] == '0' || end[-1] == '.'))
-        end--;
-    *end = '\0';
-    const size_t drop = leading < whole ? leading : whole - 1;
-    memmove(digits, digits + drop, strlen(digits + drop) + 1);
+    (void)snprintf(number, sizeof number, "%.*g", DIGITS_MAX, value + 0.0);
+    char *copy = strdup(number);
+    if (!copy)
+        return;
+    free(*text);
+    *text = copy;
 }
 
 static bool simplify(struct plain *plain, const char *name, int32_t label, struct sl_err *err)
@@ -43,8 +60,8 @@ static bool simplify(struct plain *plain, const char *name, int32_t label, struc
     *plain = (struct plain){.text = sl_utf8_fold(name), .label = label};
     if (!plain->text)
         return sl_fail(err, SL_NO_MEMORY, "no memory to compare labels");
-    drop_underscores(plain->text);
-    drop_zeros_of_number(plain->text);
+    fold_more(plain->text);
+    fold_number(&plain->text);
     return true;
 }
 
@@ -55,16 +72,16 @@ static int compare(const void *a, const void *b)
     return order ? order : (x->label > y->label) - (x->label < y->label);
 }
 
-/* Keeps the first two, in the order of ids. */
+/* Keeps the first ones, in the order of ids. */
 static void insert(struct similar_labels *similar, struct similar_pair pair)
 {
-    if (similar->count == 0 || pair.one < similar->first[0].one) {
-        similar->first[1] = similar->first[0];
-        similar->first[0] = pair;
-    } else if (similar->count == 1 || pair.one < similar->first[1].one) {
-        similar->first[1] = pair;
-    }
+    int at = similar->count < SIMILAR_PAIRS_SHOWN ? similar->count : SIMILAR_PAIRS_SHOWN;
     similar->count++;
+    for (; at > 0 && pair.one < similar->first[at - 1].one; at--)
+        if (at < SIMILAR_PAIRS_SHOWN)
+            similar->first[at] = similar->first[at - 1];
+    if (at < SIMILAR_PAIRS_SHOWN)
+        similar->first[at] = pair;
 }
 
 static void find_pairs(struct similar_labels *similar, struct plain *all, int count)

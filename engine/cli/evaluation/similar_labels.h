@@ -11,9 +11,11 @@ struct similar_pair {
     int32_t one, other;
 };
 
+enum { SIMILAR_PAIRS_SHOWN = 4 };
+
 struct similar_labels {
     int count; /* of such pairs */
-    struct similar_pair first[2];
+    struct similar_pair first[SIMILAR_PAIRS_SHOWN];
 };
 
 bool similar_labels_find(struct similar_labels *similar, const struct sl_labels *labels,

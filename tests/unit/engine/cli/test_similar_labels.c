@@ -30,6 +30,16 @@ static const struct {
     {"7", "007", true},
     {"-1", "-1.00", true},
     {"2.50", "2.5", true},
+    {"+5", "5", true},
+    {"1e3", "1000", true},
+    {"0", "-0", true},
+    {"1", "\xD9\xA1", true}, /* an Arabic digit */
+    {"\xC4\xB0"
+     "ade",
+     "iade", true}, /* a Turkish capital I with a dot */
+    {"12345678901234567", "12345678901234568", false},
+    {"0.1", "0.10000000000000001", false},
+    {"e", "0", false},
     {"food", "fool", false},
     {"cafe", "caf\xC3\xA9", false},
     {"1", "-1", false},

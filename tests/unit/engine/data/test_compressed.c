@@ -324,7 +324,7 @@ Test(compressed, other_formats_are_rejected_by_name, .init = setup, .fini = tear
                     bad_files[i].want);
     }
     EXPECT_FAIL(sl_decompressed_file_open(&file, directory, &err), err, SL_BAD_INPUT,
-                "not a regular file");
+                "a directory, not a file");
 }
 
 /* ---- who reads them ------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ Test(corpus, bad_files_are_rejected, .init = setup, .fini = teardown)
     }
     struct sl_corpus corpus = {0};
     EXPECT_FAIL(sl_corpus_open(&corpus, directory, tokens, &err), err, SL_BAD_INPUT,
-                "not a regular file");
+                "a directory, not a file");
     sl_tokenizer_destroy(tokens);
 }
 

@@ -147,8 +147,12 @@ static const struct {
      "\"text\":\"a\"}]}]}\n",
      "1:a|x;" CONVERSATIONS},
     {"a.jsonl", NULL, NULL,
-     "{\"conversation\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"conten"
+     "{\"conversation\":[{\"role\":\"User\",\"content\":\"x\"},{\"role\":\"assistant\",\"conten"
      "t\":\"a\"}]}\n",
+     "1:a|x;" CONVERSATIONS},
+    {"a.jsonl", NULL, NULL,
+     "{\"conversations\":[{\"from\":\"Human\",\"value\":\"x\"},{\"from\":\"Assistant\",\"value\":"
+     "\"a\"}]}\n",
      "1:a|x;" CONVERSATIONS},
     /* Prompts, Alpaca, Prodigy, Label Studio, spaCy, doccano. */
     {"a.jsonl", NULL, NULL,
@@ -306,6 +310,13 @@ static const struct {
     {"a.json", NULL, "{\"columns\":[\"text\"],\"data\":[[\"x\"]]}",
      "if pandas wrote it, write "
      "records"},
+    {"a.txt", NULL, "x __label__a\n", "it has __label__: the format is fasttext"},
+    {"a.data", NULL, "label,text\na,x\n", "it has commas: the format is csv"},
+    {"a.txt", NULL, "x;a\n", "it has semicolons: the format is csv"},
+    {"a.yml", NULL, "nlu:\n- intent: a\n", "it looks like YAML, which is not read"},
+    {"a.bin", NULL, "\x80\xF0\x81, \t", "a.bin' is no text in UTF-8"},
+    {"a.docx", NULL, "PK\3\4 word/",
+     "the file is a Word document (.docx), which is not read: save it"},
     {"a.txt", NULL, "a\tx\n", "does not say what the file is; it has tabs: the format is tsv"},
     {"a.csv", NULL, "text,text,label\nx,y,a\n", "both named 'text'; rename one"},
     {"a.csv", NULL, "label\ttext\na\tx\n", "it has tabs: the format is tsv"},
@@ -326,9 +337,16 @@ static const struct {
     {"a.csv", NULL, "PAR1\x15\x04",
      "the file is a Parquet file, which is not read: write it as JSON Lines"},
     {"a.csv", NULL, "label,text\na,it\x92s\n",
-     "line 2: byte 5 is 0x92: not UTF-8; convert the file, for "
-     "example with `iconv -f windows-1252 -t utf-8`"},
-    {"a.csv", NULL, "label,text\na,caf\xE9\n", "`iconv -f latin1 -t utf-8`"},
+     "line 2: byte 5 is 0x92: not UTF-8; convert the file from its encoding, for example with `iconv "
+     "-f windows-1252 -t utf-8` (others are macintosh and windows-1250)"},
+    {"a.csv", NULL, "label,text\na,caf\xE9 cr\xC3\xA8me\n", "`iconv -f windows-1252 -t utf-8`"},
+    {"a.csv", NULL, "label,text\na,\xCF\xF0\xE8\xE2\xE5\xF2\n",
+     "with `iconv -f ENCODING -t utf-8`, for example windows-1251 (Cyrillic)"},
+    /* What cannot be seen is written as its code. */
+    {"a.csv", NULL, "la\x1b[1mbel,label\xC2\xA0,\"te\nxt\"\na,b,c\n",
+     "the columns are 'la\\u001b[1mbel', 'label\\u00a0', 'te\\nxt'; set"},
+    {"a.csv", NULL, "\xEF\xBB\xBF\xEF\xBB\xBFlabel,text,re\xCC\x81\n",
+     "'\\ufefflabel', 'text', 're\\u0301'"},
 };
 
 Test(record_formats, errors_say_what_the_file_is)
@@ -353,6 +371,7 @@ static void write_bytes(const char *bytes, size_t count)
 Test(record_formats, utf_16_without_a_mark_is_named)
 {
     static const char little[] = "l\0a\0b\0e\0l\0,\0t\0e\0x\0t\0\n\0",
+                      russian[] = "B\4K\4,\0>\4=\4\n\0B\4K\4,\0>\4=\4\n\0",
                       big[] = "\0l\0a\0b\0e\0l\0,\0t\0e\0x\0t\0\n";
     struct sl_err err;
     char dump[DUMP_BYTES];
@@ -363,8 +382,32 @@ Test(record_formats, utf_16_without_a_mark_is_named)
         records_dump(&options, dump, &err), err, SL_BAD_INPUT,
         "UTF-16 (little-endian) without a byte order mark, which is not read: convert it, for "
         "example with `iconv -f utf-16le -t utf-8`");
+    write_bytes(russian, sizeof russian - 1);
+    EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT, "iconv -f utf-16le");
     write_bytes(big, sizeof big - 1);
     EXPECT_FAIL(records_dump(&options, dump, &err), err, SL_BAD_INPUT, "iconv -f utf-16be");
+}
+
+Test(record_formats, a_damaged_file_is_named)
+{
+    static const char zeros[] = "label,text\na,x\n\0\0\0\0\0\0";
+    struct sl_err err;
+    char dump[DUMP_BYTES];
+    (void)test_path(path, directory, "a.csv");
+    write_bytes(zeros, sizeof zeros - 1);
+    EXPECT_FAIL(records_dump(&(struct sl_record_options){0}, dump, &err), err, SL_BAD_INPUT,
+                "line 3: 1 field: expected 2 as in line 1; it has NUL bytes: the file is damaged");
+}
+
+Test(record_formats, json_may_be_nested_too_deeply)
+{
+    static char deep[10000];
+    struct sl_err err;
+    char dump[DUMP_BYTES];
+    memset(deep, '[', sizeof deep - 1);
+    test_write_file(test_path(path, directory, "a.json"), deep);
+    EXPECT_FAIL(records_dump(&(struct sl_record_options){0}, dump, &err), err, SL_BAD_INPUT,
+                "invalid JSON: nested too deeply");
 }
 
 /* A text may begin with the letters of a format. */

@@ -217,7 +217,7 @@ Test(trainer_failures, a_corpus_that_cannot_be_used_is_named)
     training.sources.corpus = test_path(missing, dirs.top, "missing.txt");
     expect_refused(&training, SL_NOT_FOUND, "missing.txt");
     training.sources.corpus = dirs.top;
-    expect_refused(&training, SL_BAD_INPUT, "not a regular file");
+    expect_refused(&training, SL_BAD_INPUT, "a directory, not a file");
     training.sources.corpus = dirs.corpus;
     test_write_file(dirs.corpus, "");
     expect_refused(&training, SL_BAD_INPUT, "empty");
