@@ -270,8 +270,8 @@ static const struct {
      "The file is bzip2 data, which is not read: unpac"
      "k it"},
     {"a.csv", CONTENT("label,text\na,caf\xE9\n"),
-     "(line 2) is 0xE9; convert the file from its encoding, for example with `iconv -f windows-1252 "
-     "-t utf-8` (others are macintosh and windows-1250)."},
+     "(line 2) is 0xE9; convert the file from its encoding, for example with `iconv "
+     "-f windows-1252 -t utf-8` (others are macintosh and windows-1250)."},
 };
 
 Test(user_uploads, what_is_no_text_is_named)

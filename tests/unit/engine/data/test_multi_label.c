@@ -133,8 +133,8 @@ static const struct {
     {"jsonl", NULL, "{\"label\":[\"a\",[\"b\"]],\"text\":\"x\"}",
      "line 1: column 'label': item 1 is an array: expected a string or a number"},
     {"jsonl", NULL, "{\"label\":{\"a\":2},\"text\":\"x\"}",
-     "column 'label' is an object, whose 'a' is 2, neither 0 nor 1: expected a string, a number or a "
-     "list of them; name one of its "
+     "column 'label' is an object, whose 'a' is 2, neither 0 nor 1: expected a string, a number or "
+     "a list of them; name one of its "
      "members, as in label.a"},
     {"jsonl", NULL, "{\"label\":[1,0,0],\"text\":\"x\"}",
      "line 1: the label '0' is given twice; if these are one-hot vectors, write the names"},

@@ -337,8 +337,8 @@ static const struct {
     {"a.csv", NULL, "PAR1\x15\x04",
      "the file is a Parquet file, which is not read: write it as JSON Lines"},
     {"a.csv", NULL, "label,text\na,it\x92s\n",
-     "line 2: byte 5 is 0x92: not UTF-8; convert the file from its encoding, for example with `iconv "
-     "-f windows-1252 -t utf-8` (others are macintosh and windows-1250)"},
+     "line 2: byte 5 is 0x92: not UTF-8; convert the file from its encoding, for example with "
+     "`iconv -f windows-1252 -t utf-8` (others are macintosh and windows-1250)"},
     {"a.csv", NULL, "label,text\na,caf\xE9 cr\xC3\xA8me\n", "`iconv -f windows-1252 -t utf-8`"},
     {"a.csv", NULL, "label,text\na,\xCF\xF0\xE8\xE2\xE5\xF2\n",
      "with `iconv -f ENCODING -t utf-8`, for example windows-1251 (Cyrillic)"},
