@@ -168,11 +168,13 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
 /* Whether no two texts have a label in common: there is nothing to find again in another text. */
 static bool is_each_once(const struct sl_dataset *set)
 {
-    int counts[SL_LABELS_MAX];
-    sl_dataset_count_labels(set, counts);
-    for (int i = 0; i < set->labels.count; i++)
-        if (counts[i] > 1)
+    bool is_met[SL_LABELS_MAX] = {0};
+    const struct sl_label_lists *lists = &set->label_lists;
+    for (int64_t i = 0; i < lists->first[lists->count]; i++) {
+        if (is_met[lists->ids[i]])
             return false;
+        is_met[lists->ids[i]] = true;
+    }
     return true;
 }
 
