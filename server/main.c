@@ -163,14 +163,11 @@ static bool start_engine(struct daemon *daemon, struct sl_err *err)
 static void record_build_metrics(struct daemon *daemon)
 {
     struct sv_metrics *metrics = daemon->server.metrics;
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_START_SECONDS, NULL), (double)time(NULL));
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_COMPUTE_THREADS, NULL),
-                  sl_engine_threads(daemon->engine));
-    sv_metric_set(
-        sv_metrics_series(metrics, SV_METRIC_BUILD_INFO,
-                          (const char *const[]){sl_version(), sl_engine_isa(daemon->engine),
-                                                sl_engine_precision(daemon->engine)}),
-        1);
+    const char *const build[] = {sl_version(), sl_engine_isa(daemon->engine),
+                                 sl_engine_precision(daemon->engine)};
+    sv_metrics_set(metrics, SV_METRIC_START_SECONDS, NULL, (double)time(NULL));
+    sv_metrics_set(metrics, SV_METRIC_COMPUTE_THREADS, NULL, sl_engine_threads(daemon->engine));
+    sv_metrics_set(metrics, SV_METRIC_BUILD_INFO, build, 1);
 }
 
 /* The scheduler notifies systemd's watchdog, so that a hanging scheduler is noticed. */

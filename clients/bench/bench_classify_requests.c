@@ -1,5 +1,4 @@
-/* bench_classify_requests.c - requests to classify the lines of a file, which are repeated as
- * needed. */
+/* bench_classify_requests.c - requests to classify the lines of a file. */
 #include "bench/bench_classify_requests.h"
 #include "base/buffer.h"
 

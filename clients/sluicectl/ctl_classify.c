@@ -3,8 +3,6 @@
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/ctl_texts.h"
 
-#include <jansson.h>
-
 enum { LABELS_MAX = 4096 };
 
 static const struct sl_option rows[] = {
@@ -31,16 +29,15 @@ static const char notes[] =
 
 /* The most likely labels as value:class:label, the depth of each text, and how many tokens were
  * cut, and the words of explanations. */
-static json_t *outputs(const struct ctl_texts *job)
+static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json)
 {
     const struct sl_given_int *top = &job->arguments->top;
     const int usual = job->multi_label ? LABELS_MAX : 1;
-    json_t *list = json_pack("[{s:s, s:{s:I}}, {s:s}, {s:s}]", "name", "probs", "parameters",
-                             "classification", (json_int_t)(top->given ? top->value : usual),
-                             "name", "depth", "name", "truncated");
+    sl_json_add(json, "{'name':'probs','parameters':{'classification':%lld}}",
+                (long long)(top->given ? top->value : usual));
+    sl_json_add(json, "{'name':'depth'},{'name':'truncated'}");
     if (job->arguments->explain.given)
-        (void)json_array_append_new(list, json_pack("{s:s}", "name", "words"));
-    return list;
+        sl_json_add(json, "{'name':'words'}");
 }
 
 static bool classify(struct ctl_texts *job, struct client_error *failure)
@@ -62,7 +59,7 @@ static bool classify(struct ctl_texts *job, struct client_error *failure)
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
     struct ctl_texts job = {
-        .ctl = ctl, .arguments = ctl->values, .outputs = outputs, .print = print_classes};
+        .ctl = ctl, .arguments = ctl->values, .add_outputs = add_outputs, .print = print_classes};
     return ctl_texts_command(&job, classify, failure);
 }
 

@@ -3,7 +3,6 @@
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/ctl_texts.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 static const struct sl_option rows[] = {
@@ -18,10 +17,10 @@ static const char notes[] =
     "Skips empty lines. Reports texts that are rejected on standard error, and goes on with the\n"
     "others; the exit code is then 2.\n";
 
-static json_t *outputs(const struct ctl_texts *job)
+static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json)
 {
     (void)job;
-    return json_pack("[{s:s}, {s:s}]", "name", "embedding", "name", "truncated");
+    sl_json_add(json, "{'name':'embedding'},{'name':'truncated'}");
 }
 
 static bool embed(struct ctl_texts *job, struct client_error *failure)
@@ -41,8 +40,10 @@ static bool embed(struct ctl_texts *job, struct client_error *failure)
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    struct ctl_texts job = {
-        .ctl = ctl, .arguments = ctl->values, .outputs = outputs, .print = print_embeddings};
+    struct ctl_texts job = {.ctl = ctl,
+                            .arguments = ctl->values,
+                            .add_outputs = add_outputs,
+                            .print = print_embeddings};
     return ctl_texts_command(&job, embed, failure);
 }
 

@@ -85,29 +85,23 @@ static bool handle_error(struct ctl_texts *job, int count, const struct client_r
     return true;
 }
 
-/* The body of a request. To be freed; NULL: no memory. */
-static char *write_body(const struct ctl_texts *job, int count)
+static void write_body(const struct ctl_texts *job, int count, struct sl_buffer *body)
 {
     const struct ctl_text_arguments *a = job->arguments;
-    json_t *data = json_array(), *outputs = job->outputs(job);
-    for (int i = 0; i < count; i++)
-        if (json_array_append_new(data, json_string(job->texts[i])) != 0) {
-            json_decref(data);
-            json_decref(outputs);
-            return NULL;
-        }
-    bool names_side = a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0;
-    json_t *budget = a->budget.given ? json_real(a->budget.value) : NULL;
-    json_t *explain = a->explain.given ? json_integer((json_int_t)a->explain.value) : NULL;
-    json_t *body = json_pack("{s:[{s:s, s:s, s:[i], s:o}], s:{s:b, s:s*, s:s, s:o*, s:o*}, s:o}",
-                             "inputs", "name", "text", "datatype", "BYTES", "shape", count, "data",
-                             data, "parameters", "truncate", a->truncate != NULL,
-                             "truncation_direction", names_side ? a->truncate : NULL,
-                             "unknown_characters", a->replace ? "replace" : "error", "explain",
-                             explain, "budget", budget, "outputs", outputs);
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
-    return text;
+    struct sl_json_writer json = {.out = body};
+    sl_json_add(&json, "{'inputs':[{'name':'text','datatype':'BYTES','shape':[%d],'data':", count);
+    sl_json_add_strings(&json, (const char *const *)job->texts, count);
+    sl_json_add(&json, "}],'parameters':{'truncate':%i,'unknown_characters':%s",
+                a->truncate != NULL, a->replace ? "replace" : "error");
+    if (a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0)
+        sl_json_add(&json, "'truncation_direction':%s", a->truncate);
+    if (a->explain.given)
+        sl_json_add(&json, "'explain':%lld", (long long)a->explain.value);
+    if (a->budget.given)
+        sl_json_add_real(sl_json_key(&json, "budget"), a->budget.value);
+    sl_json_add(&json, "},'outputs':[");
+    job->add_outputs(job, &json);
+    sl_json_add(&json, "]}");
 }
 
 /* Sends the first texts in one request. Afterwards fewer texts are left, or the next request is
@@ -116,9 +110,10 @@ static bool send_batch(struct ctl_texts *job, struct client_error *failure)
 {
     struct client_response response = {0};
     int count = job->count < job->texts_max ? job->count : job->texts_max;
-    char *body = write_body(job, count);
-    const struct client_request request = {.path = job->path, .body = body};
-    bool good = (body || client_error_no_memory(failure)) &&
+    struct sl_buffer body = {0};
+    write_body(job, count, &body);
+    const struct client_request request = {.path = job->path, .body = body.data};
+    bool good = (!body.failed || client_error_no_memory(failure)) &&
                 client_send(job->client, &request, &response, failure);
     if (good && response.status != 200)
         good = handle_error(job, count, &response, failure);
@@ -128,7 +123,7 @@ static bool send_batch(struct ctl_texts *job, struct client_error *failure)
         drop_texts(job, 0, count);
     }
     client_response_release(&response);
-    free(body);
+    sl_buffer_release(&body);
     return good;
 }
 

@@ -3,10 +3,9 @@
  * reported, and the others are sent without it. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
-
-struct json_t; /* jansson's */
 
 #define CTL_MODEL_SIDE "model"
 
@@ -42,8 +41,8 @@ struct ctl_texts {
     const struct ctl_options *ctl;
     const struct ctl_text_arguments *arguments;
     struct client *client;
-    /* The outputs to request, as JSON, to be released. */
-    struct json_t *(*outputs)(const struct ctl_texts *job);
+    /* Adds the outputs to request. */
+    void (*add_outputs)(const struct ctl_texts *job, struct sl_json_writer *json);
     /* Prints the response to a request for the first `count` texts. */
     bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
                   const char *const *texts, int count, struct client_error *failure);
@@ -68,7 +67,7 @@ bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
                      struct client_error *failure) SL_MUST_CHECK;
 bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure) SL_MUST_CHECK;
 /* Opens the client, does `work`, which uses the above, and says how many texts were truncated,
- * which rows do not show. `job` has its options, `outputs` and `print`. False, without a message,
+ * which rows do not show. `job` has its options and functions. False, without a message,
  * if some texts were rejected. */
 bool ctl_texts_command(struct ctl_texts *job,
                        bool (*work)(struct ctl_texts *job, struct client_error *failure),

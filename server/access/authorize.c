@@ -23,9 +23,7 @@ static bool changes(enum sv_scope scope)
 
 static void count_denied(const struct sv_request *request, const char *reason)
 {
-    sv_metric_add(sv_metrics_series(request->server->metrics, SV_METRIC_ACCESS_DENIED,
-                                    (const char *const[]){reason}),
-                  1);
+    sv_metrics_count(request->server->metrics, SV_METRIC_ACCESS_DENIED, &reason);
 }
 
 static bool check_listener(const struct sv_request *request, enum sv_listener listeners,

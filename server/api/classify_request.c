@@ -1,5 +1,4 @@
-/* classify_request.c - one request's texts on their way through a classifier, or through a model
- * that gives embeddings. */
+/* classify_request.c - the life of a request for classes or embeddings. */
 #include "api/classify_request.h"
 #include "api/explain_request.h"
 #include "api/model_resolver.h"

@@ -14,15 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool sv_has_state(const struct sv_request *request, struct sv_error *error)
-{
-    if (request->server->state)
-        return sv_request_is_accepted(request, error);
-    return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
-                   "Files and jobs are off: the daemon has no directory for them; start it with "
-                   "--state DIRECTORY.");
-}
-
 /* ---- POST /v1/files -------------------------------------------------------------------------- */
 
 enum { PURPOSE_MAX = 32 };
@@ -152,23 +143,14 @@ enum sv_progress sv_handle_file_upload(struct sv_request *request)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-/* A list that needs the state directory. */
-static enum sv_progress respond_page(struct sv_request *request, enum sv_collection collection)
-{
-    struct sv_error error = {0};
-    if (!sv_has_state(request, &error))
-        return sv_request_fail(request, &error);
-    return sv_page_respond(request, collection, NULL);
-}
-
 enum sv_progress sv_handle_files(struct sv_request *request)
 {
-    return respond_page(request, SV_FILES);
+    return sv_page_respond(request, SV_FILES, NULL);
 }
 
 enum sv_progress sv_handle_audit(struct sv_request *request)
 {
-    return respond_page(request, SV_AUDIT);
+    return sv_page_respond(request, SV_AUDIT, NULL);
 }
 
 enum sv_progress sv_handle_file(struct sv_request *request)
@@ -222,12 +204,6 @@ static ssize_t download_pull(struct sv_request *request, char *bytes, size_t max
     return taken;
 }
 
-static enum sv_progress download_proceed(struct sv_request *request)
-{
-    (void)request;
-    return SV_STREAMING;
-}
-
 static void download_destroy(void *state)
 {
     struct download *d = state;
@@ -235,9 +211,7 @@ static void download_destroy(void *state)
     free(d);
 }
 
-static const struct sv_async download_async = {.proceed = download_proceed,
-                                               .pull = download_pull,
-                                               .destroy = download_destroy};
+static const struct sv_async download_async = {.pull = download_pull, .destroy = download_destroy};
 
 enum sv_progress sv_handle_file_content(struct sv_request *request)
 {

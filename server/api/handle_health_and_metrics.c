@@ -87,7 +87,7 @@ enum sv_progress sv_handle_health(struct sv_request *request)
 
 static void set(struct sv_request *request, enum sv_metric metric, int64_t value)
 {
-    sv_metric_set(sv_metrics_series(request->server->metrics, metric, NULL), (double)value);
+    sv_metrics_set(request->server->metrics, metric, NULL, (double)value);
 }
 
 enum sv_progress sv_handle_metrics(struct sv_request *request)

@@ -139,9 +139,6 @@ enum sv_progress sv_handle_job_resume(struct sv_request *request)
 
 enum sv_progress sv_handle_jobs(struct sv_request *request)
 {
-    struct sv_error error = {0};
-    if (!sv_has_state(request, &error))
-        return sv_request_fail(request, &error);
     return sv_page_respond(request, SV_JOBS, NULL);
 }
 

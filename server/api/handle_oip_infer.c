@@ -76,107 +76,88 @@ static void append_class(const struct writer *w, enum sv_output_kind kind,
 
 /* The highest classes as "value:class:label", as in Triton's classification extension; for the
  * output `label` the labels alone. */
-static void add_top(const struct writer *w, enum sv_output_kind kind, int count)
+static void add_top(const struct writer *w, enum sv_output_kind kind, int index, int count,
+                    struct sl_buffer *entry)
 {
-    struct sl_buffer entry = {0};
-    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
-        const bool is_blank = sv_classification_is_blank(w->c, i);
-        compute_scores(w, kind, i);
-        sv_scores_rank(w->values, w->c->classes, w->ranked);
-        for (int k = 0; k < count; k++) {
-            sl_buffer_clear(&entry);
-            if (!is_blank)
-                append_class(w, kind, &w->ranked[k], &entry);
-            add_text(w, &entry);
-        }
+    compute_scores(w, kind, index);
+    sv_scores_rank(w->values, w->c->classes, w->ranked);
+    for (int k = 0; k < count; k++) {
+        sl_buffer_clear(entry);
+        if (!sv_classification_is_blank(w->c, index))
+            append_class(w, kind, &w->ranked[k], entry);
+        add_text(w, entry);
     }
-    w->json->out->failed = w->json->out->failed || entry.failed;
-    sl_buffer_release(&entry);
 }
 
-/* The labels that each text has, where it may have several: a|b, or nothing. */
-static void add_predicted(const struct writer *w)
+/* The labels that a text has, where it may have several: a|b, or nothing. */
+static void append_predicted(const struct writer *w, int index, struct sl_buffer *entry)
 {
-    struct sl_buffer entry = {0};
-    const struct sl_model *model = w->c->ref->model;
     int labels[SL_CLASSES_MAX];
-    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
-        compute_scores(w, SV_OUTPUT_PROBS, i);
-        int count = sl_model_predicted(model, w->values, labels);
-        sl_buffer_clear(&entry);
-        for (int k = 0; k < count; k++)
-            sl_buffer_printf(&entry, "%s%s", k > 0 ? "|" : "", w->c->labels[labels[k]]);
-        add_text(w, &entry);
-    }
-    w->json->out->failed = w->json->out->failed || entry.failed;
-    sl_buffer_release(&entry);
+    compute_scores(w, SV_OUTPUT_PROBS, index);
+    int count = sl_model_predicted(w->c->ref->model, w->values, labels);
+    for (int k = 0; k < count; k++)
+        sl_buffer_printf(entry, "%s%s", k > 0 ? "|" : "", w->c->labels[labels[k]]);
 }
 
-static void add_values(const struct writer *w, enum sv_output_kind kind)
+static void add_values(const struct writer *w, enum sv_output_kind kind, int index)
 {
-    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
-        if (kind == SV_OUTPUT_EMBEDDING)
-            compute_embedding(w, i);
-        else
-            compute_scores(w, kind, i);
-        for (int k = 0; k < w->c->outputs; k++)
-            add_float(w, w->values[k]);
-    }
+    if (kind == SV_OUTPUT_EMBEDDING)
+        compute_embedding(w, index);
+    else
+        compute_scores(w, kind, index);
+    for (int k = 0; k < w->c->outputs; k++)
+        add_float(w, w->values[k]);
 }
 
-static void add_depths(const struct writer *w)
+static void add_depth(const struct writer *w, int index)
 {
-    for (int i = 0; i < w->c->texts; i++) {
-        double depth = sv_classification_depth(w->c, i);
-        if (w->is_binary)
-            sv_binary_append_float(w->binary, (float)depth);
-        else
-            sl_json_printf(w->json, "%.4f", depth);
-    }
+    double depth = sv_classification_depth(w->c, index);
+    if (w->is_binary)
+        sv_binary_append_float(w->binary, (float)depth);
+    else
+        sl_json_printf(w->json, "%.4f", depth);
 }
 
-/* How many tokens were cut off each text. */
-static void add_truncated(const struct writer *w)
+/* How many tokens were cut off. */
+static void add_truncated(const struct writer *w, int index)
 {
-    for (int i = 0; i < w->c->texts; i++) {
-        int cut = w->c->tokens_before_truncation[i] - w->c->task.items[i].count;
-        int count = sv_classification_is_blank(w->c, i) ? 0 : cut;
-        if (w->is_binary)
-            sv_binary_append_int(w->binary, count);
-        else
-            sl_json_add_int(w->json, count);
-    }
+    int cut = w->c->tokens_before_truncation[index] - w->c->task.items[index].count;
+    int count = sv_classification_is_blank(w->c, index) ? 0 : cut;
+    if (w->is_binary)
+        sv_binary_append_int(w->binary, count);
+    else
+        sl_json_add_int(w->json, count);
 }
 
-/* The words of each text, as JSON in a string. */
-static void add_words(const struct writer *w)
+/* Of one text. top: classes to return as strings; 0: all values. */
+static void add_elements_of(const struct writer *w, enum sv_output_kind kind, int top, int index,
+                            struct sl_buffer *entry)
 {
-    struct sl_buffer text = {0};
-    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++) {
-        struct sl_json_writer words = {.out = &text};
-        sl_buffer_clear(&text);
-        sv_explain_write(&words, w->c, i);
-        add_text(w, &text);
+    sl_buffer_clear(entry);
+    if (top > 0) {
+        add_top(w, kind, index, top, entry);
+    } else if (kind == SV_OUTPUT_LABEL) {
+        append_predicted(w, index, entry);
+        add_text(w, entry);
+    } else if (kind == SV_OUTPUT_WORDS) {
+        sv_explain_write(&(struct sl_json_writer){.out = entry}, w->c, index);
+        add_text(w, entry);
+    } else if (kind == SV_OUTPUT_DEPTH) {
+        add_depth(w, index);
+    } else if (kind == SV_OUTPUT_TRUNCATED) {
+        add_truncated(w, index);
+    } else {
+        add_values(w, kind, index);
     }
-    w->json->out->failed = w->json->out->failed || text.failed;
-    sl_buffer_release(&text);
 }
 
-/* top: classes to return as strings; 0: all values. */
 static void add_elements(const struct writer *w, enum sv_output_kind kind, int top)
 {
-    if (top > 0)
-        add_top(w, kind, top);
-    else if (kind == SV_OUTPUT_LABEL)
-        add_predicted(w);
-    else if (kind == SV_OUTPUT_WORDS)
-        add_words(w);
-    else if (kind == SV_OUTPUT_DEPTH)
-        add_depths(w);
-    else if (kind == SV_OUTPUT_TRUNCATED)
-        add_truncated(w);
-    else
-        add_values(w, kind);
+    struct sl_buffer entry = {0};
+    for (int i = 0; i < w->c->texts && !w->json->out->failed; i++)
+        add_elements_of(w, kind, top, i, &entry);
+    w->json->out->failed = w->json->out->failed || entry.failed;
+    sl_buffer_release(&entry);
 }
 
 static void add_shape(const struct writer *w, int columns)

@@ -95,12 +95,6 @@ static bool event_tick(struct sv_request *request, int64_t now_ns)
            atomic_load(&request->server->phase) == SV_PHASE_DRAINING;
 }
 
-static enum sv_progress event_proceed(struct sv_request *request)
-{
-    (void)request;
-    return SV_STREAMING;
-}
-
 static void event_destroy(void *state)
 {
     struct event_stream *stream = state;
@@ -108,8 +102,7 @@ static void event_destroy(void *state)
     free(stream);
 }
 
-static const struct sv_async event_async = {.proceed = event_proceed,
-                                            .pull = event_pull,
+static const struct sv_async event_async = {.pull = event_pull,
                                             .tick = event_tick,
                                             .destroy = event_destroy};
 

@@ -133,6 +133,15 @@ static bool fail_list(const struct sl_err *err, const char *after, struct sv_err
     return sv_fail(error, SV_INTERNAL, NULL, "The list could not be read: %s.", err->text);
 }
 
+bool sv_has_state(const struct sv_request *request, struct sv_error *error)
+{
+    if (request->server->state)
+        return sv_request_is_accepted(request, error);
+    return sv_fail(error, SV_NOT_IMPLEMENTED, NULL,
+                   "Files and jobs are off: the daemon has no directory for them; start it with "
+                   "--state DIRECTORY.");
+}
+
 static bool write_page(struct sv_request *request, enum sv_collection collection,
                        const char *parent, struct metadata *metadata, struct sv_error *error)
 {
@@ -168,7 +177,8 @@ enum sv_progress sv_page_respond(struct sv_request *request, enum sv_collection 
 {
     struct sv_error error = {0};
     struct metadata metadata = {0};
-    bool ok = write_page(request, collection, parent, &metadata, &error);
+    bool ok =
+        sv_has_state(request, &error) && write_page(request, collection, parent, &metadata, &error);
     sl_buffer_release(&metadata.text);
     return ok ? sv_request_respond(request, 200, "application/json")
               : sv_request_fail(request, &error);

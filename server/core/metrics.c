@@ -184,12 +184,12 @@ static int count_labels(const char *names)
 static uint64_t hash_values(const char *const *values, int count)
 {
     uint64_t hash = 0xCBF29CE484222325u;
-    for (int i = 0; i < count; i++)
-        for (const char *c = values[i];; c++) {
+    for (int i = 0; i < count; i++) {
+        const char *c = values[i];
+        do
             hash = (hash ^ (unsigned char)*c) * 0x100000001B3u;
-            if (*c == '\0')
-                break;
-        }
+        while (*c++);
+    }
     return hash;
 }
 

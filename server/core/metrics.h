@@ -43,6 +43,13 @@ void sv_metric_observe(struct sv_series *series, double value); /* histograms */
 double sv_metric_value(const struct sv_series *series);         /* counters and gauges */
 uint64_t sv_metric_count(const struct sv_series *series);       /* histograms: how many values */
 
+/* Sets a gauge. No version that it is of may be dropped meanwhile. */
+static inline void sv_metrics_set(struct sv_metrics *metrics, enum sv_metric metric,
+                                  const char *const *values, double value)
+{
+    sv_metric_set(sv_metrics_series(metrics, metric, values), value);
+}
+
 /* Updates the process_* series. */
 void sv_metrics_sample_process(struct sv_metrics *metrics);
 /* Writes the Prometheus text format, in the order of the rows. */

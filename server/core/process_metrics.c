@@ -27,11 +27,6 @@ static int64_t count_fds(void)
     return count;
 }
 
-static void set(struct sv_metrics *metrics, enum sv_metric metric, double value)
-{
-    sv_metric_set(sv_metrics_series(metrics, metric, NULL), value);
-}
-
 static void sample_memory(struct sv_metrics *metrics)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -41,8 +36,10 @@ static void sample_memory(struct sv_metrics *metrics)
     if (fgets(line, sizeof line, file)) {
         char *rest;
         double page = (double)sysconf(_SC_PAGESIZE);
-        set(metrics, SV_METRIC_VIRTUAL_BYTES, page * (double)strtoull(line, &rest, 10));
-        set(metrics, SV_METRIC_RESIDENT_BYTES, page * (double)strtoull(rest, NULL, 10));
+        sv_metrics_set(metrics, SV_METRIC_VIRTUAL_BYTES, NULL,
+                       page * (double)strtoull(line, &rest, 10));
+        sv_metrics_set(metrics, SV_METRIC_RESIDENT_BYTES, NULL,
+                       page * (double)strtoull(rest, NULL, 10));
     }
     (void)fclose(file);
 }
@@ -51,11 +48,12 @@ void sv_metrics_sample_process(struct sv_metrics *metrics)
 {
     struct timespec cpu;
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
-        set(metrics, SV_METRIC_CPU_SECONDS, (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
+        sv_metrics_set(metrics, SV_METRIC_CPU_SECONDS, NULL,
+                       (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
     struct rlimit fds;
     if (getrlimit(RLIMIT_NOFILE, &fds) == 0)
-        set(metrics, SV_METRIC_MAX_FDS, (double)fds.rlim_cur);
-    set(metrics, SV_METRIC_THROTTLED_SECONDS, sl_cpu_throttled_seconds());
-    set(metrics, SV_METRIC_OPEN_FDS, (double)count_fds());
+        sv_metrics_set(metrics, SV_METRIC_MAX_FDS, NULL, (double)fds.rlim_cur);
+    sv_metrics_set(metrics, SV_METRIC_THROTTLED_SECONDS, NULL, sl_cpu_throttled_seconds());
+    sv_metrics_set(metrics, SV_METRIC_OPEN_FDS, NULL, (double)count_fds());
     sample_memory(metrics);
 }

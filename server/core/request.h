@@ -33,8 +33,8 @@ enum sv_progress {
 /* What `pull` returns instead of a number of bytes. */
 enum { SV_PULL_NOTHING = 0, SV_PULL_END = -1, SV_PULL_ERROR = -2 };
 
-/* The asynchronous work of a request. NULL instead of a function that would do nothing; `pull` only
- * if `proceed` never returns SV_STREAMING. */
+/* The asynchronous work of a request. NULL instead of a function that would do nothing: without
+ * `pull` nothing streams, without `proceed` all that wakes the request is streamed. */
 struct sv_async {
     enum sv_progress (*proceed)(struct sv_request *request);
     /* Writes at most `max` bytes of the body and returns how many, or an SV_PULL_... value. */

@@ -1,5 +1,4 @@
-/* connection_watcher.c - notices clients that left or stalled while their connections are
- * suspended. */
+/* connection_watcher.c - notices clients that left or stalled. */
 #include "http/connection_watcher.h"
 #include "base/allocate.h"
 #include "base/clock.h"

@@ -1,8 +1,7 @@
 /* http_server.c - HTTP/1.1: bytes become requests, responses and streams become bytes.
  *
  * libmicrohttpd runs threads with an epoll each, two for inference. With one thread its epoll
- * stalls when 128 to 512 connections are busy (tests/bench/bench_http.sh shows it); with two it
- * does not. */
+ * stalls when 128 to 512 connections are busy (tests/bench/bench_http.sh shows it). */
 #include "http/http_server.h"
 #include "base/clock.h"
 #include "core/log.h"
@@ -274,9 +273,8 @@ static void watch(struct sv_exchange *x)
 static enum sv_progress begin(struct sv_exchange *x)
 {
     x->dispatched = true;
-    sv_watcher_clear_deadline(
-        x->http->watcher,
-        x->watched_connection); /* from here on the request has its own deadline */
+    /* From here on the request has its own deadline. */
+    sv_watcher_clear_deadline(x->http->watcher, x->watched_connection);
     atomic_fetch_add(&x->http->server->requests_in_flight, 1);
     atomic_fetch_add(&x->http->server->requests_started, 1);
     enum sv_progress next = x->request->route->handle(x->request);
@@ -286,11 +284,17 @@ static enum sv_progress begin(struct sv_exchange *x)
     return next;
 }
 
+static enum sv_progress proceed(struct sv_request *request)
+{
+    const struct sv_async *async = request->async;
+    return async->proceed ? async->proceed(request) : SV_STREAMING;
+}
+
 /* Advances the request until it responds or has to wait. */
 static enum MHD_Result advance(struct sv_exchange *x)
 {
     struct sv_request *request = x->request;
-    enum sv_progress next = x->dispatched ? request->async->proceed(request) : begin(x);
+    enum sv_progress next = x->dispatched ? proceed(request) : begin(x);
     while (next == SV_PENDING || next == SV_YIELDING) {
         if (atomic_load(&request->cancelled))
             return MHD_NO; /* the client is gone */
@@ -299,7 +303,7 @@ static enum MHD_Result advance(struct sv_exchange *x)
                 sv_request_wake(request); /* behind those that are ready now */
             return MHD_YES;
         }
-        next = request->async->proceed(request);
+        next = proceed(request);
     }
     return next == SV_STREAMING ? respond_stream(x) : response(x);
 }

@@ -26,13 +26,10 @@ void sv_log_response(const struct sv_exchange *x)
     if (!x->responded || strcmp(handler, "/metrics") == 0)
         return;
     (void)snprintf(status, sizeof status, "%d", request->response.status);
-    sv_metric_add(
-        sv_metrics_series(metrics, SV_METRIC_HTTP_REQUESTS,
-                          (const char *const[]){handler, known_method(x->method), status}),
-        1);
-    sv_metric_observe(
-        sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, (const char *const[]){handler}),
-        1e-9 * (double)(sl_now_ns() - request->received_ns));
+    sv_metrics_count(metrics, SV_METRIC_HTTP_REQUESTS,
+                     (const char *const[]){handler, known_method(x->method), status});
+    sv_metric_observe(sv_metrics_series(metrics, SV_METRIC_HTTP_SECONDS, &handler),
+                      1e-9 * (double)(sl_now_ns() - request->received_ns));
 }
 
 /* A warning if it is the server's fault, and not what the client asked for. */

@@ -9,10 +9,9 @@ void sv_job_set_metrics(const struct sv_jobs *jobs, const struct sv_job *job)
     struct sv_metrics *metrics = jobs->server->metrics;
     const char *const values[] = {job->spec.id};
     const struct sv_job_progress *p = &job->progress;
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_STEP, values), (double)p->step);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_LOSS, values), p->train_loss);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_TRAIN_TOKENS_PER_SECOND, values),
-                  p->tokens_per_second);
+    sv_metrics_set(metrics, SV_METRIC_TRAIN_STEP, values, (double)p->step);
+    sv_metrics_set(metrics, SV_METRIC_TRAIN_LOSS, values, p->train_loss);
+    sv_metrics_set(metrics, SV_METRIC_TRAIN_TOKENS_PER_SECOND, values, p->tokens_per_second);
 }
 
 void sv_job_drop_metrics(struct sv_jobs *jobs, const struct sv_job *job)
@@ -30,8 +29,7 @@ void sv_jobs_count_states(struct sv_jobs *jobs)
         int count = 0;
         for (const struct sv_job *job = jobs->first; job; job = job->next)
             count += strcmp(sv_job_status(job->phase, job->desired), states[i]) == 0;
-        sv_metric_set(sv_metrics_series(jobs->server->metrics, SV_METRIC_TRAIN_JOBS, &states[i]),
-                      count);
+        sv_metrics_set(jobs->server->metrics, SV_METRIC_TRAIN_JOBS, &states[i], count);
     }
 }
 

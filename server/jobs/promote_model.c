@@ -1,5 +1,4 @@
-/* promote_model.c - what a job asks of the registry: to load its version, and to move a label to
- * it. */
+/* promote_model.c - what a job asks of the registry. */
 #include "jobs/promote_model.h"
 #include "base/json_writer.h"
 #include "core/log.h"

@@ -1,5 +1,4 @@
-/* publish_model.c - a finished model becomes a version in the store: copied under another name,
- * synced, renamed. */
+/* publish_model.c - copied under another name, synced, renamed. */
 #include "jobs/publish_model.h"
 #include "base/file.h"
 #include "base/model_names.h"

@@ -1,5 +1,4 @@
-/* registry_changes.c - what clients, jobs and signals change: versions loaded and unloaded, labels
- * moved. */
+/* registry_changes.c - versions loaded and unloaded, labels moved. */
 #include "registry/registry_changes.h"
 #include "base/comma_list.h"
 #include "core/log.h"

@@ -1,5 +1,4 @@
-/* registry_thread.c - the registry's thread: makes changes one after another, and frees versions
- * that are not used any more. */
+/* registry_thread.c - makes changes one after another, and frees versions that are unused. */
 #include "registry/registry_thread.h"
 #include "base/clock.h"
 #include "core/thread_priority.h"

@@ -1,5 +1,4 @@
-/* retired_versions.c - versions that requests no longer get: freed when they are unused, and their
- * requests ended when their time is over. */
+/* retired_versions.c - frees versions once unused, and ends their requests when it is time. */
 #include "registry/retired_versions.h"
 #include "base/clock.h"
 #include "core/log.h"

@@ -1,5 +1,4 @@
-/* upkeep.c - what the registry's thread does by itself: new versions found in the store, idle ones
- * unloaded. */
+/* upkeep.c - finds new versions in the store, unloads idle ones. */
 #include "registry/upkeep.h"
 #include "base/clock.h"
 #include "core/log.h"

@@ -18,7 +18,7 @@ static void set_state(struct sv_metrics *metrics, const char *model, const char 
                       enum sv_version_state state, int value)
 {
     const char *labels[] = {model, version, sv_version_state_name(state)};
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_STATE, labels), value);
+    sv_metrics_set(metrics, SV_METRIC_MODEL_STATE, labels, value);
 }
 
 void sv_record_state(struct sv_metrics *metrics, const char *model, long version,
@@ -29,7 +29,7 @@ void sv_record_state(struct sv_metrics *metrics, const char *model, long version
     (void)snprintf(number, sizeof number, "%ld", version);
     for (enum sv_version_state s = 0; s < SV_VERSION_STATES; s++)
         set_state(metrics, model, number, s, s == state);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_READY, labels), is_ready);
+    sv_metrics_set(metrics, SV_METRIC_MODEL_READY, labels, is_ready);
 }
 
 void sv_record_forgotten(struct sv_metrics *metrics, const char *model, long version)
@@ -55,24 +55,16 @@ void sv_record_model_forgotten(struct sv_metrics *metrics, const char *model)
     sv_metrics_drop(metrics, SV_METRIC_MODEL_LOADS, (const char *const[]){model, failed});
 }
 
-static void record_load(struct sv_metrics *metrics, const char *model, const char *result)
-{
-    const char *labels[] = {model, result};
-    sv_metric_add(sv_metrics_series(metrics, SV_METRIC_MODEL_LOADS, labels), 1);
-}
-
 void sv_record_load_failed(struct sv_metrics *metrics, const char *model)
 {
-    record_load(metrics, model, failed);
+    sv_metrics_count(metrics, SV_METRIC_MODEL_LOADS, (const char *const[]){model, failed});
 }
 
 void sv_record_loaded(struct sv_metrics *metrics, const char *model, const char *version,
                       const char *sha256, double seconds)
 {
-    const char *info[] = {model, version, sha256};
-    record_load(metrics, model, ok);
-    sv_metric_set(sv_metrics_series(metrics, SV_METRIC_MODEL_INFO, info), 1);
-    sv_metric_set(
-        sv_metrics_series(metrics, SV_METRIC_LOAD_SECONDS, (const char *const[]){model, version}),
-        seconds);
+    const char *info[] = {model, version, sha256}; /* a metric takes as many as it has labels */
+    sv_metrics_count(metrics, SV_METRIC_MODEL_LOADS, (const char *const[]){model, ok});
+    sv_metrics_set(metrics, SV_METRIC_MODEL_INFO, info, 1);
+    sv_metrics_set(metrics, SV_METRIC_LOAD_SECONDS, info, seconds);
 }

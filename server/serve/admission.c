@@ -1,5 +1,4 @@
-/* admission.c - limits how many texts and tokens are in progress; a request is admitted whole or
- * rejected whole. */
+/* admission.c - limits how many texts and tokens are in progress. */
 #include "serve/admission.h"
 #include "base/clock.h"
 #include "core/limits.h"

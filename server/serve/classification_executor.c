@@ -1,5 +1,4 @@
-/* classification_executor.c - the executor of a classifier, or of a model that gives embeddings:
- * one ragged batch after another. */
+/* classification_executor.c - one ragged batch after another. */
 #include "serve/classification_executor.h"
 #include "base/allocate.h"
 #include "base/clock.h"
