@@ -209,8 +209,9 @@ static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *
     return true;
 }
 
-/* Older files of classifiers have no side: it was right. Other models never have one; a classifier
- * that starts from them keeps the end of a text, where a conclusion often is. */
+/* Older files of classifiers have no side: it was right. Of other models only those have one that
+ * were imported; a classifier that starts from the rest keeps the end of a text, where a conclusion
+ * often is. */
 static bool read_truncation_side(struct sl_model_config *model_config, const json_t *tokenizer,
                                  struct sl_err *err)
 {
@@ -240,7 +241,7 @@ static bool read_tokenizer(struct sl_model_config *model_config, const json_t *r
     model_config->lower = sl_vocabulary_splits(model_config->tokenizer);
     if (model_config->lower)
         keys[count++] = "lowercase";
-    if (model_config->hyper.task == SL_TASK_CLASSIFICATION)
+    if (model_config->hyper.task != SL_TASK_COMPLETION)
         keys[count] = truncation_side;
     bool ok = sl_json_keys(tokenizer, keys, err) &&
               read_choice(tokenizer, "file", files, &file, err) &&
@@ -384,6 +385,13 @@ static bool print_problem_type(json_t *root, const struct sl_model_config *model
            json_object_set_new(root, problem_type, json_string(sl_problem_types[true])) == 0;
 }
 
+static bool has_side(const struct sl_model_config *model_config)
+{
+    const enum sl_task task = model_config->hyper.task;
+    return task == SL_TASK_CLASSIFICATION ||
+           (task == SL_TASK_PRETRAINING && model_config->truncation_side == SL_TRUNCATE_RIGHT);
+}
+
 static json_t *print_tokenizer(const struct sl_model_config *model_config)
 {
     const char *kind = model_config->tokenizer, *file = sl_vocabulary_file(kind);
@@ -392,7 +400,7 @@ static json_t *print_tokenizer(const struct sl_model_config *model_config)
     bool ok = !sl_vocabulary_splits(kind) ||
               json_object_set_new(object, "lowercase", json_boolean(model_config->lower)) == 0;
     ok = ok &&
-         (model_config->hyper.task != SL_TASK_CLASSIFICATION ||
+         (!has_side(model_config) ||
           json_object_set_new(object, truncation_side, json_string(truncation_sides[left])) == 0);
     if (ok)
         return object;

@@ -193,8 +193,13 @@ static struct sl_tokenizer *json_read(const struct sl_tokenizer_kind *kind, cons
 
 static char *source_print(const struct sl_tokenizer *tokenizer, struct sl_err *err)
 {
-    char *text = strdup(sl_pipeline_source(tokenizer));
-    if (!text)
+    const char *source = sl_pipeline_source(tokenizer);
+    char *text = source[0] ? strdup(source) : NULL;
+    if (!source[0])
+        sl_fail(err, SL_BAD_INPUT,
+                "the tokenizer of a GGUF file cannot be stored as tokenizer.json yet; use the GGUF "
+                "file itself as a model");
+    else if (!text)
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     return text;
 }

@@ -1,0 +1,157 @@
+/* command_import.c - `sluice import`: a model that another program wrote becomes a version. */
+#include "base/option_parser.h"
+#include "base/sha256.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/command.h"
+#include "cli/model_path.h"
+#include "formats/json_io.h"
+#include "model/model.h"
+#include "pretrained/pretrained.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct arguments {
+    const char *from, *out;
+    bool bf16, json;
+};
+
+static const struct sl_option rows[] = {
+    {"output", "DIR", "write the model to this directory, <store>/<model>/<version>",
+     SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
+    {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
+     offsetof(struct arguments, bf16), 0, 0},
+    {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
+    {0}};
+
+static void print_help(const char *operand)
+{
+    (void)operand;
+    command_help(&command_import, &(struct sl_option_parser){.tables = {{.rows = rows}}});
+    printf("\nReads a directory of Hugging Face's (config.json, safetensors, tokenizer.json or\n"
+           "vocab.txt, the files of sentence-transformers), or a GGUF file. Nothing in it is\n"
+           "executed. What is not supported is refused by its name before anything is written.\n"
+           "Such a directory can also be served and used as it is.\n");
+}
+
+/* -- where it is from ------------------------------------------------------------------------- */
+
+/* {"file": "LICENSE", "sha256": "..."}; null: there is none. */
+static json_t *license_of(const char *directory)
+{
+    static const char *const names[] = {"LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING"};
+    char path[SL_PATH_MAX], sha256[65];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct sl_map map;
+        struct sl_err ignored;
+        if (!sl_path_join(path, directory, names[i], &ignored) ||
+            !sl_map_open(&map, path, &ignored))
+            continue;
+        sl_sha256_hex(map.data, map.size, sha256);
+        sl_map_close(&map);
+        return json_pack("{s:s, s:s}", "file", names[i], "sha256", sha256);
+    }
+    return json_null();
+}
+
+/* The member "training" of config.json. */
+static char *origin_of(const struct arguments *a, const struct sl_pretrained *p, struct sl_err *err)
+{
+    json_auto_t *origin = json_pack(
+        "{s:{s:o, s:s, s:s, s:o}}", "imported", "from", sl_json_file_name(a->from), "class",
+        p->published.task->architecture, "sha256", p->sha256, "license", license_of(a->from));
+    if (origin)
+        return sl_json_print(origin, SL_JSON_SHORT, err);
+    sl_fail(err, SL_NO_MEMORY, "no memory for the model's origin");
+    return NULL;
+}
+
+/* -- the version ------------------------------------------------------------------------------ */
+
+static void print_imported(const struct arguments *a, const struct sl_pretrained *p,
+                           const struct sl_model *m)
+{
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    const char *class = p->published.task->architecture;
+    if (!a->json) {
+        printf("%s: %s, %" PRId64 " parameters\n", a->out, class, sl_model_parameter_count(m));
+        return;
+    }
+    sl_json_begin_object(&json);
+    sl_json_add_string(sl_json_key(&json, "directory"), a->out);
+    sl_json_add_string(sl_json_key(&json, "class"), class);
+    sl_json_add_int(sl_json_key(&json, "parameters"), sl_model_parameter_count(m));
+    sl_json_end_object(&json);
+    command_print_json(&text);
+}
+
+static bool write_version(const struct arguments *a, struct sl_pretrained *p, struct sl_model *m,
+                          struct sl_err *err)
+{
+    char *origin = origin_of(a, p, err);
+    if (!origin)
+        return false;
+    const struct sl_model_config model_config = {.arch = m->arch,
+                                                 .hyper = m->config,
+                                                 .policy = sl_policy_defaults(m->arch),
+                                                 .labels = p->published.labels,
+                                                 .tokenizer = sl_tokenizer_kind(p->tokens),
+                                                 .lower = p->tokens->lower,
+                                                 .truncation_side =
+                                                     sl_tokenizer_truncation_side(p->tokens),
+                                                 .training = origin};
+    const struct sl_checkpoint_parts parts = {.model_config = &model_config,
+                                              .tokens = p->tokens,
+                                              .parameters = m->state_dict,
+                                              .count = m->state_dict_count,
+                                              .bf16 = a->bf16};
+    bool ok = sl_checkpoint_write(a->out, &parts, err);
+    free(origin);
+    return ok;
+}
+
+static bool import(const struct arguments *a, struct sl_engine *engine, struct sl_err *err)
+{
+    struct sl_pretrained p;
+    if (!sl_pretrained_open(&p, a->from, err))
+        return sl_wrap(err, "'%s'", a->from);
+    struct sl_model *m = sl_model_create(engine, p.published.arch, &p.published.config, err);
+    bool ok = m && sl_pretrained_load(&p, m->state_dict, m->state_dict_count, err);
+    ok = ok ? write_version(a, &p, m, err) : sl_wrap(err, "'%s'", a->from);
+    if (ok)
+        print_imported(a, &p, m);
+    if (m)
+        sl_model_close(m);
+    sl_pretrained_close(&p);
+    return ok;
+}
+
+static bool run(int count, char **words, struct sl_err *err)
+{
+    struct arguments a = {0};
+    struct sl_option_parser parser = {
+        .tables = {{.rows = rows, .values = &a}}, .operands = &a.from, .operands_max = 1};
+    if (!sl_options_parse(&parser, count, words, err))
+        return false;
+    if (!a.from || !a.out)
+        return sl_fail(err, SL_BAD_INPUT, "missing %s",
+                       a.from ? "--output DIR: the directory to create"
+                              : "SOURCE: a directory of Hugging Face's, or a GGUF file");
+    if (!model_path_check_output(a.out, NULL, err) || !model_path_check_new(a.out, NULL, err))
+        return false;
+    struct sl_engine *engine = command_training_engine(1, NULL, NULL, err);
+    bool ok = engine && import(&a, engine, err);
+    sl_engine_destroy(engine);
+    return ok;
+}
+
+const struct command command_import = {
+    .name = "import",
+    .operands = "SOURCE --output DIR",
+    .help = "make a version of a model of Hugging Face's or llama.cpp's",
+    .run = run,
+    .print_help = print_help,
+};

@@ -1,0 +1,226 @@
+/* test_import.c - `sluice import`: directories of other programs become versions, and what is not
+ * supported is refused by its name. */
+#include "base/file.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GOLDEN SL_SOURCE_DIR "/tests/golden/pretrained/"
+
+static struct workspace dirs;
+static char source[PATH_MAX + 8]; /* a copy of a model that may be changed */
+
+static void setup(void)
+{
+    sluice_setup(&dirs);
+    (void)snprintf(source, sizeof source, "%s/source", dirs.top);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(import, .init = setup, .fini = teardown);
+
+/* -- a copy ----------------------------------------------------------------------------------- */
+
+static void write_file(const char *name, const char *text, size_t bytes)
+{
+    char path[SL_PATH_MAX];
+    struct sl_err err;
+    EXPECT_OK(sl_directory_make(source, &err), err);
+    EXPECT_OK(sl_path_join(path, source, name, &err), err);
+    EXPECT_OK(sl_file_replace(path, &(struct sl_slice){text, bytes}, 1, &err), err);
+}
+
+/* The text of a file of a golden model; free() it. */
+static char *read_golden(const char *model, const char *name, size_t *bytes)
+{
+    char path[PATH_MAX];
+    struct sl_map map;
+    struct sl_err err;
+    (void)snprintf(path, sizeof path, GOLDEN "%s/%s", model, name);
+    EXPECT_OK(sl_map_open(&map, path, &err), err);
+    char *text = malloc(map.size + 1);
+    cr_assert(text);
+    memcpy(text, map.data, map.size);
+    text[map.size] = '\0';
+    *bytes = map.size;
+    sl_map_close(&map);
+    return text;
+}
+
+static void copy_file(const char *model, const char *name)
+{
+    size_t bytes;
+    char *text = read_golden(model, name, &bytes);
+    write_file(name, text, bytes);
+    free(text);
+}
+
+static void copy_model(const char *model)
+{
+    copy_file(model, "config.json");
+    copy_file(model, "model.safetensors");
+    copy_file(model, "tokenizer.json");
+}
+
+/* Writes a copy of a file in which the first `from` is `to`. */
+static void change_file(const char *model, const char *name, const char *from, const char *to)
+{
+    size_t bytes;
+    char *text = read_golden(model, name, &bytes);
+    char *at = memmem(text, bytes, from, strlen(from));
+    cr_assert(at, "%s has no %s", name, from);
+    const size_t before = (size_t)(at - text), size = bytes - strlen(from) + strlen(to);
+    char *changed = malloc(size);
+    cr_assert(changed);
+    memcpy(changed, text, before);
+    memcpy(changed + before, to, strlen(to));
+    memcpy(changed + before + strlen(to), at + strlen(from), bytes - before - strlen(from));
+    write_file(name, changed, size);
+    free(changed);
+    free(text);
+}
+
+static void remove_file(const char *name)
+{
+    char path[SL_PATH_MAX];
+    struct sl_err err;
+    EXPECT_OK(sl_path_join(path, source, name, &err), err);
+    cr_assert_eq(unlink(path), 0);
+}
+
+/* -- what is imported ------------------------------------------------------------------------- */
+
+static void expect_same_answers(const char *command, const char *model)
+{
+    static struct program_result as_it_is, imported;
+    static const char texts[] =
+        "a b c\nno two texts are alike\nabc def ghi jkl mno pqr stu vwx yz\n";
+    char path[SL_PATH_MAX];
+    struct sl_err err;
+    write_file("texts", texts, strlen(texts));
+    EXPECT_OK(sl_path_join(path, source, "texts", &err), err);
+    sluice_expect_success(&as_it_is, ARGS(command, model, path, "--json"));
+    sluice_expect_success(&imported, ARGS(command, dirs.output, path, "--json"));
+    cr_expect_str_eq(as_it_is.out, imported.out);
+    cr_expect_gt(strlen(imported.out), 100);
+}
+
+Test(import, a_sentence_encoder_embeds_as_before)
+{
+    static struct program_result r;
+    json_t *o =
+        sluice_expect_json(&r, ARGS("import", GOLDEN "bert", "--output", dirs.output, "--json"));
+    cr_expect_str_eq(json_string_value(json_object_get(o, "class")), "BertModel");
+    json_decref(o);
+    expect_same_answers("embed", GOLDEN "bert");
+}
+
+Test(import, a_classifier_keeps_its_labels)
+{
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("import", GOLDEN "roberta_classifier", "--output", dirs.output));
+    cr_expect(strstr(r.out, "RobertaForSequenceClassification"), "%s", r.out);
+    expect_same_answers("classify", GOLDEN "roberta_classifier");
+}
+
+Test(import, shards_and_old_names_are_read)
+{
+    static struct program_result r;
+    copy_model("bert");
+    remove_file("model.safetensors");
+    copy_file("bert", "model.safetensors");
+    char from[SL_PATH_MAX], to[SL_PATH_MAX];
+    static const char index[] = "{\"metadata\": {}, \"weight_map\": "
+                                "{\"embeddings.word_embeddings.weight\": \"a.safetensors\"}}";
+    struct sl_err err;
+    EXPECT_OK(sl_path_join(from, source, "model.safetensors", &err), err);
+    EXPECT_OK(sl_path_join(to, source, "a.safetensors", &err), err);
+    cr_assert_eq(rename(from, to), 0);
+    write_file("model.safetensors.index.json", index, strlen(index));
+    sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
+}
+
+/* -- what is refused -------------------------------------------------------------------------- */
+
+/* A change of config.json, and the message. */
+static const struct {
+    const char *model, *from, *to, *said;
+} refused[] = {
+    {"bert", "\"bert\"", "\"deberta\"", "'model_type' 'deberta' is not supported: expected one of"},
+    {"bert", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"", "'hidden_act': 'mish' is not"},
+    {"bert", "\"hidden_act\": \"gelu\"", "\"hidden_act\": 3", "'hidden_act': a whole number"},
+    {"bert", "\"hidden_size\": 24", "\"hidden_size\": -24", "'hidden_size'"},
+    {"bert", "\"hidden_size\": 24", "\"hidden_size\": \"24\"", "'hidden_size': a string"},
+    {"bert", "\"hidden_size\": 24", "\"hidden_size\": 48", "shape 57x24: expected 57x48"},
+    {"bert", "\"hidden_size\": 24,", "", "'hidden_size' is missing"},
+    {"bert", "\"hidden_size\": 24", "\"hidden_size\": 1e300", "'hidden_size'"},
+    {"bert", "\"num_hidden_layers\": 3", "\"num_hidden_layers\": 2",
+     "tensor 'encoder.layer.2.attention.output.LayerNorm.bias' is of no use in a BertModel"},
+    {"bert", "\"num_hidden_layers\": 3", "\"num_hidden_layers\": 4",
+     "tensor 'bert.encoder.layer.3.attention.output.LayerNorm.weight' is missing"},
+    {"bert", "\"is_decoder\": false", "\"is_decoder\": true", "'is_decoder' is true, which is not"},
+    {"bert", "{", "{\"hidden_size\": 24,", "config.json: not JSON"},
+    {"bert", "\"model_type\": \"bert\"", "\"type\": 1", "config.json: 'model_type' is missing"},
+    {"llama", "\"rope_type\": \"default\"", "\"rope_type\": \"yarn\"",
+     "'rope_parameters.rope_type' is \"yarn\", which is not supported"},
+    {"llama", "\"LlamaForCausalLM\"", "\"LlamaForTokenClassification\"",
+     "'architectures' names 'LlamaForTokenClassification': expected one of: LlamaForCausalLM"},
+    {"bert_classifier", "\"0\": \"negative\"", "\"7\": \"negative\"", "'id2label'"},
+};
+
+Test(import, what_is_not_supported_is_named)
+{
+    static struct program_result r;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        copy_model(refused[i].model);
+        change_file(refused[i].model, "config.json", refused[i].from, refused[i].to);
+        sluice_run(&r, ARGS("import", source, "--output", dirs.output));
+        cr_expect_eq(r.exit_code, 2, "%s: %d", refused[i].said, r.exit_code);
+        cr_expect(strstr(r.err, refused[i].said), "want %s, said: %s", refused[i].said, r.err);
+        cr_expect_neq(access(dirs.output, F_OK), 0, "%s", refused[i].said);
+    }
+}
+
+Test(import, pickles_are_not_read)
+{
+    static struct program_result r;
+    copy_model("bert");
+    remove_file("model.safetensors");
+    write_file("pytorch_model.bin", "x", 1);
+    sluice_run(&r, ARGS("import", source, "--output", dirs.output));
+    cr_expect_eq(r.exit_code, 2);
+    cr_expect(strstr(r.err, "pytorch_model.bin, which is not read because it can run code"), "%s",
+              r.err);
+    cr_expect(strstr(r.err, "safe_serialization=True"), "%s", r.err);
+}
+
+Test(import, other_modules_of_sentence_transformers_are_refused)
+{
+    static struct program_result r;
+    static const char modules[] = "[{\"type\": \"sentence_transformers.models.Transformer\"},"
+                                  "{\"type\": \"sentence_transformers.models.Dense\"}]";
+    copy_model("bert");
+    write_file("modules.json", modules, strlen(modules));
+    sluice_run(&r, ARGS("import", source, "--output", dirs.output));
+    cr_expect_eq(r.exit_code, 2);
+    cr_expect(strstr(r.err, "the module 'Dense' is not supported"), "%s", r.err);
+}
+
+Test(import, a_gguf_file_is_a_model_but_no_version)
+{
+    static struct program_result r;
+    sluice_expect_success(&r,
+                          ARGS("generate", GOLDEN "gguf", "--prompt", "ab", "--max-tokens", "3"));
+    sluice_run(&r, ARGS("import", GOLDEN "gguf", "--output", dirs.output));
+    cr_expect_eq(r.exit_code, 2);
+    EXPECT_SAID(r.err, "use the GGUF file itself as a model");
+    cr_expect_neq(access(dirs.output, F_OK), 0);
+}
