@@ -1,6 +1,7 @@
 /* checkpoint.c - writes and reads a model's files. */
 #include "checkpoint/checkpoint.h"
 
+#include "base/allocate.h"
 #include "formats/tensor_io.h"
 #include "formats/vocabulary.h"
 #include "model/shared_values.h"
@@ -288,11 +289,9 @@ static bool read_shared_of(struct sl_shared_values *v, const struct sl_checkpoin
 struct sl_shared_values *sl_checkpoint_load_shared(const struct sl_checkpoint *c,
                                                    struct sl_err *err)
 {
-    struct sl_shared_values *v = calloc(1, sizeof *v);
-    if (!v) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for word vectors");
+    struct sl_shared_values *v = sl_new(sizeof *v, "word vectors", err);
+    if (!v)
         return NULL;
-    }
     v->users = 1;
     (void)snprintf(v->sha256, sizeof v->sha256, "%s", sl_checkpoint_shared_sha256(c));
     if (read_shared_of(v, c, err))

@@ -1,12 +1,13 @@
 /* command_train.c - `sluice train`: trains a model and publishes it. */
 #include "base/file.h"
 #include "cli/model_path.h"
+#include "cli/report/report_evaluation.h"
 #include "cli/report/report_sections.h"
+#include "cli/training/dataset_summary.h"
 #include "cli/training/output_claim.h"
 #include "cli/training/train_arguments.h"
 #include "cli/training/train_automatic.h"
 #include "cli/training/train_automatic_options.h"
-#include "cli/training/train_report.h"
 #include "cli/training/training_log.h"
 
 #include <signal.h>
@@ -103,18 +104,46 @@ static bool check_output(const struct train_arguments *a, struct sl_err *err)
            model_path_check_new(a->out, "or replace it with --overwrite", err);
 }
 
-/* Of a run that has finished. */
+static bool print_report(const struct train_arguments *a, const char *directory,
+                         const struct sl_model *m, const struct label_evaluation *evaluation,
+                         const struct dataset_facts *facts, struct sl_err *err)
+{
+    char how[160], what[64], log[SL_PATH_MAX];
+    (void)snprintf(how, sizeof how,
+                   "On %d validation texts, which were not trained on, as the model is served.",
+                   evaluation->predictions.texts);
+    (void)snprintf(what, sizeof what, "%s model, trained on", m->arch->name);
+    const struct report_evaluation report = {.title = report_title(a->report_title, directory),
+                                             .what = what,
+                                             .how = how,
+                                             .log = log,
+                                             .facts = facts,
+                                             .of = m,
+                                             .evaluation = evaluation};
+    return sl_path_join(log, a->run, "log.jsonl", err) &&
+           report_evaluation_write(&report, a->report, err);
+}
+
+/* Of a run that has finished: evaluates the published model on the validation texts, which were
+ * kept, as it is served. */
 static bool write_report(struct sl_engine *engine, const struct train_arguments *a,
                          const struct sl_trainer *trainer, struct sl_err *err)
 {
-    char log[SL_PATH_MAX];
-    const char *model = published(a, trainer);
-    if (!a->report || !model || !sl_trainer_finished(trainer))
+    const char *directory = published(a, trainer);
+    if (!a->report || !directory || !sl_trainer_finished(trainer))
         return true;
-    const struct train_report report = {
-        .directory = a->report, .title = a->report_title, .model = model, .log = log};
-    return sl_path_join(log, a->run, "log.jsonl", err) &&
-           train_report_write(engine, trainer, &report, err);
+    struct label_evaluation evaluation = {0};
+    struct dataset_facts facts = {0};
+    struct sl_model *m = command_model(engine, directory, err);
+    bool ok = m &&
+              label_evaluation_open(&evaluation, m, &sl_trainer_dataloader(trainer)->validation,
+                                    NULL, err) &&
+              dataset_summary_open(&facts, trainer, err) &&
+              print_report(a, directory, m, &evaluation, &facts, err);
+    dataset_facts_close(&facts);
+    label_evaluation_close(&evaluation);
+    sl_model_close(m);
+    return ok;
 }
 
 static bool run_trainer(struct sl_engine *engine, struct train_arguments *a,

@@ -1,4 +1,5 @@
 /* dataset_load.c - the public interface of data sets: loads a file, reads examples by index. */
+#include "base/allocate.h"
 #include "data/dataset.h"
 #include "data/record_formats.h"
 
@@ -23,11 +24,9 @@ struct sl_dataset *sl_dataset_load(const char *path, const struct sl_dataset_opt
                                    struct sl_err *err)
 {
     static const struct sl_dataset_options defaults;
-    struct sl_dataset *set = calloc(1, sizeof *set);
-    if (!set) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a data set");
+    struct sl_dataset *set = sl_new(sizeof *set, "a data set", err);
+    if (!set)
         return NULL;
-    }
     if (load(set, path, options ? options : &defaults, err))
         return set;
     sl_dataset_destroy(set);

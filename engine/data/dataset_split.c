@@ -238,8 +238,6 @@ bool sl_dataset_split(struct sl_dataset *set, double share, uint64_t seed, struc
     return ok;
 }
 
-/* ---- the order of an epoch ------------------------------------------------------------------ */
-
 /* Fisher and Yates, as in Durstenfeld 1964: from the back, each place gets what a random one up to
  * itself holds. */
 void sl_dataset_order(uint64_t seed, uint64_t epoch, int count, int32_t *out)

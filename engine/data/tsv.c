@@ -54,8 +54,6 @@ static void *csv_create(const struct tsv *tsv, const struct sl_line *line, struc
     return csv;
 }
 
-/* ---- plain lines ----------------------------------------------------------------------------- */
-
 static bool row_split(const struct sl_line *line, struct sl_row *row, struct sl_err *err)
 {
     const char *at = line->text, *end = line->text + line->bytes;

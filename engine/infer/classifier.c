@@ -2,6 +2,7 @@
  * of a model that gives embeddings. */
 #include "infer/classifier.h"
 
+#include "base/allocate.h"
 #include "infer/batch_runner.h"
 #include "infer/logits.h"
 #include "model/model.h"
@@ -55,11 +56,9 @@ struct sl_classifier *sl_classifier_create(const struct sl_model *model,
 {
     if (!check_options(model, options, err))
         return NULL;
-    struct sl_classifier *c = calloc(1, sizeof *c);
-    if (!c) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a classifier");
+    struct sl_classifier *c = sl_new(sizeof *c, "a classifier", err);
+    if (!c)
         return NULL;
-    }
     c->model = model;
     c->options = *options;
     if (allocate(c, err))

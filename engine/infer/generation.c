@@ -1,6 +1,7 @@
 /* generation.c - one text being completed: prompt chunks, sampling, stop strings, sliding
  * window. */
 #include "sluice/generation.h"
+#include "base/allocate.h"
 
 #include "base/dynarray.h"
 #include "base/int_math.h"
@@ -125,11 +126,9 @@ struct sl_generation *sl_generation_create(const struct sl_model *model,
 {
     if (!check_prompt(model, options, err))
         return NULL;
-    struct sl_generation *g = calloc(1, sizeof *g);
-    if (!g) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a text");
+    struct sl_generation *g = sl_new(sizeof *g, "a text", err);
+    if (!g)
         return NULL;
-    }
     g->model = model;
     g->options = *options;
     if (!allocate(g, err) || !copy_stops(g, options, err)) {

@@ -1,5 +1,6 @@
 /* session.c - runs batches over slots with KV caches: the serving state of one model. */
 #include "sluice/session.h"
+#include "base/allocate.h"
 
 #include "base/int_math.h"
 #include "infer/batch_runner.h"
@@ -89,11 +90,9 @@ struct sl_session *sl_session_create(const struct sl_model *model,
             options->max_sequences, options->max_batch_tokens, SLOTS_MOST, SL_BATCH_ROWS_MAX);
         return NULL;
     }
-    struct sl_session *s = calloc(1, sizeof *s);
-    if (!s) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a session");
+    struct sl_session *s = sl_new(sizeof *s, "a session", err);
+    if (!s)
         return NULL;
-    }
     s->model = model;
     s->options = *options;
     if (allocate(s, err))

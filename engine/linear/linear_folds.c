@@ -1,5 +1,5 @@
 /* linear_folds.c - gives every text its fold, label by label. */
-#include "linear/linear_folds.h"
+#include "linear/linear_trials.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * In steps: n-grams alone, word vectors alone, both in several proportions, the best of these with
  * log-count ratios, and the best of all with the logistic loss. */
-#include "linear/linear_grid.h"
+#include "linear/linear_trials.h"
 
 #include <assert.h>
 

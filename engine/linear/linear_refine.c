@@ -4,7 +4,7 @@
  * with more folds: models are then fitted to more of the texts, as the final one is, and with very
  * many texts all are predicted. Which recipes are tried depends on the time; what follows from them
  * does not. */
-#include "linear/linear_refine.h"
+#include "linear/linear_trials.h"
 
 #include "base/clock.h"
 

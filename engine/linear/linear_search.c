@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 #include "infer/logits.h"
-#include "linear/linear_grid.h"
-#include "linear/linear_refine.h"
 #include "linear/linear_trials.h"
 
 #include <math.h>

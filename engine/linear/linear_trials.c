@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "infer/logits.h"
-#include "linear/linear_folds.h"
 
 #include <math.h>
 #include <stdlib.h>

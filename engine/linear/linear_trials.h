@@ -1,5 +1,5 @@
 /* linear_trials.h - a search while it runs: fits a recipe on the folds and measures it. Which, is
- * chosen by linear_grid.h and linear_refine.h. */
+ * chosen by linear_grid.c and linear_refine.c. */
 #pragma once
 
 #include "linear/linear_results.h"
@@ -40,3 +40,14 @@ int sl_linear_fitted_texts(const struct sl_linear_run *s, int fold);
 struct sl_predictions sl_linear_predictions(const struct sl_linear_run *s, const float *logits);
 /* Calls the search's `report`. */
 void sl_linear_report(const struct sl_linear_run *s);
+
+/* Tries the recipes that every search tries. */
+bool sl_linear_grid(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
+/* Uses the rest of the time that the search was given. */
+bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
+
+/* Sets the fold of each text, 0 to folds - 1: parts of the file, because neighbours often belong
+ * together, with each label's texts divided evenly (of several labels the rarest one counts) and
+ * equal texts in the same fold. Fold 0 is the end of the file. */
+bool sl_linear_folds(const struct sl_dataset *set, int folds, int32_t *fold, struct sl_err *err)
+    SL_MUST_CHECK;

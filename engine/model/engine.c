@@ -1,5 +1,6 @@
 /* engine.c - the kernels and the thread pool of a process. */
 #include "model/engine.h"
+#include "base/allocate.h"
 #include "base/comma_list.h"
 
 #include "base/cpu.h"
@@ -88,11 +89,9 @@ struct sl_engine *sl_engine_create(const struct sl_engine_options *options, stru
     struct sl_engine chosen = {0};
     if (!choose(&chosen, options, err))
         return NULL;
-    struct sl_engine *engine = calloc(1, sizeof *engine);
-    if (!engine) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for an engine");
+    struct sl_engine *engine = sl_new(sizeof *engine, "an engine", err);
+    if (!engine)
         return NULL;
-    }
     *engine = chosen;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->shared_lock, NULL);

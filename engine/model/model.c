@@ -1,6 +1,7 @@
 /* model.c - a model in memory: allocates, initializes, packs and runs it. */
 #include "model/model.h"
 
+#include "base/allocate.h"
 #include "base/int_math.h"
 #include "base/random.h"
 #include "model/shared_values.h"
@@ -162,11 +163,9 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
                                     const struct sl_config *config, bool int8, struct sl_err *err)
 {
-    struct sl_model *m = calloc(1, sizeof *m);
-    if (!m) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a model");
+    struct sl_model *m = sl_new(sizeof *m, "a model", err);
+    if (!m)
         return NULL;
-    }
     *m = (struct sl_model){.engine = engine,
                            .kernels = int8 ? engine->int8_kernels : engine->kernels,
                            .int8 = int8,

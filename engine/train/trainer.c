@@ -1,6 +1,8 @@
 /* trainer.c - one step at a time: a batch, forward, backward, clip, update; now and then measure
  * and save. */
 #include "train/trainer.h"
+#include "base/allocate.h"
+#include "base/clock.h"
 #include "train/trainer_internal.h"
 
 #include "base/int_math.h"
@@ -9,7 +11,6 @@
 #include "sluice/logits.h"
 #include "train/initial_values.h"
 #include "train/int8_loss.h"
-#include "train/throughput.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,11 +229,9 @@ static bool open_start(struct sl_trainer *tr, struct sl_checkpoint *start, struc
 struct sl_trainer *sl_trainer_create(struct sl_engine *engine,
                                      const struct sl_train_options *training, struct sl_err *err)
 {
-    struct sl_trainer *tr = calloc(1, sizeof *tr);
-    if (!tr) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a trainer");
+    struct sl_trainer *tr = sl_new(sizeof *tr, "a trainer", err);
+    if (!tr)
         return NULL;
-    }
     tr->engine = engine;
     tr->training = *training;
     const double unknown = (double)NAN;
@@ -335,18 +334,30 @@ static bool after_step(struct sl_trainer *tr, const struct sl_train_callbacks *c
     return !(stopping || due(r->save_every, &tr->state)) || save(tr, callbacks, err);
 }
 
-static void update_progress(struct sl_throughput *p, struct sl_train_progress *s)
+/* How fast a run is; smoothed over about the last 50 steps. */
+struct throughput {
+    double started, last, seconds_per_step, tokens_per_step;
+    int first_step;
+};
+
+static void update_progress(struct throughput *p, struct sl_train_progress *s)
 {
-    sl_throughput_update(p, s->step, s->steps, s->tokens);
-    s->seconds = p->seconds;
-    s->seconds_left = p->seconds_left;
-    s->tokens_per_second = p->tokens_per_second;
+    static const double weight = 0.02; /* of the newest step in the moving average */
+    double now = sl_now_seconds(), latest = now - p->last, tokens = (double)s->tokens;
+    bool first = s->step == p->first_step + 1;
+    p->last = now;
+    p->seconds_per_step += first ? latest : weight * (latest - p->seconds_per_step);
+    p->tokens_per_step += first ? tokens : weight * (tokens - p->tokens_per_step);
+    s->seconds = now - p->started;
+    s->tokens_per_second = p->tokens_per_step / p->seconds_per_step;
+    s->seconds_left = (s->steps - s->step) * p->seconds_per_step;
 }
 
 static bool train(struct sl_trainer *tr, const struct sl_train_callbacks *callbacks,
                   struct sl_err *err)
 {
-    struct sl_throughput progress = sl_throughput_begin(tr->state.step);
+    const double now = sl_now_seconds();
+    struct throughput progress = {.started = now, .last = now, .first_step = tr->state.step};
     bool stopping = false;
     while (!stopping && !sl_trainer_finished(tr)) {
         if (!sl_trainer_step(tr, err))

@@ -151,8 +151,6 @@ static void transformer_build(struct sl_builder *b, void *self, const struct sl_
     m->head = sl_transformer_head_build(b, c, &m->embedding, norm_shape(own));
 }
 
-/* -- forward ------------------------------------------------------------------------------- */
-
 static struct sl_tensor *transformer_forward(struct sl_tape *t, const void *self)
 {
     const struct transformer *m = self;

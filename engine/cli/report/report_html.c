@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "cli/report/html_text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -11,6 +10,35 @@
 #include <string.h>
 
 /* ---- text ------------------------------------------------------------------------------------ */
+
+/* The markup that stands for a byte; NULL: the byte itself. */
+static const char *escape(unsigned char byte)
+{
+    switch (byte) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    case '\t':
+    case '\n':
+    case '\r': return " ";
+    default: return byte < 0x20 || byte == 0x7F ? SL_UTF8_REPLACEMENT : NULL;
+    }
+}
+
+void sl_html_append(struct sl_buffer *out, const char *text, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        size_t length = sl_utf8_length(text + at, bytes - at);
+        const char *markup = length == 0 ? SL_UTF8_REPLACEMENT : escape((unsigned char)text[at]);
+        if (markup)
+            sl_buffer_append_string(out, markup);
+        else
+            sl_buffer_append(out, text + at, length);
+        at += length ? length : 1;
+    }
+}
 
 void html_string(struct sl_buffer *out, const char *text)
 {
@@ -173,8 +201,6 @@ void html_number(struct sl_buffer *out, const char *format, ...)
     va_end(list);
     sl_buffer_append_string(out, "</td>");
 }
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 bool html_write(const struct sl_buffer *page, const char *directory, struct sl_err *err)
 {

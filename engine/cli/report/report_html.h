@@ -7,7 +7,11 @@
 
 #include "base/buffer.h"
 
-/* Escapes markup: sl_html_append. */
+/* Appends a text so that it is shown as it is, in an element or in a quoted attribute: markup is
+ * escaped, white space becomes spaces, and control characters and bytes that are not UTF-8 become
+ * U+FFFD. */
+void sl_html_append(struct sl_buffer *out, const char *text, size_t bytes);
+/* The same. */
 void html_string(struct sl_buffer *out, const char *text);
 /* The same, cut to about `most` bytes, between two characters. */
 void html_excerpt(struct sl_buffer *out, const char *text, size_t bytes, size_t most);

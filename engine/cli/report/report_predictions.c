@@ -20,8 +20,6 @@ enum {
     DETAIL = 96
 };
 
-/* ---- key figures ----------------------------------------------------------------------------- */
-
 void report_figures(struct sl_buffer *out, const struct report_predictions *p, double skipped,
                     const char *how)
 {
@@ -173,8 +171,6 @@ static bool write_confusion(struct sl_buffer *out, const struct report_predictio
     free(confusion);
     return true;
 }
-
-/* ---- calibration ----------------------------------------------------------------------------- */
 
 static void write_calibration(struct sl_buffer *out, const struct report_predictions *p)
 {

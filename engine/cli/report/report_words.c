@@ -1,10 +1,11 @@
 /* report_words.c - marks the words that moved a score. */
 #include "cli/report/report_words.h"
 
+#include "base/allocate.h"
 #include "base/dynarray.h"
 #include "base/utf8.h"
 #include "cli/evaluation/explain_text.h"
-#include "cli/report/html_text.h"
+#include "cli/report/report_html.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,9 @@ struct report_words *report_words_open(const struct sl_model *model,
 {
     const struct sl_classifier_options options = {.max_batch_size = 1,
                                                   .max_batch_tokens = model->config.context_length};
-    struct report_words *w = calloc(1, sizeof *w);
-    if (!w) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for explanations");
+    struct report_words *w = sl_new(sizeof *w, "explanations", err);
+    if (!w)
         return NULL;
-    }
     w->tokens = tokens;
     w->context = model->config.context_length;
     w->logits = calloc((size_t)model->config.classes, sizeof *w->logits);

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the base -------------------------------------------------------------------------------- */
-
 /* The base that came with this program. */
 static const char *find_base(char path[SL_PATH_MAX])
 {

@@ -1,6 +1,7 @@
 /* training_log.c - progress of a training run: live line, JSON lines, log.jsonl. */
 #include "cli/training/training_log.h"
 
+#include "base/allocate.h"
 #include "base/clock.h"
 #include "base/int_math.h"
 #include "cli/failure_event.h"
@@ -176,11 +177,9 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
                                        struct sl_err *err)
 {
     struct dataset_facts facts;
-    struct training_log *r = calloc(1, sizeof *r);
-    if (!r) {
-        sl_fail(err, SL_NO_MEMORY, "no memory for a report");
+    struct training_log *r = sl_new(sizeof *r, "a report", err);
+    if (!r)
         return NULL;
-    }
     if (!dataset_summary_open(&facts, trainer, err) || !event_log_open(&r->events, run, err)) {
         dataset_facts_close(&facts);
         free(r);

@@ -4,7 +4,7 @@
 #include "base/json_writer.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "cli/report/html_text.h"
+#include "cli/report/report_html.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_linear.c - the linear classifier: its n-grams, the optimum of its fit, that what is served
  * is what was fitted, and that folds keep equal texts together. */
 #include "base/random.h"
-#include "linear/linear_folds.h"
 #include "linear/linear_training.h"
+#include "linear/linear_trials.h"
 #include "linear/log_count_ratios.h"
 #include "sluice/classifier.h"
 #include "support/file_sha256.h"
