@@ -43,6 +43,12 @@ struct sl_option {
     double min, max; /* of numbers */
 };
 
+/* A row, where rows are a macro. */
+#define SL_OPTION_ROW(name, value, help, kind, offset, min, max)                                   \
+    {                                                                                              \
+        name, value, help, kind, offset, min, max                                                  \
+    }
+
 /* Options under one heading in help. They end with a row of zeros. */
 struct sl_option_table {
     const char *heading;            /* NULL: none */

@@ -29,39 +29,30 @@ extern const struct command command_train, command_init, command_eval, command_g
     command_operating_points, command_import;
 
 #define THREADS_OPTION(type)                                                                       \
-    {                                                                                              \
-        "threads", "N", "compute threads; 0: one for each CPU that this process may use [0]",      \
-            SL_OPTION_INT, offsetof(type, threads), 0, 256                                         \
-    }
-
+    SL_OPTION_ROW("threads", "N",                                                                  \
+                  "compute threads; 0: one for each CPU that this process may use [0]",            \
+                  SL_OPTION_INT, offsetof(type, threads), 0, 256)
 #define ISA_OPTION(type)                                                                           \
-    {                                                                                              \
+    SL_OPTION_ROW(                                                                                 \
         "isa", "LEVEL",                                                                            \
-            "instruction set: ref, portable, avx2, avx512 or amx [the fastest that the CPU has]",  \
-            SL_OPTION_STRING, offsetof(type, isa), 0, 0                                            \
-    }
-
+        "instruction set: ref, portable, avx2, avx512 or amx [the fastest that the CPU has]",      \
+        SL_OPTION_STRING, offsetof(type, isa), 0, 0)
 #define PRECISION_OPTION(type)                                                                     \
-    {                                                                                              \
+    SL_OPTION_ROW(                                                                                 \
         "precision", "TYPE",                                                                       \
-            "inputs of matrix products: fp32, bf16 or, not in training, int8 [bf16 with AMX; "     \
-            "with VNNI, int8 for models whose loss it raises by at most 0.1 %; else fp32]",        \
-            SL_OPTION_STRING, offsetof(type, precision), 0, 0                                      \
-    }
+        "inputs of matrix products: fp32, bf16 or, not in training, int8 [bf16 with AMX; "         \
+        "with VNNI, int8 for models whose loss it raises by at most 0.1 %; else fp32]",            \
+        SL_OPTION_STRING, offsetof(type, precision), 0, 0)
+#define TRUNCATE_OPTION(type)                                                                      \
+    SL_OPTION_ROW("truncate", "SIDE",                                                              \
+                  "cut texts that are too long at this end: left or right [the model's]",          \
+                  SL_OPTION_STRING, offsetof(type, truncate), 0, 0)
 
 /* Options of every command that runs a model. */
-#define TRUNCATE_OPTION(type)                                                                      \
-    {                                                                                              \
-        "truncate", "SIDE",                                                                        \
-            "cut texts that are too long at this end: left or right [the model's]",                \
-            SL_OPTION_STRING, offsetof(type, truncate), 0, 0                                       \
-    }
 #define ENGINE_OPTIONS(type) ENGINE_OPTIONS_JSON(type, "print JSON")
 #define ENGINE_OPTIONS_JSON(type, json_help)                                                       \
     THREADS_OPTION(type), ISA_OPTION(type), PRECISION_OPTION(type),                                \
-    {                                                                                              \
-        "json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0                        \
-    }
+        SL_OPTION_ROW("json", NULL, json_help, SL_OPTION_FLAG, offsetof(type, json), 0, 0)
 
 /* Prints --help; operand: the first one, or NULL. */
 void command_print_help(const struct command *command, const char *operand);

@@ -57,21 +57,14 @@ struct text_arguments {
 };
 
 #define TEXT_FILE_OPTIONS                                                                          \
-    {"text",                                                                                       \
-     "COLUMNS",                                                                                    \
-     "read this column of CSV, TSV or JSON Lines: a name, or a number from 1; joined if several, " \
-     "as in title,body [each line is a text]",                                                     \
-     SL_OPTION_STRING,                                                                             \
-     offsetof(struct text_arguments, columns),                                                     \
-     0,                                                                                            \
-     0},                                                                                           \
-        {"format",                                                                                 \
-         "NAME",                                                                                   \
-         "with --text: the file format, as of `sluice train` [from it]",                           \
-         SL_OPTION_STRING,                                                                         \
-         offsetof(struct text_arguments, format),                                                  \
-         0,                                                                                        \
-         0},                                                                                       \
+    SL_OPTION_ROW(                                                                                 \
+        "text", "COLUMNS",                                                                         \
+        "read this column of CSV, TSV or JSON Lines: a name, or a number from 1; joined if "       \
+        "several, as in title,body [each line is a text]",                                         \
+        SL_OPTION_STRING, offsetof(struct text_arguments, columns), 0, 0),                         \
+        SL_OPTION_ROW("format", "NAME",                                                            \
+                      "with --text: the file format, as of `sluice train` [from it]",              \
+                      SL_OPTION_STRING, offsetof(struct text_arguments, format), 0, 0),            \
         TRUNCATE_OPTION(struct text_arguments)
 
 struct command;

@@ -9,21 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AT(member)     offsetof(struct train_automatic_options, member)
 #define SOURCE(member) offsetof(struct train_automatic_options, sources.member)
 
 const struct sl_option train_automatic_rows[] = {
     {"min-precision", "X",
      "print the lowest score S such that of the predictions scored S or higher at least this "
      "fraction is right, by the lower end of its 95 % interval, and how many texts reach S",
-     SL_OPTION_REAL, offsetof(struct train_automatic_options, min_precision), 0.01, 0.9999},
+     SL_OPTION_REAL, AT(min_precision), 0.01, 0.9999},
     {"standalone", NULL,
      "write the word vectors into the model; otherwise it refers to those of a base that is in the "
      "same store or installed with Sluice, and must stay there",
-     SL_OPTION_FLAG, offsetof(struct train_automatic_options, standalone), 0, 0},
+     SL_OPTION_FLAG, AT(standalone), 0, 0},
     {"time", "DURATION",
      "use this much time, such as 90s, 10m or 2h: try more recipes near the best, then the best "
      "ones again with more folds [only the usual recipes]",
-     SL_OPTION_STRING, offsetof(struct train_automatic_options, time), 0, 0},
+     SL_OPTION_STRING, AT(time), 0, 0},
     {0}};
 
 /* Options that training of an architecture has, too. */
@@ -33,20 +34,13 @@ static const struct sl_option rows[] = {
      SOURCE(validation), 0, 0},
     {"labels", "FILE", "all labels, one per line", SL_OPTION_STRING, SOURCE(labels), 0, 0},
     SL_DATA_OPTIONS(SOURCE),
-    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, truncate), 0, 0},
-    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, base), 0, 0},
-    {"run-dir", "DIR", "directory for log.jsonl", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, run), 0, 0},
-    {"output", "DIR", "directory to publish to", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, out), 0, 0},
-    {"report", "DIR", "directory for a report", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, report), 0, 0},
-    {"report-title", "TEXT", "title of the report", SL_OPTION_STRING,
-     offsetof(struct train_automatic_options, report_title), 0, 0},
-    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG,
-     offsetof(struct train_automatic_options, overwrite), 0, 0},
+    {"truncate", "SIDE", "side from which to cut", SL_OPTION_STRING, AT(truncate), 0, 0},
+    {"init-from", "DIR", "model with word vectors", SL_OPTION_STRING, AT(base), 0, 0},
+    {"run-dir", "DIR", "directory for log.jsonl", SL_OPTION_STRING, AT(run), 0, 0},
+    {"output", "DIR", "directory to publish to", SL_OPTION_STRING, AT(out), 0, 0},
+    {"report", "DIR", "directory for a report", SL_OPTION_STRING, AT(report), 0, 0},
+    {"report-title", "TEXT", "title of the report", SL_OPTION_STRING, AT(report_title), 0, 0},
+    {"overwrite", NULL, "replace the model", SL_OPTION_FLAG, AT(overwrite), 0, 0},
     ENGINE_OPTIONS(struct train_automatic_options),
     {0}};
 
