@@ -68,11 +68,24 @@ static int exit_code(enum sl_code code)
 /* What the options of this program can do about an error of the engine. */
 static const char *advice(const struct sl_err *err)
 {
-    bool is_label = err->code == SL_NOT_FOUND && strcmp(err->field, "labels") == 0;
-    return is_label
-               ? "; to accept or translate others, list all labels in a file and give --labels "
-                 "FILE"
-               : "";
+    static const struct {
+        const char *said, *advice;
+    } rows[] = {
+        {"label 1, text 2", "; give --label and --text their names, or --label 1 --text 2"},
+        {"set label and text", "; give --label and --text their names"},
+        {"set text ", "; give --text its name"},
+        {"the format is tsv", "; give --format tsv"},
+        {"the format is csv", "; give --format csv"},
+        {"the format is fasttext", "; give --format fasttext"},
+        {"the format json reads", "; give --format json"},
+        {"unknown label", "; to accept or translate others, list all labels in a file and give "
+                          "--labels FILE"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strstr(err->text, rows[i].said))
+            return rows[i].advice;
+    return "";
 }
 
 static int run(const struct command *command, int count, char **words)

@@ -148,8 +148,8 @@ Test(sluice_classify, a_column_is_classified)
         {{"classify", dirs.output, table, "--text", "txt"}, 2, "no column 'txt'", "'id', 'text'"},
         {{"classify", dirs.output, named, "--text", "text"},
          2,
-         "does not end in",
-         "give its format"},
+         "it has commas: the format is csv",
+         "give --format csv"},
         {{"classify", dirs.output, table, "--format", "csv"}, 2, "--format", "--text"},
     };
     sluice_expect_usage_errors(mistakes, COUNT(mistakes));

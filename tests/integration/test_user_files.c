@@ -187,6 +187,25 @@ Test(user_files, are_trained_on_or_refused_with_a_reason)
     sl_buffer_release(&text);
 }
 
+/* Jobs have settings of the same names. */
+Test(user_files, errors_name_the_options)
+{
+    static const struct {
+        const char *content, *said;
+    } cases[] = {
+        {"label\ttext\na\tx\n", "the format is tsv; give --format tsv"},
+        {"a,x\nb,y\n",
+         "label 1, text 2; give --label and --text their names, or --label 1 --text 2"},
+    };
+
+    char data[PATH_MAX];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        test_write_file(test_path(data, dirs.top, "a.csv"), cases[i].content);
+        sluice_run(&r, ARGS("train", "--data", data, "--output", dirs.output));
+        EXPECT_SAID(r.err, cases[i].said);
+    }
+}
+
 /* A packed file that unpacks to thousands of times its size fills the memory. */
 Test(user_files, a_bomb_is_refused)
 {

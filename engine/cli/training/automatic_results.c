@@ -35,6 +35,23 @@ void automatic_results_warn_base(const struct sl_linear_training *l, const char 
             base, 100.0 * l->unknown);
 }
 
+void automatic_results_estimate(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+{
+    enum { MANY = 2000000, SECONDS_LONG = 300, MINUTE = 60 };
+
+    const struct sl_linear_search *search = &l->search;
+    const double seconds = search->count == 1 ? search->trials[0].seconds * search->planned : 0.0;
+    text[0] = '\0';
+    if (search->count == 0 && (int64_t)l->set.count * l->set.labels.count > MANY)
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "%d texts times %d labels are many: each of about 20 recipes takes minutes",
+                       l->set.count, l->set.labels.count);
+    if (seconds > SECONDS_LONG)
+        (void)snprintf(text, CONCLUSION_TEXT,
+                       "the first of %d recipes took %.0f s: all may take %.0f minutes",
+                       search->planned, search->trials[0].seconds, seconds / MINUTE);
+}
+
 /* ---- the trials ------------------------------------------------------------------------------ */
 
 static const char *regression_name(enum sl_linear_loss loss)

@@ -47,6 +47,9 @@ double automatic_results_loss(const struct automatic_results *report);
 /* Sentences of the terminal and of the HTML report. */
 enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 320 };
 
+/* Before the first trial and after it: how long the search takes, if that is long; else "". */
+void automatic_results_estimate(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+
 /* What was done with more time than the usual recipes take; "" if there was none. */
 void automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
 /* What the words of recipes, and the losses beside them, mean. */

@@ -101,6 +101,14 @@ static bool open_validation(struct run *run, struct sl_err *err)
                               sl_dataset_encode(&run->validation, run->l.tokens, &encoding, err));
 }
 
+static void warn_of_time(const struct sl_linear_training *l)
+{
+    char text[CONCLUSION_TEXT];
+    automatic_results_estimate(l, text);
+    if (text[0])
+        (void)fprintf(stderr, "sluice train: warning: %s\n", text);
+}
+
 static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
 {
     const struct sl_dataset *given = run->a->sources.validation ? &run->validation : NULL;
@@ -109,6 +117,7 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
                             err))
         return false;
     dataset_summary_warn(&run->facts);
+    warn_of_time(&run->l);
     if (run->a->base)
         automatic_results_warn_base(&run->l, run->a->base);
     if (!run->a->json)
@@ -127,8 +136,10 @@ static bool evaluate(struct run *run, struct sl_err *err)
 static void on_trial(void *context, const struct sl_linear_search *search)
 {
     struct run *run = context;
-    if (search->count > 0)
+    if (search->count > 0) {
         automatic_results_trial(search, run->l.set.multi_label, run->a->json);
+        warn_of_time(&run->l);
+    }
     automatic_log_search(&run->log, search, &run->facts);
 }
 

@@ -35,6 +35,24 @@ Test(conclusions, a_curve_that_became_flat_promises_nothing)
     EXPECT_SAID(text, "too few texts for a learning curve");
 }
 
+Test(conclusions, a_long_search_is_foretold)
+{
+    static struct sl_linear_training l = {.set = {.count = 4000, .labels.count = 2000}};
+    automatic_results_estimate(&l, text);
+    EXPECT_SAID(text, "4000 texts times 2000 labels are many: each of about 20 recipes takes min");
+    l.search.planned = 20;
+    l.search.count = 1;
+    l.search.trials[0].seconds = 45.0;
+    automatic_results_estimate(&l, text);
+    EXPECT_SAID(text, "the first of 20 recipes took 45 s: all may take 15 minutes");
+    l.search.count = 2;
+    automatic_results_estimate(&l, text);
+    cr_expect_str_eq(text, "");
+    l = (struct sl_linear_training){.set = {.count = 100000, .labels.count = 4}};
+    automatic_results_estimate(&l, text);
+    cr_expect_str_eq(text, "");
+}
+
 enum { MANY = 1000 };
 
 /* The first `sure` predictions are right and have the score 0.9 or more; of the others, with less,
