@@ -174,7 +174,7 @@ static bool listen_tcp(const struct sv_address *address, struct sv_socket *out, 
 
 static const char unix_prefix[] = "unix:";
 
-bool sv_address_is_unix(const char *text)
+static bool is_unix(const char *text)
 {
     return strncmp(text, unix_prefix, sizeof unix_prefix - 1) == 0;
 }
@@ -264,7 +264,7 @@ void sv_socket_remove(const struct sv_socket *socket)
 bool sv_listen_check(const struct sv_address *address, struct sl_err *err)
 {
     struct sockaddr_un to;
-    if (sv_address_is_unix(address->text))
+    if (is_unix(address->text))
         return read_path(address, &to, err);
     struct addrinfo *info = resolve(address, err);
     if (info)
@@ -275,8 +275,7 @@ bool sv_listen_check(const struct sv_address *address, struct sl_err *err)
 bool sv_listen(const struct sv_address *address, struct sv_socket *out, struct sl_err *err)
 {
     *out = (struct sv_socket){.fd = -1};
-    return sv_address_is_unix(address->text) ? listen_unix(address, out, err)
-                                             : listen_tcp(address, out, err);
+    return is_unix(address->text) ? listen_unix(address, out, err) : listen_tcp(address, out, err);
 }
 
 static void write_address(int fd, const union socket_address *bound,

@@ -25,8 +25,6 @@ struct sv_socket {
     ino_t inode;
 };
 
-bool sv_address_is_unix(const char *text);
-
 /* Checks an address without binding it. */
 bool sv_listen_check(const struct sv_address *address, struct sl_err *err) SL_MUST_CHECK;
 
