@@ -78,7 +78,6 @@ enum {
     SV_QUESTIONS_MAX = 400,       /* about one text */
     SV_CHOICES_MAX = 255,         /* of one question */
     SV_PARTS_MAX = 256,           /* of one message, and messages of one input */
-    SV_KEYWORD_BYTES_MAX = 64,    /* of a keyword: a role, a type, a datatype */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
     SV_TOKENIZE_SLICE_BYTES =
@@ -100,7 +99,6 @@ enum {
     SV_UPLOADS_MAX = 16,              /* at the same time */
     SV_JSON_LINE_BYTES_MAX = 4 << 20, /* of a file in JSON Lines */
     SV_AUDIT_FAILURES_MAX = 100,      /* recorded at once; then one a second */
-    SV_AUDIT_BYTES_MAX = 4096,        /* one entry of the audit log */
 
     SV_JOBS_ENDED_MAX = 1000,       /* kept; then the oldest are forgotten */
     SV_JOBS_RUNNING_MAX = 16,       /* largest value of the option jobs_running */
