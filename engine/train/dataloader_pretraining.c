@@ -182,8 +182,6 @@ static int32_t replacement(const struct sl_dataloader *m, const struct sl_passag
                  : sl_occurrences_draw(&m->occurrences, ids[at - 1], 1, own);
 }
 
-enum { KEPT, MASKED, REPLACED };
-
 static void corrupt(struct sl_dataloader *m, const struct sl_passage *passage, int32_t *tokens,
                     int row, uint64_t key)
 {

@@ -94,12 +94,6 @@ static struct sl_tensor *linear_forward(struct sl_tape *t, const void *self)
     return m->score_exponent > 0.0f ? sl_calibrated_logits(t, x, m->score_exponent) : x;
 }
 
-static bool linear_explain(const void *self, const struct sl_kernels *kernels,
-                           const struct sl_explained_text *text, float *contributions)
-{
-    return sl_linear_explain(self, kernels, text, contributions);
-}
-
 static bool linear_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct linear_config *own = sl_config_own(c);
@@ -146,7 +140,7 @@ const struct sl_arch sl_arch_linear = {
     .embeds = "weighted_mean",
     .shares_vectors = true,
     .size = sizeof(struct sl_bag_of_words),
-    .explain = linear_explain,
+    .explain = sl_linear_explain,
     .check = linear_check,
     .build = linear_build,
     .forward = linear_forward,

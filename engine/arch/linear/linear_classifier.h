@@ -15,5 +15,5 @@ struct sl_bag_of_words *sl_linear_parts(const struct sl_arch *arch, void *self);
 
 struct sl_explained_text;
 /* For struct sl_arch. */
-bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels *kernels,
+bool sl_linear_explain(const void *self, const struct sl_kernels *kernels,
                        const struct sl_explained_text *text, float *contributions);

@@ -24,9 +24,10 @@ static double slope(const struct sl_bag_of_words *m, double y, double bias)
     return (logit(z, m->score_exponent) - logit(bias, m->score_exponent)) / (z - bias);
 }
 
-bool sl_linear_explain(const struct sl_bag_of_words *m, const struct sl_kernels *kernels,
+bool sl_linear_explain(const void *self, const struct sl_kernels *kernels,
                        const struct sl_explained_text *text, float *contributions)
 {
+    const struct sl_bag_of_words *m = self;
     float *weights = calloc((size_t)text->classes, sizeof *weights);
     const struct sl_bag_text bag = {text->tokens, text->count, weights};
     for (int c = 0; weights && c < text->classes; c++) {

@@ -10,8 +10,6 @@ struct chart_series {
     int count;
 };
 
-enum { CHART_SERIES_MAX = 4 };
-
 struct chart {
     const char *title, *x_name; /* constants */
     const struct chart_series *series;
