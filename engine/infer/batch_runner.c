@@ -217,7 +217,9 @@ static const struct sl_tensor *forward(struct sl_batch_runner *r, struct sl_batc
 {
     const struct sl_batch_piece *piece = &r->pieces[index], *next = piece + 1;
     const struct sl_rows wanted = {r->wanted + piece->wanted, next->wanted - piece->wanted};
+    const int32_t *types = r->batch->types;
     const struct sl_batch batch = {.tokens = r->batch->tokens + piece->row,
+                                   .types = types ? types + piece->row : NULL,
                                    .sequences = r->sequences + piece->sequence,
                                    .rows = next->row - piece->row,
                                    .count = next->sequence - piece->sequence,

@@ -17,7 +17,7 @@ struct sl_classifier {
     struct sl_classifier_options options;
     /* The current run: */
     struct sl_sequence *sequences;
-    int32_t *tokens;
+    int32_t *tokens, *types;
 };
 
 static bool allocate(struct sl_classifier *c, struct sl_err *err)
@@ -25,7 +25,8 @@ static bool allocate(struct sl_classifier *c, struct sl_err *err)
     size_t items = (size_t)c->options.max_batch_size, rows = (size_t)c->options.max_batch_tokens;
     c->sequences = calloc(items, sizeof *c->sequences);
     c->tokens = calloc(rows, sizeof *c->tokens);
-    if (!c->sequences || !c->tokens)
+    c->types = calloc(rows, sizeof *c->types);
+    if (!c->sequences || !c->tokens || !c->types)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items and %zu rows", items, rows);
     const struct sl_batch_limits limits = {.rows = c->options.max_batch_tokens,
                                            .sequences = c->options.max_batch_size,
@@ -75,6 +76,7 @@ void sl_classifier_destroy(struct sl_classifier *c)
     sl_batch_runner_release(&c->runner);
     free(c->sequences);
     free(c->tokens);
+    free(c->types);
     free(c);
 }
 
@@ -96,6 +98,11 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
     if (item->operating_point < 0 || item->operating_point > points)
         return sl_fail(err, SL_BAD_INPUT, "item %d: invalid operating_point %d: expected 0 to %d",
                        index, item->operating_point, points);
+    const int types = c->model->builder.token_types;
+    for (int i = 0; types > 0 && item->types && i < item->count; i++)
+        if (item->types[i] < 0 || item->types[i] >= types)
+            return sl_fail(err, SL_BAD_INPUT, "item %d: invalid token type %d: expected 0 to %d",
+                           index, item->types[i], types - 1);
     for (int i = 0; i < item->count; i++)
         if (item->tokens[i] < 0 || item->tokens[i] >= vocab)
             return sl_fail(err, SL_BAD_INPUT, "item %d: invalid token id %d: expected 0 to %d",
@@ -125,13 +132,19 @@ static bool check_items(const struct sl_classifier *c, const struct sl_classifie
 static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifier_item *items,
                               int count)
 {
-    struct sl_batch batch = {.tokens = c->tokens, .sequences = c->sequences, .count = count};
+    struct sl_batch batch = {
+        .tokens = c->tokens, .types = c->types, .sequences = c->sequences, .count = count};
     for (int i = 0; i < count; i++) {
         c->sequences[i] = (struct sl_sequence){
             .first = batch.rows,
             .rows = items[i].count,
             .policy = sl_model_point_policy(c->model, items[i].operating_point)};
-        memcpy(c->tokens + batch.rows, items[i].tokens, (size_t)items[i].count * sizeof *c->tokens);
+        const size_t bytes = (size_t)items[i].count * sizeof *c->tokens;
+        memcpy(c->tokens + batch.rows, items[i].tokens, bytes);
+        if (items[i].types)
+            memcpy(c->types + batch.rows, items[i].types, bytes);
+        else
+            memset(c->types + batch.rows, 0, bytes);
         batch.rows += items[i].count;
     }
     return batch;

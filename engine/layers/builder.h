@@ -74,6 +74,7 @@ struct sl_builder {
     int cache_operands, cache_floats; /* reserved columns of the cache */
     size_t cache_state;               /* reserved floats of the cache's state */
     float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
+    int token_types;       /* rows of the table of token types; 0: no table */
     char scope[SL_NAME_MAX];
 };
 

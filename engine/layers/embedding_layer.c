@@ -35,6 +35,7 @@ struct sl_embedding sl_embedding_build(struct sl_builder *b, struct sl_embedding
     if (shape.hash_bigrams > 0)
         e.bigrams = sl_parameter_add(b, "bigram_embedding.weight", SL_ROLE_TABLE,
                                      shape.hash_bigrams, shape.width, sl_constant(0.0f));
+    b->token_types = shape.token_types;
     if (shape.token_types > 0)
         e.types = sl_parameter_add(b, "token_type_embedding.weight", SL_ROLE_TABLE,
                                    shape.token_types, shape.width, sl_normal(deviation));

@@ -32,6 +32,7 @@ SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier); /* NULL 
 struct sl_classifier_item {
     /* in */
     const int32_t *tokens; /* ids below the vocabulary's size */
+    const int32_t *types;  /* of the tokens, as sl_encoding says; NULL: all of one text */
     int count;             /* 1 .. the model's context */
     int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
 

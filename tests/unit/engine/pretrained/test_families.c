@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "pretrained/pretrained.h"
+#include "sluice/classifier.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
 
@@ -165,6 +166,31 @@ static void expect_outputs(struct golden *g)
     free(want);
 }
 
+/* As the daemon runs them: all texts in one batch. */
+static void expect_served(struct golden *g)
+{
+    struct sl_classifier_item items[TEXTS_MAX];
+    const struct sl_classifier_options options = {.max_batch_size = TEXTS_MAX,
+                                                  .max_batch_tokens = ROWS_MAX};
+    struct sl_err err;
+    size_t count;
+    float *want = numbers(g, "outputs", &count);
+    struct sl_classifier *c = sl_classifier_create(g->m, &options, &err);
+    EXPECT_OK(c, err);
+    for (int i = 0; i < g->batch.count; i++)
+        items[i] = (struct sl_classifier_item){.tokens = g->tokens + g->sequences[i].first,
+                                               .types = g->types + g->sequences[i].first,
+                                               .count = g->sequences[i].rows};
+    EXPECT_OK(sl_classifier_run(c, items, g->batch.count, &err), err);
+    const size_t each = count / (size_t)g->batch.count;
+    for (int i = 0; i < g->batch.count; i++) {
+        double error = max_relative(items[i].logits, want + (size_t)i * each, each);
+        cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s, served: %g", g->name, error);
+    }
+    sl_classifier_destroy(c);
+    free(want);
+}
+
 static double gradient_norm(const struct sl_model *m)
 {
     double squares = 0.0;
@@ -200,6 +226,8 @@ Test(families, compute_what_was_recorded)
         struct golden g;
         golden_open(&g, (int)i);
         expect_outputs(&g);
+        if (families[i].task != SL_TASK_COMPLETION)
+            expect_served(&g);
         expect_gradients(&g);
         golden_close(&g);
     }
