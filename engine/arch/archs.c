@@ -146,7 +146,7 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
         return false;
     if (!cases_check(arch, c, err))
         return false;
-    if (c->task == SL_TASK_CLASSIFICATION && c->classes < 2)
+    if (c->task == SL_TASK_CLASSIFICATION && c->classes < (c->multi_label ? 1 : 2))
         return sl_fail(err, SL_BAD_INPUT, "invalid number of classes %d: expected 2 or more",
                        c->classes);
     if (c->vocab < 1)

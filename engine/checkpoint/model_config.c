@@ -94,8 +94,8 @@ static bool read_labels(struct sl_model_config *model_config, const json_t *root
     size_t count = json_array_size(list);
     if (!wanted)
         return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
-    if (!json_is_array(list) || count < SL_CLASSES_MIN || count > SL_CLASSES_MAX)
-        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu: expected an array of 2 to %d",
+    if (!json_is_array(list) || count < 1 || count > SL_CLASSES_MAX)
+        return sl_fail(err, SL_CORRUPT, "'labels' is %s of %zu: expected an array of 1 to %d",
                        sl_json_type(list), count, SL_CLASSES_MAX);
     model_config->labels = calloc(count, sizeof *model_config->labels);
     if (!model_config->labels)

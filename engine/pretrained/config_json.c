@@ -162,32 +162,55 @@ static bool set_facts(struct sl_published *p, const struct sl_family_fact *facts
 
 /* -- labels ----------------------------------------------------------------------------------- */
 
-/* "id2label": {"0": "negative", "1": "positive"} */
+/* "id2label": {"0": "negative", "1": "positive"}; without it there are "num_labels", or 2. */
+static bool count_labels(const json_t *root, const json_t *names, int64_t *count,
+                         struct sl_err *err)
+{
+    *count = names ? (int64_t)json_object_size(names) : 2;
+    if (!names && member(root, "num_labels") &&
+        !sl_json_whole(root, "num_labels", (struct sl_bounds){1, INT32_MAX}, count, err))
+        return false;
+    return (*count >= 1 && *count <= SL_CLASSES_MAX) ||
+           sl_fail(err, SL_BAD_INPUT, "%lld labels: expected 1 to %d", (long long)*count,
+                   SL_CLASSES_MAX);
+}
+
+/* A label's name, to be freed; Hugging Face's library calls it LABEL_3 where the file does not. */
+static char *label_name(const json_t *names, int label, struct sl_err *err)
+{
+    char key[32];
+    (void)snprintf(key, sizeof key, names ? "%d" : "LABEL_%d", label);
+    const char *name = names ? sl_json_text(names, key, err) : key;
+    if (!name) {
+        sl_wrap(err, "'id2label'");
+        return NULL;
+    }
+    const size_t bytes = strlen(name);
+    char *copy = bytes >= 1 && bytes <= SL_LABEL_BYTES_MAX ? strdup(name) : NULL;
+    if (!copy)
+        sl_fail(err, SL_BAD_INPUT, "'id2label': label %d has %zu bytes: expected 1 to %d", label,
+                bytes, SL_LABEL_BYTES_MAX);
+    return copy;
+}
+
+/* A single label has a score of its own, as rerankers give it. */
 static bool read_labels(const json_t *root, struct sl_published *p, struct sl_err *err)
 {
-    const json_t *names = sl_json_object(root, "id2label", err);
-    if (!names)
+    int64_t count;
+    const json_t *names = member(root, "id2label");
+    if (names && !json_is_object(names))
+        return sl_fail(err, SL_BAD_INPUT, "'id2label' is %s: expected an object",
+                       sl_json_type(names));
+    if (!count_labels(root, names, &count, err))
         return false;
-    const size_t count = json_object_size(names);
-    if (count < SL_CLASSES_MIN || count > SL_CLASSES_MAX)
-        return sl_fail(err, SL_BAD_INPUT, "'id2label' has %zu labels: expected %d to %d", count,
-                       SL_CLASSES_MIN, SL_CLASSES_MAX);
-    p->labels = calloc(count, sizeof *p->labels);
+    p->labels = calloc((size_t)count, sizeof *p->labels);
     if (!p->labels)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %lld labels", (long long)count);
     p->config.classes = (int)count;
-    for (size_t i = 0; i < count; i++) {
-        char key[16];
-        (void)snprintf(key, sizeof key, "%zu", i);
-        const char *name = sl_json_text(names, key, err);
-        if (!name || strlen(name) < 1 || strlen(name) > SL_LABEL_BYTES_MAX)
-            return name ? sl_fail(err, SL_BAD_INPUT,
-                                  "'id2label': label %zu has %zu bytes: expected 1 to %d", i,
-                                  strlen(name), SL_LABEL_BYTES_MAX)
-                        : sl_wrap(err, "'id2label'");
-        if (!(p->labels[i] = strdup(name)))
-            return sl_fail(err, SL_NO_MEMORY, "no memory for %zu labels", count);
-    }
+    p->config.multi_label = count == 1;
+    for (int i = 0; i < p->config.classes; i++)
+        if (!(p->labels[i] = label_name(names, i, err)))
+            return false;
     return true;
 }
 
@@ -198,7 +221,7 @@ static bool read_problem_type(const json_t *root, struct sl_published *p, struct
         return true;
     for (int i = 0; sl_problem_types[i]; i++)
         if (json_is_string(value) && strcmp(sl_problem_types[i], json_string_value(value)) == 0) {
-            p->config.multi_label = i;
+            p->config.multi_label = i || p->config.classes == 1;
             return true;
         }
     return sl_fail(err, SL_BAD_INPUT, "'problem_type' is '%.64s', which is not supported",

@@ -30,6 +30,7 @@ static const struct {
     {"llama", SL_TASK_COMPLETION},
     {"qwen2", SL_TASK_COMPLETION},
     {"gguf", SL_TASK_COMPLETION},
+    {"bert_ranker", SL_TASK_CLASSIFICATION},
 };
 
 /* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
