@@ -112,6 +112,12 @@ static bool fail_missing(const struct json_records *r, const char *name, struct 
            sl_err_append(err, "; if the records are the list in '%.36s', write that alone", inner);
 }
 
+static void forget_first(struct json_records *r)
+{
+    json_decref(r->first);
+    r->first = NULL;
+}
+
 /* A column that no object has, of those that were read, is misspelt. */
 static bool check_seen(struct json_records *r, const struct sl_line_reader *lines,
                        struct sl_err *err)
@@ -123,8 +129,7 @@ static bool check_seen(struct json_records *r, const struct sl_line_reader *line
             continue;
         (void)fail_missing(r, chosen->names[i], err);
         (void)sl_err_set_field(err, chosen->names[i]);
-        json_decref(r->first);
-        r->first = NULL;
+        forget_first(r);
         return sl_line_reader_wrap(lines, r->first_line, err);
     }
     return true;
@@ -207,8 +212,10 @@ static bool records_next(void *state, struct sl_line_reader *lines, struct sl_ro
         r->first = json_incref(r->json.value);
         r->first_line = row->line;
     }
-    if (!fill_row(r, row, err))
+    if (!fill_row(r, row, err)) {
+        forget_first(r); /* columns that were not looked at are not missing */
         return sl_line_reader_wrap(lines, row->line, err);
+    }
     return r->input->skips_incomplete || check_seen(r, lines, err);
 }
 

@@ -269,6 +269,8 @@ Test(dataset, an_error_lists_the_lines_of_others, .init = setup, .fini = teardow
          "; 2 more records are refused: lines 3, 4"},
         {"one.json", "[{\"label\":[[1]],\"text\":\"x\"},{\"label\":[[1]],\"text\":\"y\"}]",
          "labels of parts of a text are not read, only labels of whole texts"},
+        {"two.jsonl", "{\"label\":[[1]],\"text\":\"x\"}\n{\"label\":[[1]],\"text\":\"y\"}\n",
+         "only labels of whole texts; 1 more record is refused: line 2"},
         {"many.jsonl", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n",
          "; 9 more records are refused: lines 2, 3, 4, 5, 6, 7, 8, 9 and others"},
     };
