@@ -56,6 +56,14 @@ static bool fail_python(const char *text, size_t bytes, struct sl_err *err)
                    "file with json.dumps");
 }
 
+static bool begins_as_json(const char *text, size_t bytes)
+{
+    size_t at = 0;
+    while (at < bytes && strchr(blanks, text[at]))
+        at++;
+    return at < bytes && strchr("{[", text[at]);
+}
+
 static bool fail_json(const struct sl_json_reader *json, const char *text, size_t bytes,
                       const json_error_t *error, struct sl_err *err)
 {
@@ -66,7 +74,7 @@ static bool fail_json(const struct sl_json_reader *json, const char *text, size_
         return false;
     if (json_error_code(error) == json_error_stack_overflow)
         sl_fail(err, SL_BAD_INPUT, "invalid JSON: nested too deeply");
-    else if (!strchr("{[", text[0]))
+    else if (!begins_as_json(text, bytes))
         sl_fail(err, SL_BAD_INPUT,
                 "invalid JSON: expected an object in braces; if this is a table, the format is csv "
                 "or tsv");

@@ -383,6 +383,7 @@ static const struct {
     {"jsonl", NULL, NULL, "{\"label\":1,\"label\":2,\"text\":\"x\"}", "invalid JSON"},
     {"jsonl", NULL, NULL, "label,text\na,x\n",
      "line 1: invalid JSON: expected an object in braces; if this is a table, the format is csv"},
+    {"jsonl", NULL, NULL, " {\"label\": x}\n", "line 1: byte 12: invalid JSON: "},
     {"jsonl", NULL, NULL, "[]", "line 1: the array is empty: there are no records"},
     {"jsonl", NULL, NULL, "[1]", "line 1: the JSON is an array: expected an object"},
     {"jsonl", NULL, NULL, "[\n{\"label\":1,\"text\":\"x\"}\n]\n",
