@@ -277,7 +277,7 @@ bool sl_gguf_model_open(struct sl_gguf_model *model, const char *path, json_t **
     *weights = (struct sl_weights){0};
     *config = NULL;
     int architecture = -1;
-    bool ok = sl_map_open(&model->map, path, err) &&
+    bool ok = sl_weights_copy(&model->map, path, err) &&
               sl_gguf_parse(&model->file, model->map.data, model->map.size, err) &&
               (architecture = find_architecture(&model->file, err)) >= 0 &&
               check_rotation(&model->file, architectures[architecture].architecture, err);

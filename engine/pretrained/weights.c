@@ -101,7 +101,14 @@ static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t
     return true;
 }
 
-/* Of a directory's file, which may be a link, as in the cache of huggingface_hub. */
+bool sl_weights_copy(struct sl_map *map, const char *path, struct sl_err *err)
+{
+    char *target = realpath(path, NULL);
+    bool ok = target ? sl_map_copy(map, target, err) : sl_map_open(map, path, err);
+    free(target);
+    return ok;
+}
+
 static bool add_file(struct sl_weights *weights, const char *directory, const char *name,
                      struct sl_err *err)
 {
@@ -114,7 +121,7 @@ static bool add_file(struct sl_weights *weights, const char *directory, const ch
     struct sl_weight_file *file = &files[weights->file_count++];
     *file = (struct sl_weight_file){.name = strdup(name)};
     if (!file->name || !sl_path_join(path, directory, name, err) ||
-        !sl_map_open(&file->map, path, err) ||
+        !sl_weights_copy(&file->map, path, err) ||
         !sl_safetensors_parse(&file->content, file->map.data, file->map.size, err))
         return sl_wrap(err, "%s", name);
     const size_t total = weights->count + (size_t)file->content.count;

@@ -1,9 +1,10 @@
 /* weights.h - the tensors of a model that another program wrote, by name, whatever their files.
  *
  * A directory has model.safetensors, or model.safetensors.index.json and the shards that it names.
- * Values stay in the mapped files until close. */
+ * Values stay in copies of the files until close. */
 #pragma once
 
+#include "base/file.h"
 #include "pretrained/tensor_types.h"
 #include "sluice/err.h"
 
@@ -27,7 +28,7 @@ struct sl_weight {
 struct sl_weights {
     struct sl_weight *list; /* in the order of their names */
     size_t count;
-    struct sl_weight_file *files; /* that are mapped */
+    struct sl_weight_file *files; /* in memory */
     size_t file_count;
 };
 
@@ -35,6 +36,8 @@ struct sl_weights {
  * them. */
 bool sl_weights_open(struct sl_weights *weights, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
+/* A private copy of a file, which may be a link, as in the cache of huggingface_hub. */
+bool sl_weights_copy(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* The SHA-256 of the file, or of the digests of all shards, one after another. */
 void sl_weights_digest(const struct sl_weights *weights, char sha256[65]);
 /* Puts them in the order of their names; fails for two of one name. */

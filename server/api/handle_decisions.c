@@ -12,6 +12,7 @@
 
 #include "sluice/classifier.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,7 @@ static void add_choice(struct sl_json_writer *json, const struct sv_question *qu
     const struct sv_choice *choices = question->choices.items;
     int count = question->choices.count;
     float values[SV_CHOICES_MAX], probs[SV_CHOICES_MAX];
+    assert(count > 0);
     for (int i = 0; i < count; i++)
         values[i] = logits[choices[i].class];
     int best = sl_argmax(values, count);

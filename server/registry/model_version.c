@@ -3,6 +3,7 @@
 #include "registry/memory.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -56,22 +57,53 @@ static int open_directory(const struct sv_registry *registry, const char *name, 
     return fd;
 }
 
-/* Copied, unpacked to floats, packed for computing: a file of bf16 takes up to five times its size,
- * one of fp32 three times. What its requests need comes on top. */
+/* Files of weights are copied, unpacked to floats and packed for computing: one of bf16 takes up to
+ * five times its size, one of fp32 three times, one of four bits sixteen times. What requests need
+ * comes on top. */
+static const struct {
+    const char *suffix;
+    int copies;
+} weight_files[] = {{".safetensors", 4}, {".gguf", 16}};
+
+/* Bytes that loading a file of this name takes; 0: it has no weights. */
+static int64_t bytes_to_load(int directory, const char *name)
+{
+    const char *suffix = strrchr(name, '.');
+    struct stat status;
+    for (size_t i = 0; suffix && i < sizeof weight_files / sizeof *weight_files; i++)
+        if (strcmp(suffix, weight_files[i].suffix) == 0 &&
+            fstatat(directory, name, &status, 0) == 0)
+            return (int64_t)status.st_size * weight_files[i].copies;
+    return 0;
+}
+
+static int64_t bytes_to_load_all(int directory)
+{
+    int64_t bytes = 0;
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    /* No other thread has this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    for (const struct dirent *entry; entries && (entry = readdir(entries));)
+        bytes += bytes_to_load(directory, entry->d_name);
+    if (entries)
+        (void)closedir(entries);
+    else if (copy >= 0)
+        (void)close(copy);
+    return bytes;
+}
+
 static bool check_memory(int directory, struct sl_err *err)
 {
-    enum { COPIES = 4, MIB = 1 << 20 };
+    enum { MIB = 1 << 20 };
 
-    struct stat weights;
-    if (fstatat(directory, "model.safetensors", &weights, AT_SYMLINK_NOFOLLOW) != 0)
-        return true; /* reading it tells why */
+    const int64_t bytes = bytes_to_load_all(directory);
     const struct sv_memory_room room = sv_memory_left();
-    if (weights.st_size < room.bytes / COPIES)
+    if (bytes < room.bytes)
         return true;
     return sl_fail(err, SL_NO_MEMORY,
                    "loading it takes about %" PRId64 " MiB, and %" PRId64
                    " MiB are left: %s %" PRId64 " MiB, %" PRId64 " MiB are used",
-                   (int64_t)weights.st_size / MIB * COPIES, room.bytes / MIB,
+                   bytes / MIB, room.bytes / MIB,
                    room.is_cgroup ? "the cgroup's memory.max is" : "the machine has",
                    room.limit / MIB, room.used / MIB);
 }
