@@ -99,7 +99,7 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
         return sl_fail(err, SL_BAD_INPUT, "item %d: invalid operating_point %d: expected 0 to %d",
                        index, item->operating_point, points);
     const int types = c->model->builder.token_types;
-    for (int i = 0; types > 0 && item->types && i < item->count; i++)
+    for (int i = 0; types > 1 && item->types && i < item->count; i++)
         if (item->types[i] < 0 || item->types[i] >= types)
             return sl_fail(err, SL_BAD_INPUT, "item %d: invalid token type %d: expected 0 to %d",
                            index, item->types[i], types - 1);
@@ -141,7 +141,7 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
             .policy = sl_model_point_policy(c->model, items[i].operating_point)};
         const size_t bytes = (size_t)items[i].count * sizeof *c->tokens;
         memcpy(c->tokens + batch.rows, items[i].tokens, bytes);
-        if (items[i].types)
+        if (items[i].types && c->model->builder.token_types > 1)
             memcpy(c->types + batch.rows, items[i].types, bytes);
         else
             memset(c->types + batch.rows, 0, bytes);

@@ -401,14 +401,6 @@ bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_param
 
 /* -- description ------------------------------------------------------------------------------ */
 
-int64_t sl_model_parameter_count(const struct sl_model *m)
-{
-    int64_t total = 0;
-    for (int i = 0; i < m->builder.count; i++)
-        total += (int64_t)sl_parameter_floats(&m->builder.parameters[i]);
-    return total;
-}
-
 struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
 {
     const struct sl_batch *batch = t->batch;
@@ -437,61 +429,4 @@ bool sl_model_open_tape(const struct sl_model *m, const struct sl_policy *policy
     bool ok = sl_tape_init(tape, m->kernels, m->engine->pool, bytes, err);
     tape->policy = policy;
     return ok;
-}
-
-static bool embeds(const struct sl_model *m)
-{
-    return m->config.task == SL_TASK_PRETRAINING && m->arch->embeds && m->config.width > 0;
-}
-
-static int embedding_width(const struct sl_config *c)
-{
-    return c->embedding_width > 0 ? c->embedding_width : c->width;
-}
-
-static const char *pooling_of(const struct sl_model *m)
-{
-    const int pooling = m->config.pooling;
-    return pooling == SL_POOLING_MEAN ? m->arch->embeds : sl_pooling_names[pooling];
-}
-
-void sl_model_describe(struct sl_model *m)
-{
-    m->info = (struct sl_model_info){
-        .architecture = m->arch->name,
-        .paper = m->arch->paper,
-        .sha256 = m->sha256,
-        .precision = sl_precision_of(m->kernels, m->int8),
-        .task = m->config.task,
-        .classes = m->config.classes,
-        .multi_label = m->config.multi_label,
-        .problem_type = m->config.task == SL_TASK_CLASSIFICATION
-                            ? sl_problem_types[m->config.multi_label]
-                            : NULL,
-        .labels = (const char *const *)m->labels,
-        .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
-        .explains = m->arch->explain && m->config.task == SL_TASK_CLASSIFICATION,
-        .base = m->base,
-        .pooling = embeds(m) ? pooling_of(m) : NULL,
-        .context = m->config.context_length,
-        .vocab = m->config.vocab,
-        .depth = m->config.depth,
-        .width = m->config.width,
-        .parameters = sl_model_parameter_count(m),
-        .buffers = sl_stored_floats(&m->builder, !m->base),
-        .created = m->created,
-        .gate = m->arch->skipping ? m->arch->skipping(&m->policy) : "none",
-        .operating_points = m->operating_points,
-        .operating_point_count = m->operating_point_count,
-        .threshold = m->arch->threshold};
-}
-
-const struct sl_model_info *sl_model_info(const struct sl_model *m)
-{
-    return &m->info;
-}
-
-const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *m)
-{
-    return m->tokenizer;
 }

@@ -186,6 +186,15 @@ size_t sl_tokenizer_max_tokens(const struct sl_tokenizer *tokenizer, size_t byte
     return tokens + (size_t)(added > ADDED_MIN ? added : ADDED_MIN);
 }
 
+int sl_tokenizer_types(const struct sl_tokenizer *tokenizer)
+{
+    const struct sl_template *pair = &tokenizer->post.pair;
+    int32_t last = 0;
+    for (int i = 0; i < pair->count; i++)
+        last = pair->parts[i].type > last ? pair->parts[i].type : last;
+    return last + 1;
+}
+
 /* Parameters as the public header has them. */
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
 long sl_tokenizer_encode(const struct sl_tokenizer *tokenizer, const char *text, size_t bytes,

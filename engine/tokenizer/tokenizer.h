@@ -22,6 +22,8 @@ struct sl_tokenizer *sl_tokenizer_allocate(const struct sl_tokenizer_kind *kind,
                                            const struct sl_piece *pieces, int count,
                                            struct sl_err *err) SL_MUST_CHECK;
 void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer); /* NULL is fine */
+/* How many types the tokens of two texts have, from 0 on. */
+int sl_tokenizer_types(const struct sl_tokenizer *tokenizer);
 
 /* Training: on which side texts of this model are cut; SL_TRUNCATE_DEFAULT keeps what it is. */
 void sl_tokenizer_set_truncation(struct sl_tokenizer *tokenizer, enum sl_truncation side);

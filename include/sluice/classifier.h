@@ -32,9 +32,11 @@ SL_PUBLIC void sl_classifier_destroy(struct sl_classifier *classifier); /* NULL 
 struct sl_classifier_item {
     /* in */
     const int32_t *tokens; /* ids below the vocabulary's size */
-    const int32_t *types;  /* of the tokens, as sl_encoding says; NULL: all of one text */
-    int count;             /* 1 .. the model's context */
-    int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
+    /* Of the tokens, as sl_encoding says; NULL: all of one text. A model with one type has it for
+     * every token, as Hugging Face's library does. */
+    const int32_t *types;
+    int count;           /* 1 .. the model's context */
+    int operating_point; /* a number of sl_model_operating_point; 0: as the model says */
 
     /* out */
     union {                     /* until the next run: */

@@ -61,6 +61,7 @@ struct sl_model_info {
     const char *const *labels; /* their names */
     int dimensions;            /* of the embeddings of a pretrained model; else 0 */
     bool explains;             /* a classifier explains its results exactly (explanation.h) */
+    bool takes_pairs;          /* a classifier reads a text, or two (sl_encoding.pair) */
     const char *base;    /* the model whose word vectors it reads, as in "base/1"; NULL: none */
     const char *pooling; /* how they are made: "mean" or "weighted_mean"; else NULL */
     int64_t parameters;

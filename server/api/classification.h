@@ -49,12 +49,12 @@ struct sv_classification {
     int64_t reserved; /* tokens admitted, until the task is submitted */
     int encoded;      /* texts that have their tokens */
     bool is_admitted, is_submitted;
-    int *tokens_before_truncation; /* of each text; 0: it is blank */
-    int truncated_count;           /* number of truncated texts */
-    float *results;                /* of all items */
-    struct sl_json_writer json;    /* of a response that is written in slices; */
-    int written;                   /* texts in it so far */
-    int32_t **token_ids;
+    int *tokens_before_truncation;      /* of each text; 0: it is blank */
+    int truncated_count;                /* number of truncated texts */
+    float *results;                     /* of all items */
+    struct sl_json_writer json;         /* of a response that is written in slices; */
+    int written;                        /* texts in it so far */
+    int32_t **token_ids, **token_types; /* of each item; the types of pairs, or NULL */
     int64_t characters;
 };
 

@@ -47,8 +47,11 @@ static void destroy(void *state)
     withdraw(c);
     for (int i = 0; c->token_ids && i < c->texts * c->items_per_text; i++)
         free(c->token_ids[i]);
+    for (int i = 0; c->token_types && i < c->texts; i++)
+        free(c->token_types[i]);
     sv_explain_release(c);
     free(c->token_ids);
+    free(c->token_types);
     free(c->task.items);
     free(c->tokens_before_truncation);
     free(c->results);
@@ -88,39 +91,50 @@ static bool allocate(struct sv_classification *c, int count)
 {
     size_t texts = (size_t)count, items = texts * (size_t)c->items_per_text;
     c->token_ids = calloc(items, sizeof(int32_t *));
+    c->token_types = calloc(texts, sizeof(int32_t *));
     c->task.items = calloc(items, sizeof *c->task.items);
     if (c->input.explain > 0)
         c->explanations = calloc(texts, sizeof *c->explanations);
     c->tokens_before_truncation = calloc(texts, sizeof *c->tokens_before_truncation);
     c->results = calloc(items * (size_t)c->outputs, sizeof *c->results);
-    return (c->explanations || c->input.explain == 0) && c->token_ids && c->task.items &&
-           c->tokens_before_truncation && c->results;
+    return (c->explanations || c->input.explain == 0) && c->token_ids && c->token_types &&
+           c->task.items && c->tokens_before_truncation && c->results;
+}
+
+static int64_t characters(const struct sv_string *text)
+{
+    return (int64_t)sl_utf8_count(text->data, text->bytes);
 }
 
 static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
-    struct sv_tokens tokens = {.wants_places = c->input.explain > 0};
+    struct sv_tokens tokens;
     const struct sv_classify_input *input = &c->input;
-    const struct sv_string *text = &input->texts.items[index];
+    const struct sv_tokenize_input text = {.text = &input->texts.items[index],
+                                           .pair = sv_texts_pair(&input->texts, index),
+                                           .param = param,
+                                           .wants_places = input->explain > 0};
     bool encoded =
         input->ids
             ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
-            : sv_tokenize_for_classifier(c->ref, input->tokenize, text, param, &tokens, error);
+            : sv_tokenize_for_classifier(c->ref, input->tokenize, text, &tokens, error);
     c->token_ids[index] = tokens.ids;
+    c->token_types[index] = tokens.types;
     if (!encoded) {
         free(tokens.places);
         return false;
     }
     c->task.items[index] =
         (struct sv_classification_item){.tokens = tokens.ids,
+                                        .types = tokens.types,
                                         .count = tokens.count,
                                         .cost = tokens.count,
                                         .text = index,
                                         .logits = c->results + (size_t)index * (size_t)c->outputs};
     c->usage.prompt_tokens += tokens.given > 0 ? tokens.count : 0;
     if (!input->ids)
-        c->characters += (int64_t)sl_utf8_count(text->data, text->bytes);
+        c->characters += characters(text.text) + (text.pair ? characters(text.pair) : 0);
     c->tokens_before_truncation[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
     bool ok = !c->explanations || tokens.given == 0 || sv_explain_text(c, index, &tokens, error);
@@ -152,12 +166,12 @@ static bool check_outputs(const struct sv_classification *c, int texts, struct s
 static int64_t count_tokens_at_most(const struct sv_classification *c)
 {
     const struct sv_texts *texts = &c->input.texts;
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
     size_t context = (size_t)sl_model_info(c->ref->model)->context;
     int64_t tokens = 0;
     for (int i = 0; i < texts->count; i++) {
-        size_t max = c->input.ids ? (size_t)c->input.ids[i].id_count
-                                  : sl_tokenizer_max_tokens(tokenizer, texts->items[i].bytes);
+        size_t max = c->input.ids
+                         ? (size_t)c->input.ids[i].id_count
+                         : sv_tokens_max(c->ref, &texts->items[i], sv_texts_pair(texts, i));
         tokens += (int64_t)(max < context ? max : context);
     }
     return tokens * sv_explain_token_factor(c);
@@ -191,8 +205,10 @@ static bool encode_some(struct sv_classification *c, struct sv_error *error)
             error->index = texts->is_array ? c->encoded : -1;
             return false;
         }
+        const struct sv_string *pair = sv_texts_pair(texts, c->encoded);
         bytes += c->input.ids ? (size_t)c->input.ids[c->encoded].id_count * sizeof(int32_t)
                               : texts->items[c->encoded].bytes;
+        bytes += pair ? pair->bytes : 0;
     }
     c->task.encoded_ns += sl_now_ns() - began;
     return true;

@@ -73,12 +73,44 @@ static enum sv_progress respond_hf(struct sv_request *request, struct sv_classif
                           : sv_embeddings_respond(request, c, add_embedding);
 }
 
-/* Explanations are of labels. */
+/* Explanations are of labels, and of the words of one text. */
 static bool check_explain(const struct sv_classification *c, struct sv_error *error)
 {
-    return c->classes > 0 || c->input.explain == 0 ||
+    if (c->input.explain == 0)
+        return true;
+    if (c->classes == 0)
+        return sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
+                       "'sluice.explain' is for classifiers; '%s' gives embeddings.", c->ref->id);
+    return !c->input.texts.pairs ||
            sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
-                   "'sluice.explain' is for classifiers; '%s' gives embeddings.", c->ref->id);
+                   "'sluice.explain' is for single texts; 'inputs' holds a pair.");
+}
+
+/* `advice`: what to do if it was not meant as a pair. */
+static bool check(const struct sv_classification *c, const char *advice, struct sv_error *error)
+{
+    const struct sv_texts *texts = &c->input.texts;
+    char param[SV_PARAM_MAX];
+    int i = 0;
+    if (!texts->pairs || sl_model_info(c->ref->model)->takes_pairs)
+        return check_explain(c, error);
+    while (!sv_texts_pair(texts, i))
+        i++;
+    sv_param_name("inputs", texts->is_array, i, param);
+    return sv_fail(error, SV_INVALID_VALUE, param,
+                   "'%s' is a pair of texts, and '%s' does not take pairs.%s", param, c->ref->id,
+                   advice);
+}
+
+static bool check_tei(const struct sv_classification *c, struct sv_error *error)
+{
+    return check(c, " To send two texts, put each in an array of its own: [[\"a\"],[\"b\"]].",
+                 error);
+}
+
+static bool check_hf(const struct sv_classification *c, struct sv_error *error)
+{
+    return check(c, "", error);
 }
 
 static struct sv_json_document *set_input(struct sv_json_document *document,
@@ -109,6 +141,7 @@ enum sv_progress sv_handle_predict(struct sv_request *request)
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_predict_params),
                                                   .texts_field = "inputs",
                                                   .read = read_tei,
+                                                  .prepare = check_tei,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
 }
@@ -120,7 +153,7 @@ enum sv_progress sv_handle_hf(struct sv_request *request)
                                                  .wants = SV_WANTS_EITHER,
                                                  .slices_embeddings = true,
                                                  .read = read_hf,
-                                                 .prepare = check_explain,
+                                                 .prepare = check_hf,
                                                  .respond = respond_hf};
     return sv_classify(request, &hf);
 }

@@ -18,7 +18,33 @@ static const char *where(bool in_parameters)
 void sv_tokens_release(const struct sv_tokens *tokens)
 {
     free(tokens->ids);
+    free(tokens->types);
     free(tokens->places);
+}
+
+size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_string *text,
+                     const struct sv_string *pair)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
+    return sl_tokenizer_max_tokens(tokenizer, text->bytes) +
+           (pair ? sl_tokenizer_max_tokens(tokenizer, pair->bytes) : 0);
+}
+
+/* Returns how many tokens there is room for; 0: no memory. */
+static size_t allocate(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
+                       struct sv_tokens *tokens)
+{
+    size_t room = sv_tokens_max(ref, input->text, input->pair);
+    if (input->max > 0 && input->max < room)
+        room = input->max;
+    *tokens = (struct sv_tokens){.ids = calloc(room + 1, sizeof *tokens->ids)};
+    if (input->pair)
+        tokens->types = calloc(room + 1, sizeof *tokens->types);
+    if (input->wants_places)
+        tokens->places = calloc(room, sizeof *tokens->places);
+    bool ok =
+        tokens->ids && (!input->pair || tokens->types) && (!input->wants_places || tokens->places);
+    return ok ? room : 0;
 }
 
 bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
@@ -26,20 +52,21 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
 {
     struct sl_err err;
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
-    size_t bytes = input->text->bytes, room = sl_tokenizer_max_tokens(tokenizer, bytes);
-    if (input->max > 0 && input->max < room)
-        room = input->max;
-    *tokens = (struct sv_tokens){.ids = calloc(room + 1, sizeof *tokens->ids)};
-    if (input->wants_places)
-        tokens->places = calloc(room, sizeof *tokens->places);
-    if (!tokens->ids || (input->wants_places && !tokens->places))
+    const struct sv_string *text = input->text, *pair = input->pair;
+    const size_t room = allocate(ref, input, tokens);
+    if (room == 0)
         return sv_fail_no_memory(error);
     const struct sl_encoding encoding = {
-        .text = bytes > 0 ? input->text->data : "",
-        .bytes = bytes,
+        .text = text->bytes > 0 ? text->data : "",
+        .bytes = text->bytes,
+        .pair = pair ? pair->data : NULL,
+        .pair_bytes = pair ? pair->bytes : 0,
         .unknown = input->unknown,
         .special = input->adds_special,
+        .max_tokens = input->truncate_to,
+        .side = input->side,
         .ids = tokens->ids,
+        .types = tokens->types,
         .offsets = tokens->places,
         .capacity = (long)room,
     };
@@ -88,7 +115,20 @@ static const char *cut_end(const struct sl_tokenizer *tokenizer, enum sl_truncat
     return side == SL_TRUNCATE_LEFT ? "beginning" : "end";
 }
 
-/* A text longer than the context is rejected, or truncated if the request allows it. */
+/* A text longer than the context is rejected, unless the request allows to truncate it. */
+static bool may_truncate(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
+                         const char *param, int given, struct sv_error *error)
+{
+    return tokenize->truncate ||
+           sv_fail(
+               error, SV_CONTEXT_LENGTH, param,
+               "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true%s to cut "
+               "its %s.",
+               param, given, ref->id, sl_model_info(ref->model)->context,
+               where(tokenize->in_parameters),
+               cut_end(sl_model_tokenizer(ref->model), tokenize->side));
+}
+
 static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
                 const char *param, struct sv_tokens *tokens, struct sv_error *error)
 {
@@ -96,24 +136,59 @@ static bool fit(const struct sv_model_ref *ref, const struct sv_tokenize_options
     int context = sl_model_info(model)->context;
     if (tokens->given <= context)
         return true;
-    if (!tokenize->truncate)
-        return sv_fail(
-            error, SV_CONTEXT_LENGTH, param,
-            "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true%s to cut its "
-            "%s.",
-            param, tokens->given, ref->id, context, where(tokenize->in_parameters),
-            cut_end(sl_model_tokenizer(model), tokenize->side));
+    if (!may_truncate(ref, tokenize, param, tokens->given, error))
+        return false;
     tokens->count = (int)sl_tokenizer_truncate(sl_model_tokenizer(model), tokenize->side, context,
                                                tokens->ids, tokens->places, tokens->given);
     return true;
 }
 
-/* There are far fewer tokens than bytes, and they may wait long in the queue. */
-static void shrink(struct sv_tokens *tokens)
+/* The longer text of a pair is cut, so both are tokenized again. */
+static bool fit_pair(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
+                     struct sv_tokenize_input *input, struct sv_tokens *tokens,
+                     struct sv_error *error)
 {
-    void *smaller = realloc(tokens->ids, ((size_t)tokens->count + 1) * sizeof *tokens->ids);
+    int given = tokens->given, context = sl_model_info(ref->model)->context;
+    if (given <= context)
+        return true;
+    if (!may_truncate(ref, tokenize, input->param, given, error))
+        return false;
+    sv_tokens_release(tokens);
+    input->truncate_to = context;
+    input->side = tokenize->side;
+    if (!sv_tokenize(ref, input, tokens, error))
+        return false;
+    tokens->given = given;
+    return tokens->count <= context ||
+           sv_fail(error, SV_CONTEXT_LENGTH, input->param,
+                   "'%s' is a pair, whose special tokens alone exceed the context of '%s'.",
+                   input->param, ref->id);
+}
+
+/* Shortens the second text to so many tokens. */
+static bool cut_second(const struct sv_model_ref *ref, size_t max,
+                       const struct sv_tokenize_input *input, struct sv_string *second,
+                       struct sv_error *error)
+{
+    struct sv_tokens tokens;
+    const struct sv_tokenize_input alone = {.text = second,
+                                            .param = input->param,
+                                            .unknown = input->unknown,
+                                            .wants_places = true,
+                                            .max = max};
+    bool ok = sv_tokenize(ref, &alone, &tokens, error);
+    if (ok && tokens.given > tokens.count)
+        second->bytes = tokens.places[tokens.count - 1].stop;
+    sv_tokens_release(&tokens);
+    return ok;
+}
+
+/* There are far fewer tokens than bytes, and they may wait long in the queue. */
+static void shrink(int32_t **numbers, int count)
+{
+    void *smaller = *numbers ? realloc(*numbers, ((size_t)count + 1) * sizeof **numbers) : NULL;
     if (smaller)
-        tokens->ids = smaller;
+        *numbers = smaller;
 }
 
 /* The token is computed like any other, which keeps texts and results in step. */
@@ -130,22 +205,28 @@ static bool take_blank(const struct sv_tokenize_options *tokenize, const char *p
 
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                 const struct sv_tokenize_options *tokenize,
-                                const struct sv_string *text, const char *param,
-                                struct sv_tokens *tokens, struct sv_error *error)
+                                struct sv_tokenize_input input, struct sv_tokens *tokens,
+                                struct sv_error *error)
 {
-    const struct sv_tokenize_input input = {.text = text,
-                                            .param = param,
-                                            .in_parameters = tokenize->in_parameters,
-                                            .unknown = tokenize->unknown,
-                                            .adds_special = true,
-                                            .wants_places = tokens->wants_places};
+    struct sv_string second = input.pair ? *input.pair : (struct sv_string){0};
+    *tokens = (struct sv_tokens){0};
+    input.in_parameters = tokenize->in_parameters;
+    input.unknown = tokenize->unknown;
+    input.adds_special = true;
+    if (input.pair && tokenize->second_max > 0) {
+        if (!cut_second(ref, (size_t)tokenize->second_max, &input, &second, error))
+            return false;
+        input.pair = &second;
+    }
     if (!sv_tokenize(ref, &input, tokens, error))
         return false;
     if (!sl_tokenizer_has_text(sl_model_tokenizer(ref->model), tokens->ids, tokens->given))
-        return take_blank(tokenize, param, tokens, error);
-    if (!fit(ref, tokenize, param, tokens, error))
+        return take_blank(tokenize, input.param, tokens, error);
+    if (!(input.pair ? fit_pair(ref, tokenize, &input, tokens, error)
+                     : fit(ref, tokenize, input.param, tokens, error)))
         return false;
-    shrink(tokens);
+    shrink(&tokens->ids, tokens->count);
+    shrink(&tokens->types, tokens->count);
     return true;
 }
 

@@ -8,20 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A text and how to tokenize it. */
+/* A text or two, and how to tokenize them. */
 struct sv_tokenize_input {
-    const struct sv_string *text;
-    const char *param;  /* its name in messages */
-    bool in_parameters; /* as in struct sv_tokenize_options */
+    const struct sv_string *text, *pair; /* pair NULL: there is one */
+    const char *param;                   /* its name in messages */
+    bool in_parameters;                  /* as in struct sv_tokenize_options */
     enum sl_unknown unknown;
     bool adds_special; /* add the tokens that the model expects around a text */
     bool wants_places;
-    size_t max; /* store at most this many tokens and count the rest; 0: store all */
+    size_t max;      /* store at most this many tokens and count the rest; 0: store all */
+    int truncate_to; /* that many tokens, as sl_encoding says; 0: do not */
+    enum sl_truncation side;
 };
 
 struct sv_tokens {
-    int32_t *ids;
-    bool wants_places;              /* set before sv_tokenize_for_classifier */
+    int32_t *ids, *types;           /* types NULL: of one text */
     struct sl_token_offset *places; /* NULL: not requested */
     int given;                      /* number of tokens, 0 if the text is blank, */
     int count;                      /* and after truncation */
@@ -31,6 +32,9 @@ struct sv_tokens {
 bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
                  struct sv_tokens *tokens, struct sv_error *error);
 void sv_tokens_release(const struct sv_tokens *tokens);
+/* The maximum number of tokens of a text, or of two (pair not NULL). */
+size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_string *text,
+                     const struct sv_string *pair);
 
 /* Whether every character of a text is in the vocabulary. */
 bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);
@@ -43,9 +47,10 @@ bool sv_take_token_ids(const struct sv_model_ref *ref, const struct sv_tokenize_
                        const struct sv_prompt *text, const char *param, struct sv_tokens *tokens,
                        struct sv_error *error);
 
-/* Tokenizes a text for a classifier and truncates it if allowed. A text without tokens of its own
- * is rejected as blank, or gets one token, which stands for none. */
+/* Tokenizes a text or a pair for a classifier and truncates it if allowed. One without tokens of
+ * its own is rejected as blank, or gets one token, which stands for none. Of `input` the options
+ * say the rest. Release the tokens even after a failure. */
 bool sv_tokenize_for_classifier(const struct sv_model_ref *ref,
                                 const struct sv_tokenize_options *tokenize,
-                                const struct sv_string *text, const char *param,
-                                struct sv_tokens *tokens, struct sv_error *error);
+                                struct sv_tokenize_input input, struct sv_tokens *tokens,
+                                struct sv_error *error);

@@ -31,9 +31,19 @@ struct sv_logit_biases {
 struct sv_texts {
     int count;
     struct sv_string *items; /* the document's */
-    bool is_array;           /* the client sent an array, even of one */
-    size_t columns;          /* of each row, when they came in rows; else 0 */
+    /* The second text of each that is a pair; of others its data is NULL. NULL: there are none. */
+    struct sv_string *pairs;
+    bool is_array;  /* the client sent an array, even of one */
+    size_t columns; /* of each row, when they came in rows; else 0 */
 };
+
+/* A text as an object. */
+struct sv_pair {
+    struct sv_string text, pair; /* pair.data NULL: it is no pair */
+};
+
+/* The second text of a pair; NULL: it is none. */
+const struct sv_string *sv_texts_pair(const struct sv_texts *texts, int index);
 
 enum { SV_SHAPE_MAX = 8 };
 
@@ -52,10 +62,14 @@ struct sv_string_or_bool {
 extern const struct sv_field_type sv_type_prompts, sv_type_ids;
 /* struct sv_logit_biases, each from `min` to `max`. */
 extern const struct sv_field_type sv_type_logit_bias;
-/* struct sv_texts. The first accepts "a" and ["a", "b"]; the second "a", [["a"], ["b"]]
- * and three or more strings, while ["a", "b"] is a pair and rejected; the third ["a", "b"] and
- * [["a"], ["b"]]. */
-extern const struct sv_field_type sv_type_texts, sv_type_predict_inputs, sv_type_tensor_data;
+/* struct sv_texts. The first accepts "a", the pair ["a", "b"], three or more strings, which are
+ * texts, and [["a"], ["b", "c"]], a text and a pair; the second ["a", "b"] and [["a"], ["b"]]. */
+extern const struct sv_field_type sv_type_predict_inputs, sv_type_tensor_data;
+/* struct sv_texts: one string or an array of them; or, of the second type, of objects with the
+ * subfields of a struct sv_pair, too. */
+extern const struct sv_field_type sv_type_texts, sv_type_pairs;
+/* The same, always an array. */
+extern const struct sv_field_type sv_type_text_list, sv_type_documents;
 /* struct sv_shape */
 extern const struct sv_field_type sv_type_shape;
 /* struct sv_string: a text, or `min` to `max` parts joined as its lines; `subfields` are

@@ -16,7 +16,7 @@ static const struct sv_field sluice_fields[] = {
 
 const struct sv_field sv_predict_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_type_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
-                    .help = "text or texts to classify"),
+                    .help = "text or texts to classify, or pairs of texts"),
     SV_FIELD("raw_scores", BOOL, AT(raw_scores), 0, 1, .default_json = "false",
              .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
@@ -47,9 +47,18 @@ static const struct sv_field hf_parameters[] = {
     SV_OTHERS_IGNORED,
 };
 
+static const struct sv_field pair_fields[] = {
+    SV_FIELD("text", STRING, offsetof(struct sv_pair, text), 0, SV_TEXT_BYTES_MAX, .required = true,
+             .help = "the text, or the first of a pair"),
+    SV_FIELD("text_pair", STRING, offsetof(struct sv_pair, pair), 0, SV_TEXT_BYTES_MAX,
+             .help = "the second text of a pair"),
+    {.kind = SV_FIELD_END},
+};
+
 const struct sv_field sv_hf_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_type_texts, AT(inputs), 1, INT32_MAX, .required = true,
-                    .help = "text or texts to classify or embed"),
+    SV_CUSTOM_FIELD("inputs", sv_type_pairs, AT(inputs), 1, INT32_MAX, .required = true,
+                    .subfields = pair_fields,
+                    .help = "text or texts to classify or embed, or pairs of texts"),
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
     NORMALIZE_FIELD,
     SLUICE_FIELD,

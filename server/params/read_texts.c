@@ -13,10 +13,36 @@ static bool make_texts(const struct sv_reader *r, const struct sv_field *field, 
     return texts->items;
 }
 
-static bool read_one(const struct sv_reader *r, const struct sv_field *field, const json_t *value)
+/* Makes the text at that index the first of a pair. */
+static bool set_pair(const struct sv_reader *r, struct sv_texts *texts, size_t index,
+                     struct sv_string second)
 {
-    const struct sv_texts *texts = sv_reader_target(r, field->offset);
-    return make_texts(r, field, 1) && sv_reader_string(r, field, value, &texts->items[0]);
+    if (!texts->pairs)
+        texts->pairs = sv_reader_alloc(r, (size_t)texts->count, sizeof *texts->pairs);
+    if (texts->pairs)
+        texts->pairs[index] = second;
+    return texts->pairs;
+}
+
+const struct sv_string *sv_texts_pair(const struct sv_texts *texts, int index)
+{
+    return texts->pairs && texts->pairs[index].data ? &texts->pairs[index] : NULL;
+}
+
+/* A string or, where the field has subfields, an object. */
+static bool read_text(const struct sv_reader *r, const struct sv_field *field, json_t *value,
+                      size_t index)
+{
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
+    struct sv_reader reader = *r;
+    struct sv_pair pair = {0};
+    if (!field->subfields || !json_is_object(value))
+        return sv_reader_string(r, field, value, &texts->items[index]);
+    reader.to = &pair;
+    if (!sv_type_object.read(&reader, field, value))
+        return false;
+    texts->items[index] = pair.text;
+    return !pair.pair.data || set_pair(r, texts, index, pair.pair);
 }
 
 /* Reads an array of strings. */
@@ -31,62 +57,64 @@ static bool read_row(const struct sv_reader *r, const struct sv_field *field, co
     return true;
 }
 
-static bool read_array(const struct sv_reader *r, const struct sv_field *field, const json_t *array)
+static bool read_list(const struct sv_reader *r, const struct sv_field *field, json_t *array)
 {
     struct sv_texts *texts = sv_reader_target(r, field->offset);
+    struct sv_indexed_field element;
     size_t count = json_array_size(array);
+    if (!json_is_array(array))
+        return sv_reader_invalid(r, field, array, "an array of strings");
     if (!sv_reader_check_count(r, field, count, "strings") || !make_texts(r, field, count))
         return false;
     texts->is_array = true;
-    return read_row(r, field, array, texts->items);
+    for (size_t i = 0; i < count; i++)
+        if (!read_text(r, sv_reader_element(field, i, &element), json_array_get(array, i), i))
+            return false;
+    return true;
 }
 
 static bool read_texts(const struct sv_reader *r, const struct sv_field *field, json_t *value)
 {
-    if (json_is_string(value))
-        return read_one(r, field, value);
-    if (!json_is_array(value))
+    if (json_is_array(value))
+        return read_list(r, field, value);
+    if (!json_is_string(value) && !(field->subfields && json_is_object(value)))
         return sv_reader_invalid(r, field, value, "a string or an array of strings");
-    return read_array(r, field, value);
+    return make_texts(r, field, 1) && read_text(r, field, value, 0);
 }
 
 const struct sv_field_type sv_type_texts = {read_texts, "string|[string]*"};
+const struct sv_field_type sv_type_pairs = {read_texts, "string|@|[string|@]*"};
+const struct sv_field_type sv_type_text_list = {read_list, "[string]*"};
+const struct sv_field_type sv_type_documents = {read_list, "[string|@]*"};
 
 /* ---- sequences: a text, or two that belong together ------------------------------------------ */
 
 static const char sequences_wanted[] =
-    "a string, three or more strings, or an array like [[\"a\"],[\"b\"]] with one string in each "
-    "inner array";
+    "a string, a pair of strings, three or more strings, or an array like "
+    "[[\"a\"],[\"b\",\"c\"]] with a text or a pair in each inner array";
 
-/* Two strings in one array are a pair in TEI. */
-static bool fail_pair(const struct sv_reader *r, const char *param)
-{
-    return sv_fail(r->error, SV_INVALID_VALUE, param,
-                   "'%s' is an array of two that begins with a string: a pair. No model here takes "
-                   "pairs. Put each text in an array of its own: [[\"a\"],[\"b\"]].",
-                   param);
-}
-
-/* The text of [text]. A pair [a, b] is rejected: no model here is trained on pairs. */
+/* [text], or [text, second text]. */
 static bool read_sequence(const struct sv_reader *r, const struct sv_field *field,
-                          const json_t *array, struct sv_string *text)
+                          const json_t *array, size_t index)
 {
-    struct sv_indexed_field element;
+    struct sv_texts *texts = sv_reader_target(r, field->offset);
+    struct sv_string strings[2];
     char param[SV_PARAM_MAX];
     size_t count = json_array_size(array);
     if (!json_is_array(array))
-        return sv_reader_invalid(r, field, array, "an array with one string");
+        return sv_reader_invalid(r, field, array, "an array with one string, or two");
     sv_reader_param(r, field, param);
     if (count == 0)
         return sv_fail(r->error, SV_EMPTY_INPUT, param,
-                       "'%s' is an empty array; expected one string.", param);
-    if (count == 2 && json_is_string(json_array_get(array, 0)))
-        return fail_pair(r, param);
-    if (count > 1)
+                       "'%s' is an empty array; expected one string, or two.", param);
+    if (count > 2)
         return sv_fail(r->error, SV_INVALID_VALUE, param,
-                       "'%s' is an array of %zu elements; expected one string.", param, count);
-    return sv_reader_string(r, sv_reader_element(field, 0, &element), json_array_get(array, 0),
-                            text);
+                       "'%s' is an array of %zu elements; expected one string, or two.", param,
+                       count);
+    if (!read_row(r, field, array, strings))
+        return false;
+    texts->items[index] = strings[0];
+    return count == 1 || set_pair(r, texts, index, strings[1]);
 }
 
 static bool read_predict_inputs(const struct sv_reader *r, const struct sv_field *field,
@@ -96,19 +124,17 @@ static bool read_predict_inputs(const struct sv_reader *r, const struct sv_field
     struct sv_texts *texts = sv_reader_target(r, field->offset);
     size_t count = json_array_size(value);
     if (json_is_string(value))
-        return read_one(r, field, value);
+        return read_texts(r, field, value);
     if (!json_is_array(value))
         return sv_reader_invalid(r, field, value, sequences_wanted);
     if (json_is_string(json_array_get(value, 0)))
-        return count > 2
-                   ? read_array(r, field, value)
-                   : make_texts(r, field, 1) && read_sequence(r, field, value, &texts->items[0]);
+        return count > 2 ? read_list(r, field, value)
+                         : make_texts(r, field, 1) && read_sequence(r, field, value, 0);
     if (!sv_reader_check_count(r, field, count, "texts") || !make_texts(r, field, count))
         return false;
     texts->is_array = true;
     for (size_t i = 0; i < count; i++)
-        if (!read_sequence(r, sv_reader_element(field, i, &element), json_array_get(value, i),
-                           &texts->items[i]))
+        if (!read_sequence(r, sv_reader_element(field, i, &element), json_array_get(value, i), i))
             return false;
     return true;
 }

@@ -257,8 +257,10 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
                  int64_t now)
 {
     struct sv_classification_item *item = &task->items[task->taken++];
-    executor->feeds[index] = (struct sl_classifier_item){
-        .tokens = item->tokens, .count = item->count, .operating_point = task->operating_point};
+    executor->feeds[index] = (struct sl_classifier_item){.tokens = item->tokens,
+                                                         .types = item->types,
+                                                         .count = item->count,
+                                                         .operating_point = task->operating_point};
     executor->fed[index] = item;
     executor->owner[index] = task;
     if (task->started_ns > 0)

@@ -14,6 +14,7 @@
 /* One text and its result. The task's owner owns the tokens and the logits. */
 struct sv_classification_item {
     const int32_t *tokens;
+    const int32_t *types; /* of the tokens of a pair; else NULL */
     int count;
     int64_t cost; /* tokens that it was admitted with */
 

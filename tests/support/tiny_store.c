@@ -52,11 +52,10 @@ static void copy_file(const char *from, const char *to)
     sl_map_close(&map);
 }
 
-void tiny_store_copy(const char *store, const char *from, const char *to)
+static void copy_directory(const char *source, const char *store, const char *to)
 {
-    char source[PATH_MAX], target[PATH_MAX], fresh[PATH_MAX], one[PATH_MAX], other[PATH_MAX];
+    char target[PATH_MAX], fresh[PATH_MAX], one[PATH_MAX], other[PATH_MAX];
     struct sl_err err;
-    (void)test_path(source, store, from);
     (void)test_path(target, store, to);
     (void)test_path(fresh, store, ".copy");
     char *end = strrchr(target, '/');
@@ -71,4 +70,18 @@ void tiny_store_copy(const char *store, const char *from, const char *to)
             copy_file(test_path(one, source, e->d_name), test_path(other, fresh, e->d_name));
     (void)closedir(entries);
     EXPECT_OK(sl_directory_publish(fresh, target, &err), err);
+}
+
+void tiny_store_copy(const char *store, const char *from, const char *to)
+{
+    char source[PATH_MAX];
+    copy_directory(test_path(source, store, from), store, to);
+}
+
+void tiny_store_add_pretrained(const char *store, const char *name)
+{
+    char source[PATH_MAX], version[PATH_MAX];
+    (void)test_path(source, SL_SOURCE_DIR "/tests/golden/pretrained", name);
+    (void)snprintf(version, sizeof version, "%s/4", name);
+    copy_directory(source, store, version);
 }

@@ -16,3 +16,6 @@ void tiny_store_make_base(const char *store);
 /* Copies a directory of files, "tiny/1" say, to another name in the store, where it appears whole;
  * the directory above it is made. */
 void tiny_store_copy(const char *store, const char *from, const char *to);
+
+/* Copies a model of tests/golden/pretrained to version 4 of that name. */
+void tiny_store_add_pretrained(const char *store, const char *name);

@@ -242,6 +242,7 @@ const struct sl_arch sl_arch_transformer = {
     .hypers = hypers,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
     .embeds = "mean",
+    .takes_pairs = true,
     .size = sizeof(struct transformer),
     .check = transformer_check,
     .build = transformer_build,

@@ -103,6 +103,49 @@ Test(json_params, predict)
     sv_json_document_release(document);
 }
 
+static void expect_pair(const struct sv_texts *texts, int index, const char *second)
+{
+    const struct sv_string *pair = sv_texts_pair(texts, index);
+    if (second) {
+        cr_assert(pair);
+        cr_assert_str_eq(pair->data, second);
+    } else {
+        cr_assert_null(pair);
+    }
+}
+
+Test(json_params, pairs)
+{
+    const struct sv_texts *texts = &predict.inputs;
+    struct sv_json_document *document = expect_read(read_predict, "{\"inputs\":[\"a\",\"b\"]}");
+    cr_assert_eq(texts->count, 1);
+    cr_assert_not(texts->is_array);
+    expect_pair(texts, 0, "b");
+    sv_json_document_release(document);
+
+    document = expect_read(read_predict, "{\"inputs\":[[\"a\"],[\"b\",\"c\"],[\"d\"]]}");
+    cr_assert_eq(texts->count, 3);
+    cr_assert(texts->is_array);
+    cr_assert_str_eq(texts->items[1].data, "b");
+    expect_pair(texts, 0, NULL);
+    expect_pair(texts, 1, "c");
+    expect_pair(texts, 2, NULL);
+    sv_json_document_release(document);
+
+    document = expect_read(read_hf, "{\"inputs\":{\"text\":\"a\",\"text_pair\":\"\"}}");
+    cr_assert_eq(texts->count, 1);
+    expect_pair(texts, 0, "");
+    sv_json_document_release(document);
+
+    document = expect_read(read_hf, "{\"inputs\":[\"a\",{\"text\":\"b\"},{\"text\":\"c\","
+                                    "\"text_pair\":\"d\"}]}");
+    cr_assert_eq(texts->count, 3);
+    cr_assert_str_eq(texts->items[1].data, "b");
+    expect_pair(texts, 1, NULL);
+    expect_pair(texts, 2, "d");
+    sv_json_document_release(document);
+}
+
 /* What these clients send and their servers ignore, or accept. */
 Test(json_params, what_their_servers_ignore_is_ignored)
 {
@@ -263,18 +306,14 @@ static const struct {
     enum sv_error_kind kind;
     const char *param, *message;
 } mistakes[] = {
-    {read_predict, "{\"inputs\":[\"a\",\"b\"]}", SV_INVALID_VALUE, "inputs",
-     "Put each text in an array of its own"},
     {read_predict, "{\"inputs\":[\"a\",\"b\",1]}", SV_INVALID_VALUE, "inputs[2]",
      "a string, not 1"},
     {read_predict, "{\"inputs\":[[\"a\",\"b\",\"c\"]]}", SV_INVALID_VALUE, "inputs[0]",
-     "of 3 elements; expected one string"},
-    {read_predict, "{\"inputs\":[\"a\",[\"b\"]]}", SV_INVALID_VALUE, "inputs",
-     "Put each text in an array of its own"},
-    {read_predict, "{\"inputs\":[\"a\",1]}", SV_INVALID_VALUE, "inputs",
-     "Put each text in an array of its own"},
-    {read_predict, "{\"inputs\":[[\"a\",1]]}", SV_INVALID_VALUE, "inputs[0]",
-     "Put each text in an array of its own"},
+     "of 3 elements; expected one string, or two"},
+    {read_predict, "{\"inputs\":[\"a\",[\"b\"]]}", SV_INVALID_VALUE, "inputs[1]",
+     "a string, not an array"},
+    {read_predict, "{\"inputs\":[\"a\",1]}", SV_INVALID_VALUE, "inputs[1]", "a string, not 1"},
+    {read_predict, "{\"inputs\":[[\"a\",1]]}", SV_INVALID_VALUE, "inputs[0][1]", "a string, not 1"},
     {read_predict, "{\"input\":\"a\"}", SV_MISSING_PARAMETER, "inputs",
      "'inputs' is required; there is only 'input'."},
     {read_predict, "{\"elephant\":1}", SV_MISSING_PARAMETER, "inputs", "'inputs' is required."},
@@ -289,13 +328,22 @@ static const struct {
     {read_predict, "{\"inputs\":[[\"a\"],null]}", SV_INVALID_VALUE, "inputs[1]", "not null"},
     {read_predict, "{\"inputs\":[1]}", SV_INVALID_VALUE, "inputs[0]", "not 1"},
     {read_predict, "{\"inputs\":{}}", SV_INVALID_VALUE, "inputs",
-     "must be a string, three or more strings, or an array like [[\"a\"],[\"b\"]] with one "
-     "string in each inner array"},
+     "must be a string, a pair of strings, three or more strings, or an array like "
+     "[[\"a\"],[\"b\",\"c\"]] with a text or a pair in each inner array"},
     {read_predict, "{\"inputs\":[[\"a\"],[]]}", SV_EMPTY_INPUT, "inputs[1]", "empty array"},
     {read_predict, "{\"inputs\":[]}", SV_EMPTY_INPUT, "inputs", "empty array"},
     {read_predict, "{}", SV_MISSING_PARAMETER, "inputs", "required"},
     {read_predict, "[]", SV_INVALID_VALUE, "", "JSON object"},
     {read_hf, "{\"inputs\":[[\"a\"]]}", SV_INVALID_VALUE, "inputs[0]", "a string, not an array"},
+    {read_hf, "{\"inputs\":{\"text_pair\":\"b\"}}", SV_MISSING_PARAMETER, "inputs.text",
+     "required"},
+    {read_hf, "{\"inputs\":[\"a\",{\"text\":1}]}", SV_INVALID_VALUE, "inputs[1].text", "not 1"},
+    {read_hf, "{\"inputs\":[{\"text\":\"a\",\"pair\":\"b\"}]}", SV_UNKNOWN_PARAMETER,
+     "inputs[0].pair", "text_pair"},
+    {read_tokenize, "{\"inputs\":{\"text\":\"a\"}}", SV_INVALID_VALUE, "inputs",
+     "a string or an array of strings, not an object"},
+    {read_tokenize, "{\"inputs\":[{\"text\":\"a\"}]}", SV_INVALID_VALUE, "inputs[0]",
+     "a string, not an object"},
     {read_hf, "{\"inputs\":\"a\",\"parameters\":{\"top_k\":0}}", SV_INVALID_VALUE,
      "parameters.top_k", "from 1 to 4096, not 0"},
     {read_hf, "{\"inputs\":\"a\",\"parameters\":3}", SV_INVALID_VALUE, "parameters",
@@ -588,7 +636,7 @@ Test(json_params, a_body_that_is_cut_is_rejected)
         const char *text;
     } good[] = {
         {read_predict, "{\"inputs\":[[\"\\u00e9\"],[\"b\"]],\"truncate\":true}"},
-        {read_hf, "{\"inputs\":[\"a\",\"b\"],\"parameters\":{\"top_k\":2}}"},
+        {read_hf, "{\"inputs\":[\"a\",{\"text\":\"b\"}],\"parameters\":{\"top_k\":2}}"},
         {read_tokenize, "{\"inputs\":[\"a\",\"b\"],\"add_special_tokens\":true}"},
         {read_decode, "{\"ids\":[[1,2],[3]],\"skip_special_tokens\":true}"},
         {read_infer, IN ",\"id\":\"1\",\"outputs\":[{\"name\":\"label\"}]}"},

@@ -233,3 +233,55 @@ Test(families, compute_what_was_recorded)
         golden_close(&g);
     }
 }
+
+/* -- pairs ------------------------------------------------------------------------------------ */
+
+static struct sl_model *open_golden(struct sl_engine *engine, const char *name)
+{
+    char path[PATH_MAX];
+    struct sl_err err;
+    (void)snprintf(path, sizeof path, GOLDEN "%s", name);
+    struct sl_model *m = sl_model_open(engine, path, &err);
+    EXPECT_OK(m, err);
+    return m;
+}
+
+Test(families, classifiers_take_pairs)
+{
+    static const struct {
+        const char *name;
+        bool takes_pairs;
+    } cases[] = {{"bert_ranker", true},
+                 {"bert_classifier", true},
+                 {"roberta_classifier", true},
+                 {"distilbert_classifier", true},
+                 {"modernbert_classifier", true},
+                 {"bert", false},
+                 {"llama", false}};
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sl_model *m = open_golden(engine, cases[i].name);
+        cr_expect_eq(sl_model_info(m)->takes_pairs, cases[i].takes_pairs, "%s", cases[i].name);
+        sl_model_close(m);
+    }
+    sl_engine_destroy(engine);
+}
+
+/* RoBERTa's: the tokenizer's type 1 is no other than 0. */
+Test(families, a_model_with_one_type_has_it_for_every_token)
+{
+    static const int32_t tokens[] = {2, 5, 3, 6, 3}, types[] = {0, 0, 0, 1, 1};
+    const struct sl_classifier_options options = {.max_batch_size = 2, .max_batch_tokens = 32};
+    struct sl_err err;
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_model *m = open_golden(engine, "roberta_classifier");
+    struct sl_classifier *c = sl_classifier_create(m, &options, &err);
+    EXPECT_OK(c, err);
+    struct sl_classifier_item items[] = {{.tokens = tokens, .types = types, .count = 5},
+                                         {.tokens = tokens, .count = 5}};
+    EXPECT_OK(sl_classifier_run(c, items, 2, &err), err);
+    cr_assert_eq(memcmp(items[0].logits, items[1].logits, 3 * sizeof *items[0].logits), 0);
+    sl_classifier_destroy(c);
+    sl_model_close(m);
+    sl_engine_destroy(engine);
+}
