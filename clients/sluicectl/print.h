@@ -35,6 +35,7 @@ bool print_event(const char *json, size_t count, struct client_error *failure) S
 struct print_info {
     char *model; /* name@version */
     bool classifies, embeds;
+    bool reranks;     /* a classifier of pairs that ranks texts by a query */
     bool multi_label; /* a classifier that gives a text several labels, or none */
     int64_t texts_max, bytes_max;
 };

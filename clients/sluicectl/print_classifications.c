@@ -198,10 +198,10 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
     const json_t *limits = json_object_get(response, "sluice");
     const json_t *type = json_object_get(response, "model_type");
-    bool classifies = json_object_get(type, "classifier"),
-         embeds = json_object_get(type, "embedding");
-    const char *problem =
-        json_string_value(json_object_get(json_object_get(type, "classifier"), "problem_type"));
+    const json_t *reranker = json_object_get(type, "reranker");
+    const json_t *classifier = reranker ? reranker : json_object_get(type, "classifier");
+    bool classifies = classifier, reranks = reranker, embeds = json_object_get(type, "embedding");
+    const char *problem = json_string_value(json_object_get(classifier, "problem_type"));
     bool multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     const char *model = json_string_value(json_object_get(response, "model_id"));
     int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
@@ -210,6 +210,7 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     json_decref(response);
     *info = (struct print_info){.model = copy,
                                 .classifies = classifies,
+                                .reranks = reranks,
                                 .multi_label = multi_label,
                                 .embeds = embeds,
                                 .texts_max = texts,

@@ -58,7 +58,12 @@ struct sv_classification {
     int64_t characters;
 };
 
-enum sv_wanted_model { SV_WANTS_CLASSIFIER, SV_WANTS_EMBEDDINGS, SV_WANTS_EITHER };
+enum sv_wanted_model {
+    SV_WANTS_CLASSIFIER,
+    SV_WANTS_EMBEDDINGS,
+    SV_WANTS_EITHER,
+    SV_WANTS_RERANKER
+};
 
 /* How one API reads a request and writes the response. */
 struct sv_classify_format {

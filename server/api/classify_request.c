@@ -67,6 +67,7 @@ static struct sv_model_ref *resolve(const struct sv_classification *c, const cha
     switch (c->format->wants) {
     case SV_WANTS_EMBEDDINGS: return sv_resolve_embedder(c->request, name, error);
     case SV_WANTS_EITHER: return sv_resolve_classifier_or_embedder(c->request, name, error);
+    case SV_WANTS_RERANKER: return sv_resolve_reranker(c->request, name, error);
     case SV_WANTS_CLASSIFIER: break;
     }
     return sv_resolve_classifier(c->request, name, error);

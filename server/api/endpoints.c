@@ -8,6 +8,7 @@
 #include "params/job_params.h"
 #include "params/predict_params.h"
 #include "params/registry_params.h"
+#include "params/rerank_params.h"
 #include "params/tokenize_params.h"
 #include "state/audit_log.h"
 

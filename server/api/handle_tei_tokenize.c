@@ -288,11 +288,14 @@ static void add_labels(struct sl_json_writer *json, const struct sl_model_info *
     sl_json_add(json, "},'problem_type':%s}", info->problem_type);
 }
 
-static void add_model_type(struct sl_json_writer *json, const struct sl_model_info *info)
+static void add_model_type(struct sl_json_writer *json, const struct sv_model_ref *ref)
 {
+    const struct sl_model_info *info = sl_model_info(ref->model);
     sl_json_begin_object(json);
     switch (info->task) {
-    case SL_TASK_CLASSIFICATION: add_labels(sl_json_key(json, "classifier"), info); break;
+    case SL_TASK_CLASSIFICATION:
+        add_labels(sl_json_key(json, sv_is_reranker(ref) ? "reranker" : "classifier"), info);
+        break;
     case SL_TASK_PRETRAINING: sl_json_add(json, "'embedding':{'pooling':%s}", info->pooling); break;
     case SL_TASK_COMPLETION: sl_json_add(json, "'completion':{}"); break;
     }
@@ -338,7 +341,7 @@ static void write_info(struct sl_json_writer *json, const struct sv_request *req
                 "{'model_id':%s,'model_sha':%s,'model_dtype':%s,'served_model_name':%s,"
                 "'model_type':",
                 ref->id, info->sha256, dtype_of(info), ref->name);
-    add_model_type(json, info);
+    add_model_type(json, ref);
     add_limits(json, options, info);
     sl_json_add(json,
                 "'auto_truncate':false,'tokenization_workers':%d,'version':%s,'sha':null,"

@@ -16,6 +16,7 @@
 /* What a request needs of its model, with words for messages. */
 struct wanted {
     bool tasks[3]; /* by enum sl_task */
+    bool reranks;  /* sv_is_reranker */
     const char *name, *option;
     enum sv_error_kind error;
     const char *lacks;    /* of a model that is not it */
@@ -42,6 +43,17 @@ static const struct wanted embedder = {
                 "`sluicectl load <model>`.",
 };
 
+static const struct wanted reranker = {
+    .tasks = {[SL_TASK_CLASSIFICATION] = true},
+    .reranks = true,
+    .name = "reranker",
+    .option = "",
+    .error = SV_NOT_A_RERANKER,
+    .lacks = "is not a reranker",
+    .training = "Copy one into the store, a cross-encoder of Hugging Face's with one label, then "
+                "load it with `sluicectl load <model>`.",
+};
+
 static const struct wanted classifier_or_embedder = {
     .tasks = {[SL_TASK_CLASSIFICATION] = true, [SL_TASK_PRETRAINING] = true},
     .error = SV_NOT_A_CLASSIFIER,
@@ -59,6 +71,17 @@ static const struct wanted any_model = {
 static enum sl_task task_of(const struct sv_model_ref *ref)
 {
     return sl_model_info(ref->model)->task;
+}
+
+bool sv_is_reranker(const struct sv_model_ref *ref)
+{
+    const struct sl_model_info *info = sl_model_info(ref->model);
+    return info->takes_pairs && info->classes == 1;
+}
+
+static bool is_wanted(const struct wanted *wanted, const struct sv_model_ref *ref)
+{
+    return wanted->tasks[task_of(ref)] && (!wanted->reranks || sv_is_reranker(ref));
 }
 
 static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)
@@ -179,7 +202,7 @@ static struct sv_model_ref *resolve_only(struct sv_request *request, const struc
     }
     for (int i = 0; i < snapshot->count; i++) {
         const struct sv_version_info *info = &snapshot->items[i];
-        if (!info->ref || !info->is_stable || !wanted->tasks[task_of(info->ref)])
+        if (!info->ref || !info->is_stable || !is_wanted(wanted, info->ref))
             continue;
         sl_list_add(names, sizeof names, info->name);
         if (count++ == 0)
@@ -224,14 +247,15 @@ static const char *describe(const struct sv_model_ref *ref)
         [SL_TASK_CLASSIFICATION] = "it classifies texts: use /predict or `sluicectl classify`",
         [SL_TASK_PRETRAINING] = "it gives embeddings: use /v1/embeddings or `sluicectl embed`",
     };
-    return uses[task_of(ref)];
+    return sv_is_reranker(ref) ? "it ranks texts by a query: use /rerank or `sluicectl rerank`"
+                               : uses[task_of(ref)];
 }
 
 static struct sv_model_ref *resolve_named(struct sv_request *request, const char *requested,
                                           const struct wanted *wanted, struct sv_error *error)
 {
     struct sv_model_ref *ref = sv_resolve_model(request, requested, error);
-    if (!ref || wanted->tasks[task_of(ref)])
+    if (!ref || is_wanted(wanted, ref))
         return ref;
     (void)sv_fail(error, wanted->error, "model", "The model '%s' %s; %s.", requested, wanted->lacks,
                   describe(ref));
@@ -262,14 +286,26 @@ struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const cha
                : NULL;
 }
 
-struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
-                                         struct sv_error *error)
+static struct sv_model_ref *resolve_kind(struct sv_request *request, const char *name,
+                                         const struct wanted *wanted, struct sv_error *error)
 {
     char requested[SV_PATH_MAX];
     if (!requested_name(request, name, requested, error))
         return NULL;
-    return requested[0] ? resolve_named(request, requested, &embedder, error)
-                        : resolve_only(request, &embedder, error);
+    return requested[0] ? resolve_named(request, requested, wanted, error)
+                        : resolve_only(request, wanted, error);
+}
+
+struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
+                                         struct sv_error *error)
+{
+    return resolve_kind(request, name, &embedder, error);
+}
+
+struct sv_model_ref *sv_resolve_reranker(struct sv_request *request, const char *name,
+                                         struct sv_error *error)
+{
+    return resolve_kind(request, name, &reranker, error);
 }
 
 struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *request, const char *name,

@@ -21,6 +21,11 @@ struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const cha
 /* The model that gives embeddings. If "": that of ?model= or X-Model, else the only such model. */
 struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
                                          struct sv_error *error);
+/* Whether a model ranks texts by a query: a classifier of pairs with a single label. */
+bool sv_is_reranker(const struct sv_model_ref *ref);
+/* The model that ranks texts. If "": that of ?model= or X-Model, else the only such model. */
+struct sv_model_ref *sv_resolve_reranker(struct sv_request *request, const char *name,
+                                         struct sv_error *error);
 /* A classifier or a model that gives embeddings; `name` is not "". */
 struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *request, const char *name,
                                                        struct sv_error *error);

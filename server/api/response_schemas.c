@@ -166,6 +166,9 @@ const struct sv_response_schema sv_response_schemas[] = {
      "array)"},
     {"Rankings", "[[Score]] (labels of each text, the most probable first)"},
     {"Embeddings", "[[number]] (embedding of each text)"},
+    {"Ranks", "[Rank] (the highest score first)"},
+    {"Rank", "index: size (of the text); text?: string (on request); "
+             "score: number (probability, or logit if raw_scores)"},
     {"Tokens", "[[Token]] (tokens of each text)"},
     {"Token",
      "id: token; text: string; special: boolean; "
@@ -178,10 +181,25 @@ const struct sv_response_schema sv_response_schemas[] = {
      "max_batch_requests: size; max_client_batch_size: size; auto_truncate: boolean; "
      "tokenization_workers: size; version: string; sha: string|null; docker_label: string|null; "
      "sluice: {size}"},
-    {"ModelType", "classifier?: ClassifierType; embedding?: EmbeddingType; completion?: object"},
+    {"ModelType",
+     "classifier?: ClassifierType; reranker?: ClassifierType; embedding?: EmbeddingType; "
+     "completion?: object"},
     {"EmbeddingType", "pooling: 'mean'|'weighted_mean'"},
     {"ClassifierType", "id2label: {string}; label2id: {size}; problem_type: " PROBLEM_TYPES
                        " (whether a text may have several labels)"},
+
+    /* ---- Jina, Cohere ---- */
+    {"JinaRanking", "model: string (name@version); usage: RankingUsage; "
+                    "results: [RankedDocument] (the highest score first)"},
+    {"RankingUsage", "total_tokens: size; prompt_tokens: size"},
+    {"RankedDocument", "index: size (of the document); relevance_score: number (probability); "
+                       "document?: RankedText (if return_documents)"},
+    {"RankedText", "text: string"},
+    {"CohereRanking", "id: string (of the request); "
+                      "results: [RankedDocument] (the highest score first); meta: RankingMeta"},
+    {"RankingMeta", "api_version: RankingVersion; billed_units: RankingUnits"},
+    {"RankingVersion", "version: string"},
+    {"RankingUnits", "search_units: size (always 1)"},
 
     /* ---- Open Inference Protocol ---- */
     {"ServerMetadata", "name: string; version: string; extensions: [string]"},

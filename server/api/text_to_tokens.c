@@ -165,7 +165,7 @@ static bool fit_pair(const struct sv_model_ref *ref, const struct sv_tokenize_op
                    input->param, ref->id);
 }
 
-/* Shortens the second text to so many tokens. */
+/* Shortens the second text to at most `max` tokens. */
 static bool cut_second(const struct sv_model_ref *ref, size_t max,
                        const struct sv_tokenize_input *input, struct sv_string *second,
                        struct sv_error *error)

@@ -17,7 +17,7 @@ struct sv_tokenize_options {
     enum sl_truncation side;
     enum sl_unknown unknown; /* characters outside the vocabulary */
     enum sv_blank_texts blanks;
-    int64_t second_max; /* of a pair, keep so many tokens of the second text; 0: do not cut it */
+    int64_t second_max; /* of a pair, the most tokens of the second text to keep; 0: all */
 };
 
 /* The keywords of the rows below. */

@@ -8,6 +8,7 @@
 #include "params/embed_params.h"
 #include "params/infer_params.h"
 #include "params/predict_params.h"
+#include "params/rerank_params.h"
 #include "params/tokenize_params.h"
 #include "support/fuzz_target.h"
 #include "json/json_peek.h"
@@ -28,6 +29,8 @@ static void texts_check(const struct sv_texts *texts)
     for (int i = 0; i < texts->count; i++) {
         must(texts->items[i].data);
         string_check(&texts->items[i]);
+        if (sv_texts_pair(texts, i))
+            string_check(sv_texts_pair(texts, i));
     }
 }
 
@@ -207,6 +210,27 @@ static struct sv_json_document *read_embedding(const struct sl_buffer *body, str
     return embed_check(document, &params);
 }
 
+/* By the fields of all three endpoints. */
+static struct sv_json_document *read_rerank(const struct sl_buffer *body, struct sv_error *error)
+{
+    static const struct sv_field *const tables[] = {sv_rerank_fields, sv_cohere_rerank_fields,
+                                                    sv_jina_rerank_fields};
+    struct sv_json_document *document = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        struct sv_rerank_params params;
+        sv_json_document_release(document);
+        *error = (struct sv_error){.kind = SV_OK};
+        document = sv_rerank_params_read(body, tables[i], &params, error);
+        if (!document)
+            continue;
+        must(params.query.bytes > 0);
+        texts_check(&params.texts);
+        for (int j = 0; j < params.texts.count; j++)
+            must(sv_texts_pair(&params.texts, j));
+    }
+    return document;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct {
@@ -215,7 +239,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } tables[] = {{'c', read_completion}, {'p', read_predict},  {'h', read_hf},
                   {'t', read_tokenize},   {'d', read_decode},   {'i', read_infer},
                   {'b', read_binary},     {'q', read_decision}, {'e', read_embed},
-                  {'v', read_embedding}};
+                  {'v', read_embedding},  {'r', read_rerank}};
 
     struct sv_error error = {.kind = SV_OK};
     char found[8];
