@@ -197,8 +197,8 @@ static char *source_print(const struct sl_tokenizer *tokenizer, struct sl_err *e
     char *text = source[0] ? strdup(source) : NULL;
     if (!source[0])
         sl_fail(err, SL_BAD_INPUT,
-                "the tokenizer of a GGUF file cannot be stored as tokenizer.json yet; use the GGUF "
-                "file itself as a model");
+                "the tokenizer of this GGUF file, which is not byte-level, cannot be stored as "
+                "tokenizer.json; use the GGUF file itself as a model");
     else if (!text)
         sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     return text;

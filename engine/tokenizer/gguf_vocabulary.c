@@ -2,6 +2,7 @@
 #include "tokenizer/gguf_vocabulary.h"
 
 #include "base/dynarray.h"
+#include "tokenizer/gguf_source.h"
 #include "tokenizer/pipeline.h"
 #include "tokenizer/unicode.h"
 
@@ -17,6 +18,7 @@ struct lists {
     struct sl_added_token *added;
     struct sl_merge *merges;
     size_t merges_capacity;
+    struct sl_buffer source; /* what it would be as tokenizer.json */
 };
 
 static void lists_release(struct lists *l)
@@ -25,6 +27,7 @@ static void lists_release(struct lists *l)
     free(l->text);
     free(l->added);
     free(l->merges);
+    sl_buffer_release(&l->source);
 }
 
 static bool fail_memory(const struct sl_gguf_vocabulary *v, struct sl_err *err)
@@ -65,12 +68,7 @@ static bool id_check(const struct sl_gguf_vocabulary *v, int32_t id, struct sl_e
 
 /* -- byte-level ------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *pre, *rules;
-    bool digits;        /* each alone */
-    bool ignore_merges; /* a word that is a piece is that token */
-    bool composes;      /* NFC */
-} splitters[] = {
+static const struct sl_gguf_splitter splitters[] = {
     {"gpt-2", "gpt-2", false, false, false},
     {"smollm", "gpt-2", true, false, false},
     {"llama-bpe", "llama-bpe", false, true, false},
@@ -85,24 +83,36 @@ static void splitter_add(struct sl_pipeline_parts *parts, struct sl_pre_tokenize
     parts->pre_tokenizers[parts->pre_tokenizer_count++] = step;
 }
 
-static bool splitter_fill(const char *pre, struct sl_pipeline_parts *parts, struct sl_err *err)
+static const struct sl_gguf_splitter *splitter_find(const char *pre, struct sl_err *err)
 {
-    int i = 0;
-    while (i < SPLITTERS && (!pre || strcmp(splitters[i].pre, pre) != 0))
-        i++;
-    if (i == SPLITTERS)
-        return sl_fail(err, SL_CORRUPT,
-                       "unknown pre-tokenizer '%.64s': expected gpt-2, smollm, llama-bpe or qwen2",
-                       pre ? pre : "");
-    if (splitters[i].digits)
+    for (int i = 0; i < SPLITTERS; i++)
+        if (pre && strcmp(splitters[i].pre, pre) == 0)
+            return &splitters[i];
+    sl_fail(err, SL_CORRUPT,
+            "unknown pre-tokenizer '%.64s': expected gpt-2, smollm, llama-bpe or qwen2",
+            pre ? pre : "");
+    return NULL;
+}
+
+static void splitter_fill(const struct sl_gguf_splitter *splitter, struct sl_pipeline_parts *parts)
+{
+    if (splitter->digits)
         splitter_add(parts, (struct sl_pre_tokenizer_step){.kind = SL_SPLIT_DIGITS});
     splitter_add(parts,
                  (struct sl_pre_tokenizer_step){.kind = SL_SPLIT_RULES,
-                                                .rules = sl_split_rules_named(splitters[i].rules)});
-    if (splitters[i].composes)
+                                                .rules = sl_split_rules_named(splitter->rules)});
+    if (splitter->composes)
         parts->normalizers[parts->normalizer_count++].kind = SL_NORMALIZE_NFC;
-    parts->model.ignore_merges = splitters[i].ignore_merges;
-    return true;
+    parts->model.ignore_merges = splitter->ignore_merges;
+}
+
+static bool source_fill(const struct sl_gguf_vocabulary *v, const struct sl_gguf_splitter *splitter,
+                        struct lists *l, struct sl_pipeline_parts *parts, struct sl_err *err)
+{
+    sl_gguf_source_print(&l->source, v, splitter);
+    parts->source = l->source.data;
+    parts->source_bytes = l->source.bytes;
+    return sl_buffer_check(&l->source, err);
 }
 
 static bool merges_split(const struct sl_gguf_vocabulary *v, struct lists *l, struct sl_err *err)
@@ -129,10 +139,12 @@ static bool gpt2_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
     parts->model.byte_level = true;
     parts->model.merge_count = v->merge_count;
     parts->decoder.steps[parts->decoder.count++].kind = SL_DECODE_BYTE_LEVEL;
-    if (!splitter_fill(v->pre, parts, err) || !merges_split(v, l, err))
+    const struct sl_gguf_splitter *splitter = splitter_find(v->pre, err);
+    if (!splitter || !merges_split(v, l, err))
         return false;
+    splitter_fill(splitter, parts);
     parts->model.merges = l->merges;
-    return true;
+    return source_fill(v, splitter, l, parts, err);
 }
 
 /* -- SentencePiece's scores ------------------------------------------------------------------- */

@@ -54,6 +54,11 @@ const struct sl_split_rules *sl_split_rules_named(const char *model)
     return NULL;
 }
 
+const char *sl_split_rules_expression(const struct sl_split_rules *rules)
+{
+    return rules->expression;
+}
+
 /* -- characters ------------------------------------------------------------------------------- */
 
 enum kind { LETTER, NUMBER, SPACE, OTHER, END };

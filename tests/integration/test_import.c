@@ -214,13 +214,15 @@ Test(import, other_modules_of_sentence_transformers_are_refused)
     cr_expect(strstr(r.err, "the module 'Dense' is not supported"), "%s", r.err);
 }
 
-Test(import, a_gguf_file_is_a_model_but_no_version)
+/* Its tokenizer is stored as tokenizer.json. */
+Test(import, a_gguf_file_completes_as_before)
 {
-    static struct program_result r;
-    sluice_expect_success(&r,
-                          ARGS("generate", GOLDEN "gguf", "--prompt", "ab", "--max-tokens", "3"));
-    sluice_run(&r, ARGS("import", GOLDEN "gguf", "--output", dirs.output));
-    cr_expect_eq(r.exit_code, 2);
-    EXPECT_SAID(r.err, "use the GGUF file itself as a model");
-    cr_expect_neq(access(dirs.output, F_OK), 0);
+    static struct program_result as_it_is, imported;
+    sluice_expect_success(&imported, ARGS("import", GOLDEN "gguf", "--output", dirs.output));
+    sluice_expect_success(&as_it_is, ARGS("generate", GOLDEN "gguf", "--prompt", "It's 3 \xC3\xA9",
+                                          "--max-tokens", "12", "--precision", "fp32"));
+    sluice_expect_success(&imported, ARGS("generate", dirs.output, "--prompt", "It's 3 \xC3\xA9",
+                                          "--max-tokens", "12", "--precision", "fp32"));
+    cr_expect_str_eq(as_it_is.out, imported.out);
+    cr_expect_gt(strlen(imported.out), 10);
 }

@@ -1,0 +1,41 @@
+/* gguf_source.h - the parts of a GGUF file that make a tokenizer, and a byte-level one of them as
+ * tokenizer.json. */
+#pragma once
+
+#include "base/buffer.h"
+#include "tokenizer/tokenizer_kind.h"
+
+enum sl_gguf_piece_type {
+    SL_GGUF_NORMAL = 1,
+    SL_GGUF_UNKNOWN,
+    SL_GGUF_CONTROL, /* a special token */
+    SL_GGUF_USER,    /* an added token */
+    SL_GGUF_UNUSED,
+    SL_GGUF_BYTE
+};
+
+/* All of it stays the caller's. Texts end with a NUL. */
+struct sl_gguf_vocabulary {
+    const char *model, *pre;
+    const struct sl_piece *pieces; /* by id */
+    const int32_t *types;          /* by id, an enum sl_gguf_piece_type */
+    const float *scores;           /* by id; of "llama" */
+    int count;
+    const struct sl_piece *merges; /* "left right"; of "gpt2" */
+    size_t merge_count;
+    int32_t begin, end, unknown, padding; /* ids; -1: none */
+    bool adds_begin, adds_end;            /* around a text */
+    bool adds_blank;                      /* "llama": before a text */
+};
+
+/* What splits text into words, as GGUF's `pre` names it. */
+struct sl_gguf_splitter {
+    const char *pre, *rules; /* rules: a name of split_rules.h */
+    bool digits;             /* each alone */
+    bool ignore_merges;      /* a word that is a piece is that token */
+    bool composes;           /* NFC */
+};
+
+/* Appends the file to `out`, whose check tells of a failure. */
+void sl_gguf_source_print(struct sl_buffer *out, const struct sl_gguf_vocabulary *vocabulary,
+                          const struct sl_gguf_splitter *splitter);
