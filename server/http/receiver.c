@@ -1,4 +1,8 @@
 /* receiver.c - what libmicrohttpd receives: only requests that sv_framing accepts. */
+
+/* Else <sys/socket.h> may define recv() as an inline function of its own. */
+#undef _FORTIFY_SOURCE
+
 #include "http/receiver.h"
 #include "core/limits.h"
 #include "http/request_framing.h"

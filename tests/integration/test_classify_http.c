@@ -731,17 +731,17 @@ static void expect_timeouts(int texts)
  * machine. */
 Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
 {
-    enum { TEXTS_MAX = 4096 };
-
     struct sl_buffer body = {0};
     start_with((const char *const[]){"--max-client-batch-size", "4096", "--classify-max-batch-size",
                                      "4096", "--classify-max-batch-tokens", "65536", "--isa", "ref",
                                      NULL});
     struct curl_slist *soon = curl_slist_append(NULL, "X-Request-Timeout-Ms: 50");
     bool kept = false;
+    double answered = 0;
     int texts = TEST_SANITIZED ? 2 : 16;
-    while (!kept && texts < TEXTS_MAX) {
+    while (!kept && texts < 4096) {
         texts *= 4;
+        answered = tei_texts_by_outcome(&d, "plain", "ok"); /* while batches were too short */
         sl_buffer_clear(&body);
         write_long(&body, texts);
         kept = is_late("/models/mood/predict", body.data, soon) &&
@@ -751,7 +751,7 @@ Test(classify_daemon, a_deadline_is_kept_while_a_batch_runs)
     }
     cr_assert(kept, "answers came when the batch was over");
     expect_timeouts(texts);
-    cr_assert_eq(tei_texts_by_outcome(&d, "plain", "ok"), 0);
+    cr_assert_eq(tei_texts_by_outcome(&d, "plain", "ok"), answered);
     curl_slist_free_all(soon);
     sl_buffer_release(&body);
     stop();
