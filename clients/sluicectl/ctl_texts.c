@@ -16,15 +16,27 @@ enum { LINE_BYTES_MAX = 1 << 20, ENVELOPE_BYTES = 512 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* The length of a text as JSON; 0: not UTF-8. */
+static size_t json_bytes(const char *text)
+{
+    json_t *string = json_string(text);
+    size_t bytes = string ? json_dumpb(string, NULL, 0, JSON_ENCODE_ANY) : 0;
+    json_decref(string);
+    return bytes;
+}
+
 bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
                      struct client_error *failure)
 {
     const char *side = job->arguments->truncate;
     job->multi_label = info->multi_label;
-    (void)snprintf(job->path, sizeof job->path, "/v2/models/%s/infer", info->model);
+    (void)snprintf(job->path, sizeof job->path,
+                   job->query ? "/models/%s/rerank" : "/v2/models/%s/infer", info->model);
     job->texts_max = info->texts_max < CTL_TEXTS_MAX ? (int)info->texts_max : CTL_TEXTS_MAX;
-    job->bytes_max =
-        info->bytes_max > ENVELOPE_BYTES ? (size_t)info->bytes_max - ENVELOPE_BYTES : 0;
+    const size_t max = (size_t)info->bytes_max, query = job->query ? json_bytes(job->query) : 0;
+    job->bytes_max = max > ENVELOPE_BYTES + query ? max - ENVELOPE_BYTES - query : 0;
+    if (job->query && query == 0)
+        return client_error_set(failure, EXIT_BAD_INPUT, "the query is not UTF-8");
     return !side || strcmp(side, "left") == 0 || strcmp(side, "right") == 0 ||
            strcmp(side, CTL_MODEL_SIDE) == 0 ||
            client_error_set(failure, EXIT_BAD_INPUT,
@@ -85,16 +97,33 @@ static bool handle_error(struct ctl_texts *job, int count, const struct client_r
     return true;
 }
 
-static void write_body(const struct ctl_texts *job, int count, struct sl_buffer *body)
+/* How they become tokens: members of an object. */
+static void add_parameters(const struct ctl_texts *job, struct sl_json_writer *json)
+{
+    const struct ctl_text_arguments *a = job->arguments;
+    sl_json_add(json, "'truncate':%i,'unknown_characters':%s", a->truncate != NULL,
+                a->replace ? "replace" : "error");
+    if (a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0)
+        sl_json_add(json, "'truncation_direction':%s", a->truncate);
+}
+
+static void write_ranking(const struct ctl_texts *job, int count, struct sl_buffer *body)
+{
+    struct sl_json_writer json = {.out = body};
+    sl_json_add(&json, "{'query':%s,'texts':", job->query);
+    sl_json_add_strings(&json, (const char *const *)job->texts, count);
+    add_parameters(job, &json);
+    sl_json_end_object(&json);
+}
+
+static void write_inference(const struct ctl_texts *job, int count, struct sl_buffer *body)
 {
     const struct ctl_text_arguments *a = job->arguments;
     struct sl_json_writer json = {.out = body};
     sl_json_add(&json, "{'inputs':[{'name':'text','datatype':'BYTES','shape':[%d],'data':", count);
     sl_json_add_strings(&json, (const char *const *)job->texts, count);
-    sl_json_add(&json, "}],'parameters':{'truncate':%i,'unknown_characters':%s",
-                a->truncate != NULL, a->replace ? "replace" : "error");
-    if (a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0)
-        sl_json_add(&json, "'truncation_direction':%s", a->truncate);
+    sl_json_add(&json, "}],'parameters':{");
+    add_parameters(job, &json);
     if (a->explain.given)
         sl_json_add(&json, "'explain':%lld", (long long)a->explain.value);
     if (a->budget.given)
@@ -111,7 +140,7 @@ static bool send_batch(struct ctl_texts *job, struct client_error *failure)
     struct client_response response = {0};
     int count = job->count < job->texts_max ? job->count : job->texts_max;
     struct sl_buffer body = {0};
-    write_body(job, count, &body);
+    (job->query ? write_ranking : write_inference)(job, count, &body);
     const struct client_request request = {.path = job->path, .body = body.data};
     bool good = (!body.failed || client_error_no_memory(failure)) &&
                 client_send(job->client, &request, &response, failure);
@@ -146,15 +175,6 @@ static bool flush(struct ctl_texts *job, struct client_error *failure)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* The length of a text as JSON; 0: not UTF-8. */
-static size_t json_bytes(const char *text)
-{
-    json_t *string = json_string(text);
-    size_t bytes = string ? json_dumpb(string, NULL, 0, JSON_ENCODE_ANY) : 0;
-    json_decref(string);
-    return bytes;
-}
-
 /* Copies the text. One that is too long for any request is sent alone, so that the daemon reports
  * it. */
 static bool add(struct ctl_texts *job, const char *text, int64_t number,
@@ -188,12 +208,12 @@ static bool add_words(struct ctl_texts *job, struct client_error *failure)
 
 /* Reads the next line without its end and keeps the first `capacity` bytes. Returns its length; -1:
  * no more lines. */
-static int64_t read_line(char *line, size_t capacity)
+static int64_t read_line(FILE *file, char *line, size_t capacity)
 {
     int64_t length = 0;
     int byte;
     // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
-    while ((byte = getc_unlocked(stdin)) != EOF && byte != '\n')
+    while ((byte = getc_unlocked(file)) != EOF && byte != '\n')
         if ((size_t)length++ < capacity)
             line[length - 1] = (char)byte;
     return byte == EOF && length == 0 ? -1 : length;
@@ -218,7 +238,8 @@ static bool add_line(struct ctl_texts *job, char *line, int64_t length, int64_t 
 /* Skips empty lines. */
 static bool add_lines(struct ctl_texts *job, struct client_error *failure)
 {
-    if (job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
+    FILE *file = job->lines ? job->lines : stdin;
+    if (!job->lines && job->ctl->operand_count == 0 && isatty(STDIN_FILENO))
         return client_error_set(failure, EXIT_BAD_INPUT,
                                 "missing text: give TEXT, or pipe lines to standard input");
     char *line = malloc(LINE_BYTES_MAX + 1);
@@ -226,7 +247,8 @@ static bool add_lines(struct ctl_texts *job, struct client_error *failure)
     int64_t length;
     if (!line)
         return client_error_no_memory(failure);
-    for (int64_t number = 1; good && (length = read_line(line, LINE_BYTES_MAX + 1)) >= 0; number++)
+    for (int64_t number = 1; good && (length = read_line(file, line, LINE_BYTES_MAX + 1)) >= 0;
+         number++)
         good = add_line(job, line, length, number, failure);
     free(line);
     return good;
@@ -242,7 +264,7 @@ static bool fail_silently(const struct ctl_texts *job, struct client_error *fail
 
 bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure)
 {
-    bool words = !ctl_reads_input(job->ctl);
+    bool words = !job->lines && !ctl_reads_input(job->ctl);
     job->what = words ? "text" : "line";
     bool good = words ? add_words(job, failure) : add_lines(job, failure);
     if (!good) {

@@ -1,17 +1,19 @@
-/* ctl_texts.h - the texts of `sluicectl classify` and `sluicectl embed`: operands, or lines of
- * standard input. They are sent in requests of as many as the daemon takes; one that it rejects is
- * reported, and the others are sent without it. */
+/* ctl_texts.h - the texts of `sluicectl classify`, `embed` and `rerank`: operands, or lines of
+ * standard input or of a file. They are sent in requests of as many as the daemon takes; one that
+ * it rejects is reported, and the others are sent without it. */
 #pragma once
 
 #include "base/json_writer.h"
 #include "sluicectl/ctl_command.h"
 #include "sluicectl/print.h"
 
+#include <stdio.h>
+
 #define CTL_MODEL_SIDE "model"
 
 enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
 
-/* The options of both commands. */
+/* The options of these commands. */
 struct ctl_text_arguments {
     const char *model;
     struct sl_given_int top, explain; /* classify: labels of each text, words of explanations */
@@ -41,15 +43,17 @@ struct ctl_texts {
     const struct ctl_options *ctl;
     const struct ctl_text_arguments *arguments;
     struct client *client;
-    /* Adds the outputs to request. */
+    FILE *lines; /* their file; NULL: operands, or standard input */
+    /* Adds the outputs to request. NULL: the command ranks texts by `query`. */
     void (*add_outputs)(const struct ctl_texts *job, struct sl_json_writer *json);
+    const char *query;
     /* Prints the response to a request for the first `count` texts. */
     bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
                   const char *const *texts, int count, struct client_error *failure);
     struct class_printer printer;
     bool multi_label; /* of the model: a text may have several labels */
 
-    char path[CTL_PATH_BYTES];        /* of the inference endpoint */
+    char path[CTL_PATH_BYTES];        /* of the endpoint */
     int texts_max;                    /* per request; halved when the daemon cannot hold so many */
     size_t bytes_max;                 /* per request, of its texts as JSON */
     bool has_skipped;                 /* some text was rejected */

@@ -50,11 +50,18 @@ enum print_format {
     PRINT_OBJECTS /* JSON, one per line */
 };
 
-/* The output of classifications or embeddings, one response after another. */
+struct ranked_text {
+    double score;
+    int64_t number; /* in the order of arrival */
+    char *text;
+};
+
+/* The output of classifications, embeddings or ranks, one response after another. */
 struct class_printer {
     enum print_format format;
-    double score_min;         /* only labels with this score or more; 0: all */
-    int64_t texts, truncated; /* so far */
+    double score_min;           /* only labels with this score or more; 0: all */
+    int64_t texts, truncated;   /* so far */
+    struct ranked_text *ranked; /* so far, of as many texts; print_ranks frees it */
 };
 
 /* Prints the most likely classes of the texts of one request (without a label, where the score of
@@ -67,6 +74,12 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
 bool print_embeddings(struct class_printer *printer, const struct sl_buffer *body,
                       const char *const *texts, int count, struct client_error *failure)
     SL_MUST_CHECK;
+
+/* Keeps the texts and their scores, until print_ranks prints them all, the highest score first. */
+bool print_collect_ranks(struct class_printer *printer, const struct sl_buffer *body,
+                         const char *const *texts, int count, struct client_error *failure)
+    SL_MUST_CHECK;
+void print_ranks(struct class_printer *printer);
 
 /* The data of an output of that name in a response of the Open Inference Protocol; or NULL. */
 const struct json_t *print_output(const struct json_t *response, const char *name);

@@ -5,6 +5,7 @@
 #include "support/http_client.h"
 #include "support/in_process_classifier.h"
 #include "support/json_query.h"
+#include "support/sluicectl_cli.h"
 #include "support/tei_client.h"
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
@@ -18,21 +19,22 @@
 
 enum { CONTEXT = 32 }; /* of all three */
 
-static struct daemon d;
+static struct ctl_target t;
 
 static void start(void)
 {
-    daemon_make_store(&d);
-    tiny_classifiers_make(d.store);
-    tiny_store_add_pretrained(d.store, RANKER);
-    tiny_store_add_pretrained(d.store, CLASSIFIER);
-    tiny_store_add_pretrained(d.store, ONE_TYPE);
-    daemon_serve(&d, (const char *const[]){"--default-classifier", MOOD, NULL});
+    daemon_make_store(&t.daemon);
+    tiny_classifiers_make(t.daemon.store);
+    tiny_store_add_pretrained(t.daemon.store, RANKER);
+    tiny_store_add_pretrained(t.daemon.store, CLASSIFIER);
+    tiny_store_add_pretrained(t.daemon.store, ONE_TYPE);
+    daemon_serve(&t.daemon, (const char *const[]){"--default-classifier", MOOD, NULL});
+    ctl_reach(&t);
 }
 
 static void stop(void)
 {
-    daemon_stop(&d);
+    daemon_stop(&t.daemon);
 }
 
 TestSuite(rerank_http, .init = start, .fini = stop);
@@ -44,7 +46,7 @@ static struct classification expected(const char *model, const char *text, const
                                       enum sl_truncation side)
 {
     struct sl_err err;
-    struct in_process_classifier c = in_process_open(d.store, model);
+    struct in_process_classifier c = in_process_open(t.daemon.store, model);
     int32_t ids[CONTEXT], types[CONTEXT];
     const struct sl_encoding encoding = {.text = text,
                                          .bytes = strlen(text),
@@ -90,16 +92,17 @@ Test(rerank_http, tei_classifies_pairs)
     for (size_t i = 0; i < COUNT(models); i++) {
         char path[128];
         (void)snprintf(path, sizeof path, "/models/%s/predict", models[i]);
-        json_t *root = tei_post(&d, path, "{\"inputs\":[\"abc\",\"de f\"]}");
+        json_t *root = tei_post(&t.daemon, path, "{\"inputs\":[\"abc\",\"de f\"]}");
         expect_scores(root, models[i], "abc", "de f");
         json_decref(root);
-        root = tei_post(&d, path, "{\"inputs\":[[\"abc\"],[\"abc\",\"de f\"],[\"\",\"x\"]]}");
+        root =
+            tei_post(&t.daemon, path, "{\"inputs\":[[\"abc\"],[\"abc\",\"de f\"],[\"\",\"x\"]]}");
         cr_assert_eq(json_array_size(root), 3);
         expect_scores(json_at(root, "0"), models[i], "abc", NULL);
         expect_scores(json_at(root, "1"), models[i], "abc", "de f");
         expect_scores(json_at(root, "2"), models[i], "", "x");
         json_decref(root);
-        root = tei_post(&d, path, "{\"inputs\":[\"abc\",\"de f\",\"x\"]}"); /* texts */
+        root = tei_post(&t.daemon, path, "{\"inputs\":[\"abc\",\"de f\",\"x\"]}"); /* texts */
         cr_assert_eq(json_array_size(root), 3);
         expect_scores(json_at(root, "1"), models[i], "de f", NULL);
         json_decref(root);
@@ -108,12 +111,12 @@ Test(rerank_http, tei_classifies_pairs)
 
 Test(rerank_http, hugging_face_classifies_pairs)
 {
-    json_t *root =
-        tei_post(&d, "/hf/" CLASSIFIER, "{\"inputs\":{\"text\":\"abc\",\"text_pair\":\"de f\"}}");
+    json_t *root = tei_post(&t.daemon, "/hf/" CLASSIFIER,
+                            "{\"inputs\":{\"text\":\"abc\",\"text_pair\":\"de f\"}}");
     cr_assert_eq(json_array_size(root), 1);
     expect_scores(json_at(root, "0"), CLASSIFIER, "abc", "de f");
     json_decref(root);
-    root = tei_post(&d, "/hf/" CLASSIFIER,
+    root = tei_post(&t.daemon, "/hf/" CLASSIFIER,
                     "{\"inputs\":[{\"text\":\"abc\",\"text_pair\":\"de f\"},\"x\"]}");
     expect_scores(json_at(root, "0"), CLASSIFIER, "abc", "de f");
     expect_scores(json_at(root, "1"), CLASSIFIER, "x", NULL);
@@ -127,9 +130,9 @@ Test(rerank_http, long_pairs_are_truncated_or_rejected)
 {
     static const char *const path = "/models/" CLASSIFIER "/predict";
     struct http_response answer =
-        http_request(&d, "POST", path, "{\"inputs\":[[\"" LONG "\",\"b c d e\"]]}");
+        http_request(&t.daemon, "POST", path, "{\"inputs\":[[\"" LONG "\",\"b c d e\"]]}");
     tei_expect_error(&answer, 422, "validation", "'inputs[0]' has 33 tokens");
-    answer = http_request(&d, "POST", path,
+    answer = http_request(&t.daemon, "POST", path,
                           "{\"inputs\":[[\"" LONG "\",\"b c d e\"]],\"truncate\":true}");
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
     cr_assert_str_eq(http_response_header(&answer, "x-sluice-truncated"), "1");
@@ -140,7 +143,7 @@ Test(rerank_http, long_pairs_are_truncated_or_rejected)
     json_decref(root);
     http_response_release(&answer);
     struct classification v = expected(CLASSIFIER, LONG, LONG, SL_TRUNCATE_LEFT);
-    root = tei_post(&d, path,
+    root = tei_post(&t.daemon, path,
                     "{\"inputs\":[\"" LONG "\",\"" LONG "\"],\"truncate\":true,"
                     "\"truncation_direction\":\"Left\",\"raw_scores\":true}");
     float best = fmaxf(v.logits[0], fmaxf(v.logits[1], v.logits[2]));
@@ -163,7 +166,7 @@ Test(rerank_http, mistakes_with_pairs)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct http_response answer = http_request(&d, "POST", cases[i].path, cases[i].body);
+        struct http_response answer = http_request(&t.daemon, "POST", cases[i].path, cases[i].body);
         tei_expect_error(&answer, cases[i].status, cases[i].type, cases[i].part);
     }
 }
@@ -200,7 +203,7 @@ static json_t *rerank(int first, int count, bool raw)
     sl_json_begin_object(&json);
     add_documents(&json, "texts", first, count);
     sl_json_add(&json, "'raw_scores':%i,'return_text':true}", raw);
-    json_t *root = tei_post(&d, "/models/" RANKER "/rerank", body.data);
+    json_t *root = tei_post(&t.daemon, "/models/" RANKER "/rerank", body.data);
     sl_buffer_release(&body);
     cr_assert_eq(json_array_size(root), (size_t)count);
     return root;
@@ -238,8 +241,9 @@ Test(rerank_http, every_way_to_name_a_reranker)
     static const char *const paths[] = {"/rerank", "/rerank?model=" RANKER,
                                         "/models/" RANKER "/rerank", "/models/" RANKER "@4/rerank"};
     for (size_t i = 0; i < COUNT(paths); i++) {
-        struct http_response answer = http_request(
-            &d, "POST", paths[i], "{\"query\":\"ab\",\"texts\":[\"c\",\"d\"],\"truncate\":null}");
+        struct http_response answer =
+            http_request(&t.daemon, "POST", paths[i],
+                         "{\"query\":\"ab\",\"texts\":[\"c\",\"d\"],\"truncate\":null}");
         cr_assert_eq(answer.status, 200, "%s", answer.body.data);
         cr_assert_str_eq(http_response_header(&answer, "x-sluice-model"), RANKER "@4");
         json_t *root = json_from_response(&answer);
@@ -252,7 +256,7 @@ Test(rerank_http, every_way_to_name_a_reranker)
 
 static json_t *post(const char *path, const char *body)
 {
-    struct http_response answer = http_request(&d, "POST", path, body);
+    struct http_response answer = http_request(&t.daemon, "POST", path, body);
     cr_assert_eq(answer.status, 200, "%s", answer.body.data);
     json_t *root = json_from_response(&answer);
     http_response_release(&answer);
@@ -311,9 +315,9 @@ Test(rerank_http, cohere_ranks_documents_up_to_so_many_tokens)
 Test(rerank_http, long_documents_are_cut)
 {
     struct http_response answer = http_request(
-        &d, "POST", "/rerank", "{\"query\":\"ab\",\"texts\":[\"c\",\"" LONG " a b c\"]}");
+        &t.daemon, "POST", "/rerank", "{\"query\":\"ab\",\"texts\":[\"c\",\"" LONG " a b c\"]}");
     tei_expect_error(&answer, 422, "validation", "'texts[1]' has 34 tokens");
-    json_t *root = tei_post(&d, "/rerank",
+    json_t *root = tei_post(&t.daemon, "/rerank",
                             "{\"query\":\"ab\",\"texts\":[\"" LONG
                             " a b c\"],\"truncate\":true,\"raw_scores\":true}");
     struct classification v = expected(RANKER, "ab", LONG " a b c", SL_TRUNCATE_RIGHT);
@@ -327,14 +331,14 @@ Test(rerank_http, long_documents_are_cut)
 
 Test(rerank_http, the_info_names_a_reranker)
 {
-    struct http_response answer = http_request(&d, "GET", "/models/" RANKER "/info", NULL);
+    struct http_response answer = http_request(&t.daemon, "GET", "/models/" RANKER "/info", NULL);
     json_t *root = json_from_response(&answer);
     cr_assert_str_eq(json_string_at(root, "model_type/reranker/id2label/0"), "LABEL_0");
     cr_assert_eq(json_integer_at(root, "model_type/reranker/label2id/LABEL_0"), 0);
     cr_assert_null(json_at(root, "model_type/classifier"));
     json_decref(root);
     http_response_release(&answer);
-    answer = http_request(&d, "GET", "/models/" CLASSIFIER "/info", NULL);
+    answer = http_request(&t.daemon, "GET", "/models/" CLASSIFIER "/info", NULL);
     root = json_from_response(&answer);
     cr_assert(json_at(root, "model_type/classifier"));
     json_decref(root);
@@ -382,7 +386,7 @@ Test(rerank_http, mistakes_are_named_in_the_format_of_each_api)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct http_response answer = http_request(&d, "POST", cases[i].path, cases[i].body);
+        struct http_response answer = http_request(&t.daemon, "POST", cases[i].path, cases[i].body);
         cr_expect_eq(answer.status, cases[i].status, "%s %s: %ld %s", cases[i].path, cases[i].body,
                      answer.status, answer.body.data);
         cr_expect(strstr(answer.body.data, cases[i].part), "%s %s: '%s' is not in %s",
@@ -401,7 +405,7 @@ static void expect_refused(int query_bytes, int texts, long status, const char *
     for (int i = 1; i < texts; i++)
         sl_buffer_append_string(&body, ",\"a\"");
     sl_buffer_append_string(&body, "]}");
-    struct http_response answer = http_request(&d, "POST", "/rerank", body.data);
+    struct http_response answer = http_request(&t.daemon, "POST", "/rerank", body.data);
     tei_expect_error(&answer, status, "validation", part);
     sl_buffer_release(&body);
 }
@@ -410,4 +414,82 @@ Test(rerank_http, the_size_of_a_request_is_bounded)
 {
     expect_refused(1, 2049, 422, "'texts' holds 2049 texts; at most 2048");
     expect_refused((64 << 10) + 1, 1, 422, "'query' has 65537 bytes; at most 65536");
+}
+
+/* ---- sluicectl ------------------------------------------------------------------------------- */
+
+/* More lines than one request has: what the requests return is one ranking. */
+Test(rerank_http, sluicectl_ranks_lines)
+{
+    enum { LINES = 100 };
+    struct sl_buffer lines = {0};
+    double last = 1.0;
+    for (int i = 0; i < LINES; i++)
+        sl_buffer_printf(&lines, "%s\n\n", document(i));
+    test_write_file(t.input, lines.data);
+    sl_buffer_release(&lines);
+    const struct program_result *r = CTL(&t, "rerank", "--model", RANKER, QUERY, "-");
+    EXPECT_EXIT(r, 0);
+    int seen = 0;
+    for (char *at = (char *)(uintptr_t)r->out; *at; seen++) {
+        const double score = strtod(at, &at);
+        char *end = strchr(at, '\n');
+        cr_assert_eq(*at, '\t');
+        *end = '\0';
+        struct classification v = expected(RANKER, QUERY, at + 1, SL_TRUNCATE_RIGHT);
+        cr_assert_float_eq(score, (double)v.probs[0], 1e-5, "%s", at);
+        cr_assert_leq(score, last);
+        last = score;
+        at = end + 1;
+    }
+    cr_assert_eq(seen, LINES);
+}
+
+Test(rerank_http, sluicectl_reports_lines_that_are_rejected)
+{
+    test_write_file(t.input, "c d\n" LONG " a b c\nef\n");
+    const struct program_result *r = CTL(&t, "rerank", "--json", "--model", RANKER, QUERY, t.input);
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "line 2: 'texts[1]' has 35 tokens");
+    char *second = strchr(r->out, '\n');
+    *second = '\0';
+    json_t *one = json_from_text(r->out), *other = json_from_text(second + 1);
+    const bool first = strcmp(json_string_at(one, "text"), "ef") == 0;
+    struct classification v = expected(RANKER, QUERY, first ? "ef" : "c d", SL_TRUNCATE_RIGHT);
+    cr_assert_eq((float)json_number_at(one, "score"), v.probs[0]);
+    cr_assert_str_eq(json_string_at(other, "text"), first ? "c d" : "ef");
+    json_decref(one);
+    json_decref(other);
+    r = CTL(&t, "rerank", "--truncate", "right", "--model", RANKER, QUERY, t.input);
+    EXPECT_EXIT(r, 0);
+    EXPECT_SAID(r->out, "\t" LONG " a b c\n");
+}
+
+Test(rerank_http, mistakes_of_sluicectl)
+{
+    const struct program_result *r = CTL(&t, "rerank", "--model", MOOD, QUERY, "-");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "'mood@4' is not a reranker: use `sluicectl classify`");
+    r = CTL(&t, "rerank", "--model", TINY_MODEL, QUERY, "-");
+    EXPECT_SAID(r->err, "use `sluicectl complete`");
+    r = CTL(&t, "rerank", QUERY, "-");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "missing --model");
+    r = CTL(&t, "rerank", "--model", RANKER, QUERY);
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "an argument is missing; usage: sluicectl rerank");
+    r = CTL(&t, "rerank", "--model", RANKER, QUERY, "/nowhere");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "cannot read '/nowhere'");
+    r = CTL(&t, "rerank", "--model", RANKER, "", "-");
+    EXPECT_EXIT(r, 0); /* no lines, no request */
+    test_write_file(t.input, "a\n");
+    r = CTL(&t, "rerank", "--model", RANKER, "", "-");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "'query' is empty");
+    r = CTL(&t, "rerank", "--model", RANKER, "\xff", "-");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "the query is not UTF-8");
+    r = CTL(&t, "classify", "--model", RANKER, "a");
+    EXPECT_EXIT(r, 0);
 }
