@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Another model may have read them already. */
 static struct sl_shared_values *shared_values(struct sl_engine *engine,
@@ -100,6 +101,16 @@ static struct sl_model *pretrained_open(struct sl_engine *engine, const char *di
     }
     sl_pretrained_close(&p);
     return m;
+}
+
+bool sl_model_exists(const char *directory)
+{
+    char path[SL_PATH_MAX];
+    struct stat status;
+    struct sl_err ignored;
+    if (sl_manifest_path(path, directory, &ignored) && lstat(path, &status) == 0)
+        return S_ISREG(status.st_mode);
+    return sl_pretrained_is(directory);
 }
 
 struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory, struct sl_err *err)

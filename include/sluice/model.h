@@ -21,6 +21,9 @@ struct sl_model;
  * that the environment variable SLUICE_MODELS lists; the models of an engine have them once. */
 SL_PUBLIC struct sl_model *sl_model_open(struct sl_engine *engine, const char *directory,
                                          struct sl_err *err) SL_MUST_CHECK;
+/* Whether a directory seems to hold a model as a whole: it has a manifest, or the files of another
+ * program that sl_model_open reads, too. Those have nothing that is written last. */
+SL_PUBLIC bool sl_model_exists(const char *directory);
 /* Its sessions and classifiers must be destroyed before. NULL is fine. */
 SL_PUBLIC void sl_model_close(struct sl_model *model);
 

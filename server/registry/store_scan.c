@@ -16,16 +16,15 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The manifest is what sluice writes last. A copy may have it before the rest, so copies are to be
- * renamed when they are whole. */
+/* The manifest is what sluice writes last. A copy may have it before the rest, and models of other
+ * programs have none, so copies are to be renamed when they are whole. */
 bool sv_version_is_complete(const struct sv_registry *registry, const struct sv_model *model,
                             const struct sv_version *version)
 {
     char path[SL_PATH_MAX];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "%s/%s/%ld/manifest.json", registry->options.store,
-                   model->name, version->number);
-    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+    (void)snprintf(path, sizeof path, "%s/%s/%ld", registry->options.store, model->name,
+                   version->number);
+    return sl_model_exists(path);
 }
 
 long sv_note_complete(const struct sv_registry *registry, struct sv_model *model)

@@ -15,7 +15,7 @@
 
 /* What each scope is for. A route that is not listed here, or with another scope, fails the test:
  * who may do what is decided twice. */
-static const char *const by_scope[][32] = {
+static const char *const by_scope[][40] = {
     [SV_SCOPE_OPEN] = {"GET /", "GET /health", "GET /ping", "GET /v2", "GET /v2/health/live",
                        "GET /v2/health/ready", "GET /v2/models/{name}/ready",
                        "GET /v2/models/{name}/versions/{version}/ready", "GET /openapi.json", NULL},
@@ -39,6 +39,10 @@ static const char *const by_scope[][32] = {
                         "POST /models/{name}/decode",
                         "GET /models/{name}/info",
                         "POST /hf/{name}",
+                        "POST /rerank",
+                        "POST /models/{name}/rerank",
+                        "POST /v1/rerank",
+                        "POST /v2/rerank",
                         "GET /v2/models",
                         "GET /v2/models/stats",
                         "GET /v2/models/{name}",
@@ -82,6 +86,10 @@ static const char *const on_inference_only[] = {"POST /v1/completions",
                                                 "POST /models/{name}/tokenize",
                                                 "POST /models/{name}/decode",
                                                 "POST /hf/{name}",
+                                                "POST /rerank",
+                                                "POST /models/{name}/rerank",
+                                                "POST /v1/rerank",
+                                                "POST /v2/rerank",
                                                 "POST /v2/models/{name}/infer",
                                                 "POST /v2/models/{name}/versions/{version}/infer",
                                                 NULL};
