@@ -80,7 +80,7 @@ enum {
     SV_PARTS_MAX = 256,           /* of one message, and messages of one input */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
-    SV_QUERY_BYTES_MAX = 64 << 10, /* it is tokenized with each text that it ranks */
+    SV_QUERIES_BYTES_MAX = 16 << 20, /* of a query, once for each text that it ranks */
     SV_TOKENIZE_SLICE_BYTES =
         32 << 10, /* of texts, tokenized before other requests have their turn */
     SV_TEXT_WORK_BYTES_MAX = 4 << 20, /* bodies of /tokenize and /decode in progress, together */

@@ -5,7 +5,7 @@
 #define AT(member) offsetof(struct sv_rerank_params, member)
 
 #define QUERY_FIELD                                                                                \
-    SV_FIELD("query", STRING, AT(query), 1, SV_QUERY_BYTES_MAX, .required = true,                  \
+    SV_FIELD("query", STRING, AT(query), 1, SV_TEXT_BYTES_MAX, .required = true,                   \
              .help = "what the texts are ranked by")
 
 const struct sv_field sv_rerank_fields[] = {
@@ -67,7 +67,14 @@ static bool check(void *to, struct sv_error *error)
     const struct sv_rerank_params *params = to;
     if (params->model.data && params->model.bytes == 0)
         return sv_fail(error, SV_INVALID_VALUE, "model", "'model' is empty.");
-    return params->query.bytes > 0 || sv_fail(error, SV_EMPTY_INPUT, "query", "'query' is empty.");
+    if (params->query.bytes == 0)
+        return sv_fail(error, SV_EMPTY_INPUT, "query", "'query' is empty.");
+    /* It is tokenized with each text. */
+    const int max = (int)(SV_QUERIES_BYTES_MAX / params->query.bytes);
+    return params->texts.count <= max ||
+           sv_fail(error, SV_INVALID_VALUE, "query",
+                   "'query' has %zu bytes; at most %d texts are ranked by so long a query, not %d.",
+                   params->query.bytes, max, params->texts.count);
 }
 
 /* Each text becomes the second of a pair with the query. */
