@@ -42,7 +42,7 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     body->failed = body->failed || !ranked || !values;
     if (nested)
         sl_json_begin_array(&json);
-    for (int i = 0; i < c->texts && !body->failed; i++)
+    for (int i = 0; i < c->texts && ranked && values; i++)
         add_scores(&json, c, i, ranked, values);
     if (nested)
         sl_json_end_array(&json);
