@@ -5,6 +5,7 @@
 #include "formats/json_io.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,8 @@ static bool set_number(const struct sl_param *row, struct sl_published *p, const
     double number = is_flag ? (double)json_is_true(value) : json_number_value(value);
     if (field->divisor > 0)
         number /= field->divisor;
+    if (strcmp(row->name, "context_length") == 0)
+        number = fmin(number, row->max); /* models with rotary positions often allow more */
     return sl_param_set(row, &p->config, number, err);
 }
 
@@ -127,12 +130,6 @@ static bool set_member(const struct sl_param *row, struct sl_published *p, const
     return set_choice(row, p, json_string_value(value), err);
 }
 
-/* Longer texts than that are cut; models with rotary positions often allow more. */
-static double longest(const struct sl_published *p)
-{
-    return row_of(p, "context_length")->max;
-}
-
 static bool read_field(const json_t *root, const struct sl_family_field *field,
                        struct sl_published *p, struct sl_err *err)
 {
@@ -143,10 +140,6 @@ static bool read_field(const json_t *root, const struct sl_family_field *field,
     if (!value)
         return !field->missing[0] ||
                set(p, &(struct sl_family_fact){field->hyper, field->missing}, err);
-    json_auto_t *bounded = NULL;
-    if (row == row_of(p, "context_length") && json_is_integer(value) &&
-        (double)json_integer_value(value) > longest(p))
-        value = bounded = json_integer((json_int_t)longest(p));
     return set_member(row, p, value, field, err) ||
            sl_wrap(err, "'%.*s'", first_name(field->key), field->key);
 }

@@ -39,9 +39,10 @@ static bool take(struct cursor *c, size_t bytes, const char **data, struct sl_er
 
 static bool take_number(struct cursor *c, void *out, size_t bytes, struct sl_err *err)
 {
-    const char *data;
+    const char *data = NULL;
     if (!take(c, bytes, &data, err))
         return false;
+    assert(data);
     memcpy(out, data, bytes);
     return true;
 }
@@ -50,7 +51,7 @@ static bool take_number(struct cursor *c, void *out, size_t bytes, struct sl_err
 static bool take_count(struct cursor *c, const char *what, uint64_t max, size_t *out,
                        struct sl_err *err)
 {
-    uint64_t count;
+    uint64_t count = 0;
     if (!take_number(c, &count, sizeof count, err))
         return false;
     *out = (size_t)count;
@@ -61,8 +62,8 @@ static bool take_count(struct cursor *c, const char *what, uint64_t max, size_t 
 /* A copy with a NUL at its end; free() it. */
 static char *take_name(struct cursor *c, struct sl_err *err)
 {
-    size_t bytes;
-    const char *data;
+    size_t bytes = 0;
+    const char *data = "";
     if (!take_count(c, "the length of a name", NAME_MAX_BYTES, &bytes, err) ||
         !take(c, bytes, &data, err))
         return NULL;
@@ -93,8 +94,8 @@ static bool take_type(struct cursor *c, enum sl_gguf_type *type, struct sl_err *
 
 static json_t *take_text(struct cursor *c, struct sl_err *err)
 {
-    size_t bytes;
-    const char *data;
+    size_t bytes = 0;
+    const char *data = "";
     if (!take_count(c, "the length of a string", TEXT_MAX, &bytes, err) ||
         !take(c, bytes, &data, err))
         return NULL;
@@ -121,7 +122,7 @@ static json_t *real(double value)
 
 static json_t *take_scalar(struct cursor *c, enum sl_gguf_type type, struct sl_err *err)
 {
-    const char *data;
+    const char *data = "";
     float single;
     double number;
     if (!take(c, type_bytes[type], &data, err))
@@ -248,7 +249,8 @@ static bool take_shape(struct cursor *c, struct sl_weight *t, struct sl_err *err
 /* The tensor's bytes are only known by their offset yet. */
 static bool take_tensor(struct cursor *c, struct sl_weight *t, uint64_t *offset, struct sl_err *err)
 {
-    uint32_t type;
+    uint32_t type = 0;
+    assert(t);
     if (!(t->name = take_name(c, err)))
         return false;
     if (!take_shape(c, t, err) || !take_number(c, &type, sizeof type, err) ||
@@ -332,7 +334,7 @@ static bool take_head(struct cursor *c, size_t *tensors, size_t *entries, struct
 bool sl_gguf_parse(struct sl_gguf *file, const void *data, size_t size, struct sl_err *err)
 {
     struct cursor c = {.at = data, .left = size};
-    size_t tensors, entries;
+    size_t tensors = 0, entries = 0;
     uint64_t *offsets = NULL;
     *file = (struct sl_gguf){0};
     bool ok = take_head(&c, &tensors, &entries, err) && take_metadata(file, &c, entries, err);

@@ -7,7 +7,7 @@
 #include "formats/pretrained_tokenizer.h"
 #include "pretrained/sentence_files.h"
 
-#include <glob.h>
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,14 +34,25 @@ static json_t *read_config(const char *directory, struct sl_err *err)
     return root;
 }
 
+static int is_gguf_name(const struct dirent *entry)
+{
+    const char *suffix = strrchr(entry->d_name, '.');
+    return suffix && strcmp(suffix, ".gguf") == 0;
+}
+
 /* The one GGUF file of a directory, or the path itself; whether it is one. */
 static bool find_gguf(const char *path, char file[SL_PATH_MAX])
 {
-    glob_t found = {0};
-    (void)snprintf(file, SL_PATH_MAX, "%s/*.gguf", path);
-    bool one = glob(file, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc == 1;
-    (void)snprintf(file, SL_PATH_MAX, "%s", one ? found.gl_pathv[0] : path);
-    globfree(&found);
+    struct dirent **entries;
+    const int count = scandir(path, &entries, is_gguf_name, NULL);
+    if (count == 1)
+        (void)snprintf(file, SL_PATH_MAX, "%s/%s", path, entries[0]->d_name);
+    else
+        (void)snprintf(file, SL_PATH_MAX, "%s", path);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    if (count >= 0)
+        free(entries);
     return sl_gguf_model_is(file);
 }
 

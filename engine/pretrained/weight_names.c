@@ -154,6 +154,7 @@ static bool separate_halves(const struct sl_weight *w, float *values, struct sl_
     if (heads * half * 2 != rows)
         return sl_fail(err, SL_BAD_INPUT, "tensor '%s' has %zu rows for %zu heads", w->name, rows,
                        heads);
+    assert(values);
     float *copy = malloc((w->count + 1) * sizeof *copy);
     if (!copy)
         return sl_fail(err, SL_NO_MEMORY, "no memory for tensor '%s'", w->name);

@@ -76,8 +76,9 @@ unsigned sl_char_classes(uint32_t point)
         else
             end = middle;
     }
-    bool within = first < EXCEPTIONS && exceptions[first].first <= point;
-    return within ? classes | exceptions[first].classes : classes;
+    if (first == EXCEPTIONS || exceptions[first].first > point)
+        return classes;
+    return classes | exceptions[first].classes;
 }
 
 bool sl_text_is_ascii(const char *text, size_t bytes)

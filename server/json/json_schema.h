@@ -41,7 +41,7 @@ extern const struct sv_field_type sv_type_object, sv_type_list;
         .kind = SV_FIELD_END, .ignores_others = true                                               \
     }
 #define SV_UNSUPPORTED_FIELD(json_name, advice)                                                    \
-    SV_FIELD(json_name, UNSUPPORTED, 0, 0, 0, .help = advice)
+    SV_FIELD(json_name, UNSUPPORTED, 0, 0, 0, .help = (advice))
 
 /* Reads a body into `to`, a zeroed struct, as the table says, defaults included. Then `check` looks
  * at what no table can say; it may be NULL. Returns NULL on failure, with the error. */

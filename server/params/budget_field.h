@@ -13,9 +13,11 @@ struct sv_budget {
     const char *field; /* its name in messages, set by the endpoint's reader */
 };
 
-/* A row for a struct sv_budget that is `member` of `type`. */
+/* A row for a struct sv_budget that is `member` of `type`.
+ * NOLINTBEGIN(bugprone-macro-parentheses): neither can be in parentheses */
 #define SV_BUDGET_FIELD(type, member)                                                              \
     SV_FIELD("budget", NUMBER, offsetof(struct type, member.value), SV_BUDGET_MIN, 1,              \
              .presence_offset = offsetof(struct type, member.is_given),                            \
              .help = "time to compute for, as a fraction of computing everything; chooses an "     \
                      "operating point of the model")
+/* NOLINTEND(bugprone-macro-parentheses) */

@@ -24,7 +24,8 @@ struct sv_tokenize_options {
 extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[],
                                                          *const sv_blank_keywords[];
 
-/* Rows for a struct sv_tokenize_options that is `member` of `type`. */
+/* Rows for a struct sv_tokenize_options that is `member` of `type`.
+ * NOLINTBEGIN(bugprone-macro-parentheses): neither can be in parentheses */
 #define SV_TOKENIZE_FIELDS(type, member)                                                           \
     SV_FIELD("truncate", BOOL, offsetof(struct type, member.truncate), 0, 1,                       \
              .default_json = "false", .help = "cut a text that is longer than the context"),       \
@@ -33,6 +34,7 @@ extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[
                       .help = "Right cuts the end, Left the beginning; if absent, the model's "    \
                               "side"),                                                             \
         SV_UNKNOWN_CHARACTERS_FIELD(offsetof(struct type, member.unknown))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* The same, where a request has many texts. */
 #define SV_BLANK_TEXTS_FIELD(place)                                                                \
