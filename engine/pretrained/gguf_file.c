@@ -42,7 +42,7 @@ static bool take_number(struct cursor *c, void *out, size_t bytes, struct sl_err
     const char *data = NULL;
     if (!take(c, bytes, &data, err))
         return false;
-    assert(data);
+    assert(data && out);
     memcpy(out, data, bytes);
     return true;
 }
