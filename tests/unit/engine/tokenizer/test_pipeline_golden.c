@@ -125,12 +125,15 @@ static void digests_add(struct digests *d, uint64_t digest, const char *what, co
     d->count++;
 }
 
+/* Compares the last one only if all before it were added. */
 static void digests_close(struct digests *d, const char *what, const char *name)
 {
     uint64_t recorded = 0;
+    if (2 * d->count + 8 < d->file.size)
+        d->all = 0;
     for (size_t i = 0; i < 8; i++)
         recorded |= (uint64_t)((const unsigned char *)d->file.data)[2 * d->count + i] << (8 * i);
-    cr_assert_eq(d->all, recorded, "%s: %s", name, what);
+    cr_assert(d->all == 0 || d->all == recorded, "%s: %s", name, what);
     sl_map_close(&d->file);
 }
 
@@ -181,7 +184,7 @@ static void texts_check(const struct golden *g, const struct sl_tokenizer *token
 {
     struct digests single = digests_open(name, "digests", TEXTS);
     struct digests decoded = digests_open(name, "decoded", DECODED);
-    for (uint64_t i = 0; i < TEXTS; i++) {
+    for (uint64_t i = 0; i < (TEST_SANITIZED ? DECODED : TEXTS); i++) {
         size_t bytes = text_of(g, i, g->text);
         long count = encode(g, tokens, (struct sl_encoding){.text = g->text, .bytes = bytes});
         digests_add(&single, tokens_digest(g, count), "text", name);
