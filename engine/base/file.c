@@ -23,6 +23,12 @@ bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *nam
                    SL_PATH_MAX - 1);
 }
 
+bool sl_path_find(char path[SL_PATH_MAX], const char *directory, const char *name)
+{
+    struct sl_err ignored;
+    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
+}
+
 enum sl_code sl_file_error_code(int number)
 {
     switch (number) {

@@ -11,6 +11,9 @@ enum { SL_PATH_MAX = 4096 };
 bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *name,
                   struct sl_err *err) SL_MUST_CHECK;
 
+/* The same; whether something of that name is there. */
+bool sl_path_find(char path[SL_PATH_MAX], const char *directory, const char *name);
+
 /* What the error of a system call on a file means for a caller. */
 enum sl_code sl_file_error_code(int number);
 

@@ -8,14 +8,6 @@
 #include "formats/vocabulary.h"
 
 #include <jansson.h>
-#include <unistd.h>
-
-/* Joins the path of a file; whether the file is there. */
-static bool has_file(char path[SL_PATH_MAX], const char *directory, const char *name)
-{
-    struct sl_err ignored;
-    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
-}
 
 static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
 {
@@ -43,11 +35,11 @@ struct sl_tokenizer *sl_pretrained_tokenizer_open(const char *directory, struct 
 {
     char path[SL_PATH_MAX];
     bool lower = true;
-    if (has_file(path, directory, "tokenizer.json"))
+    if (sl_path_find(path, directory, "tokenizer.json"))
         return json_open(path, err);
-    if (has_file(path, directory, "tokenizer_config.json") && !lower_read(path, &lower, err))
+    if (sl_path_find(path, directory, "tokenizer_config.json") && !lower_read(path, &lower, err))
         return NULL;
-    if (has_file(path, directory, "vocab.txt"))
+    if (sl_path_find(path, directory, "vocab.txt"))
         return sl_vocabulary_open("wordpiece", lower, path, err);
     sl_fail(err, SL_NOT_FOUND, "'%s' has neither tokenizer.json nor vocab.txt", directory);
     return NULL;

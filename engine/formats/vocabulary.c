@@ -10,10 +10,8 @@
 
 #include <assert.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char lines_file[] = "vocab.txt", json_file[] = "vocab.json",
                   pipeline_file[] = "tokenizer.json";
@@ -33,18 +31,12 @@ const char *sl_vocabulary_file(const char *kind)
     return k->split_words ? lines_file : json_file;
 }
 
-static bool has_file(const char *directory, const char *name)
-{
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s", directory, name);
-    return length > 0 && length < (int)sizeof path && access(path, F_OK) == 0;
-}
-
 const char *sl_vocabulary_file_in(const char *directory)
 {
-    if (has_file(directory, pipeline_file))
+    char path[SL_PATH_MAX];
+    if (sl_path_find(path, directory, pipeline_file))
         return pipeline_file;
-    return has_file(directory, lines_file) ? lines_file : json_file;
+    return sl_path_find(path, directory, lines_file) ? lines_file : json_file;
 }
 
 bool sl_vocabulary_splits(const char *kind)

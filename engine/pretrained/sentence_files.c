@@ -6,21 +6,13 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char modules_file[] = "modules.json";
-
-/* Joins the path of a file; whether the file is there. */
-static bool exists(char path[SL_PATH_MAX], const char *directory, const char *name)
-{
-    struct sl_err ignored;
-    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
-}
 
 bool sl_sentence_files_are(const char *directory)
 {
     char path[SL_PATH_MAX];
-    return exists(path, directory, modules_file);
+    return sl_path_find(path, directory, modules_file);
 }
 
 /* A JSON file; NULL on failure. */
@@ -103,7 +95,7 @@ static bool read_length(const char *directory, struct sl_published *p, struct sl
     char path[SL_PATH_MAX];
     int64_t length;
     const int max = p->config.context_length;
-    if (!exists(path, directory, "sentence_bert_config.json"))
+    if (!sl_path_find(path, directory, "sentence_bert_config.json"))
         return true;
     json_auto_t *root = read_json(path, err);
     if (!root)
@@ -119,7 +111,7 @@ static bool read_length(const char *directory, struct sl_published *p, struct sl
 bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
-    if (!exists(path, directory, modules_file))
+    if (!sl_path_find(path, directory, modules_file))
         return sl_fail(err, SL_NOT_FOUND, "%s is missing", modules_file);
     json_auto_t *modules = read_json(path, err);
     if (!modules)

@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SHARDS_MAX = 128, INDEX_BYTES_MAX = 16 << 20 };
 
@@ -209,13 +208,6 @@ static bool open_shards(struct sl_weights *weights, const char *directory, const
 
 /* -- a directory ------------------------------------------------------------------------------ */
 
-/* Joins the path of a file; whether the file is there. */
-static bool exists(char path[SL_PATH_MAX], const char *directory, const char *name)
-{
-    struct sl_err ignored;
-    return sl_path_join(path, directory, name, &ignored) && access(path, F_OK) == 0;
-}
-
 /* Nothing is unpickled: that runs whatever code the file has in it. */
 static bool fail_missing(const char *directory, struct sl_err *err)
 {
@@ -223,7 +215,7 @@ static bool fail_missing(const char *directory, struct sl_err *err)
                                           "model.ckpt.index", "tf_model.h5", "flax_model.msgpack"};
     char path[SL_PATH_MAX];
     for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++)
-        if (exists(path, directory, pickles[i]))
+        if (sl_path_find(path, directory, pickles[i]))
             return sl_fail(err, SL_BAD_INPUT,
                            "the weights are in %s, which is not read because it can run code; "
                            "convert it in Python: AutoModel.from_pretrained(\"DIR\")"
@@ -237,9 +229,9 @@ bool sl_weights_open(struct sl_weights *weights, const char *directory, struct s
     char path[SL_PATH_MAX];
     bool ok;
     *weights = (struct sl_weights){0};
-    if (exists(path, directory, whole_file))
+    if (sl_path_find(path, directory, whole_file))
         ok = add_file(weights, directory, whole_file, err) && sl_weights_sort(weights, err);
-    else if (exists(path, directory, index_file))
+    else if (sl_path_find(path, directory, index_file))
         ok = open_shards(weights, directory, path, err);
     else
         ok = fail_missing(directory, err);
