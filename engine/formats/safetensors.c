@@ -22,16 +22,23 @@ static const char metadata_key[] = "__metadata__";
 static const struct {
     const char *name;
     size_t bytes;
+    enum sl_number_type numbers;
 } dtypes[SL_DTYPES] = {
-    [SL_DTYPE_F32] = {"F32", 4},   [SL_DTYPE_F16] = {"F16", 2}, [SL_DTYPE_BF16] = {"BF16", 2},
-    [SL_DTYPE_F64] = {"F64", 8},   [SL_DTYPE_I64] = {"I64", 8}, [SL_DTYPE_I32] = {"I32", 4},
-    [SL_DTYPE_I16] = {"I16", 2},   [SL_DTYPE_I8] = {"I8", 1},   [SL_DTYPE_U8] = {"U8", 1},
-    [SL_DTYPE_BOOL] = {"BOOL", 1},
+    [SL_DTYPE_F32] = {"F32", 4, SL_NUMBER_F32},    [SL_DTYPE_F16] = {"F16", 2, SL_NUMBER_F16},
+    [SL_DTYPE_BF16] = {"BF16", 2, SL_NUMBER_BF16}, [SL_DTYPE_F64] = {"F64", 8, SL_NUMBER_OTHER},
+    [SL_DTYPE_I64] = {"I64", 8, SL_NUMBER_OTHER},  [SL_DTYPE_I32] = {"I32", 4, SL_NUMBER_OTHER},
+    [SL_DTYPE_I16] = {"I16", 2, SL_NUMBER_OTHER},  [SL_DTYPE_I8] = {"I8", 1, SL_NUMBER_OTHER},
+    [SL_DTYPE_U8] = {"U8", 1, SL_NUMBER_OTHER},    [SL_DTYPE_BOOL] = {"BOOL", 1, SL_NUMBER_OTHER},
 };
 
 const char *sl_dtype_name(enum sl_dtype dtype)
 {
     return dtypes[dtype].name;
+}
+
+enum sl_number_type sl_dtype_numbers(enum sl_dtype dtype)
+{
+    return dtypes[dtype].numbers;
 }
 
 /* -- reading --------------------------------------------------------------------------- */
@@ -271,38 +278,10 @@ void sl_safetensor_shape(const struct sl_safetensor *tensor, char text[SL_SHAPE_
                                  (long long)tensor->shape[i]);
 }
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15) and 10 fraction bits. */
-static float float_of_f16(uint16_t half)
-{
-    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 1023u;
-    if (exponent == 31)
-        return float_of_bits(sign | 0x7F800000u | fraction << 13);
-    if (exponent > 0)
-        return float_of_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
-    return copysignf(ldexpf((float)fraction, -24), float_of_bits(sign));
-}
-
 void sl_safetensor_read(const struct sl_safetensor *tensor, float *out)
 {
     assert(tensor->dtype < SL_DTYPES_READ);
-    if (tensor->dtype == SL_DTYPE_F32) {
-        if (tensor->count > 0)
-            memcpy(out, tensor->data, tensor->count * sizeof *out);
-        return;
-    }
-    for (size_t i = 0; i < tensor->count; i++) {
-        uint16_t bits;
-        memcpy(&bits, tensor->data + 2 * i, sizeof bits);
-        out[i] = tensor->dtype == SL_DTYPE_F16 ? float_of_f16(bits)
-                                               : float_of_bits((uint32_t)bits << 16);
-    }
+    sl_numbers_read(dtypes[tensor->dtype].numbers, tensor->data, tensor->count, out);
 }
 
 /* -- writing --------------------------------------------------------------------------- */

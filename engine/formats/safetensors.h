@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "formats/number_types.h"
 
 #include <stdint.h>
 
@@ -60,6 +61,8 @@ const struct sl_safetensor *sl_safetensors_find(const struct sl_safetensors *fil
 const char *sl_safetensors_metadata(const struct sl_safetensors *file, const char *key);
 
 const char *sl_dtype_name(enum sl_dtype dtype); /* "F32" */
+/* SL_NUMBER_OTHER from SL_DTYPES_READ on. */
+enum sl_number_type sl_dtype_numbers(enum sl_dtype dtype);
 
 /* All elements as fp32; of a type below SL_DTYPES_READ. */
 void sl_safetensor_read(const struct sl_safetensor *tensor, float *out);

@@ -38,21 +38,16 @@ bool sl_weights_sort(struct sl_weights *weights, struct sl_err *err)
     return true;
 }
 
+static int compare_name(const void *name, const void *weight)
+{
+    return strcmp(name, ((const struct sl_weight *)weight)->name);
+}
+
 struct sl_weight *sl_weights_find(const struct sl_weights *weights, const char *name)
 {
-    const struct sl_weight *list = weights->list;
-    size_t first = 0, end = weights->count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        const int order = strcmp(name, list[middle].name);
-        if (order == 0)
-            return &weights->list[middle];
-        if (order < 0)
-            end = middle;
-        else
-            first = middle + 1;
-    }
-    return NULL;
+    return weights->count == 0
+               ? NULL
+               : bsearch(name, weights->list, weights->count, sizeof *weights->list, compare_name);
 }
 
 void sl_weights_close(struct sl_weights *weights)
@@ -71,15 +66,6 @@ void sl_weights_close(struct sl_weights *weights)
 
 /* -- safetensors ------------------------------------------------------------------------------ */
 
-static enum sl_number_type type_of(enum sl_dtype dtype)
-{
-    static const enum sl_number_type types[SL_DTYPES_READ] = {[SL_DTYPE_F32] = SL_NUMBER_F32,
-                                                              [SL_DTYPE_F16] = SL_NUMBER_F16,
-                                                              [SL_DTYPE_BF16] = SL_NUMBER_BF16};
-
-    return dtype < SL_DTYPES_READ ? types[dtype] : SL_NUMBER_OTHER;
-}
-
 static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t,
                        struct sl_err *err)
 {
@@ -89,7 +75,7 @@ static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t
                        t->name, t->rank, SL_WEIGHT_RANK_MAX);
     *w = (struct sl_weight){.name = strdup(t->name),
                             .data = t->data,
-                            .type = type_of(t->dtype),
+                            .type = sl_dtype_numbers(t->dtype),
                             .rank = t->rank,
                             .count = t->count};
     for (int i = 0; i < t->rank; i++)

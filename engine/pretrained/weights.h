@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/file.h"
-#include "pretrained/tensor_types.h"
+#include "formats/number_types.h"
 #include "sluice/err.h"
 
 #include <stdbool.h>

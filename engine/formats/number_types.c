@@ -1,5 +1,5 @@
-/* tensor_types.c - numbers of other programs' files as fp32. */
-#include "pretrained/tensor_types.h"
+/* number_types.c - numbers of files as fp32. */
+#include "formats/number_types.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* tensor_types.h - how the numbers of other programs' files are stored, and their values.
+/* number_types.h - how the numbers of files are stored, and their values.
  *
  * Numbers of the types of GGUF lie in blocks that share a scale. Formats: ggml-common.h of
  * llama.cpp. */
