@@ -1,20 +1,10 @@
 /* bert.c - BERT (Devlin et al. 2019), as in MiniLM, BGE, E5, GTE and the rerankers of MS MARCO. */
 #include "pretrained/bert.h"
 
-const struct sl_family_fact sl_bert_facts[] = {
-    {"norm_after", "true"},     {"first_attention_norm", "true"}, {"final_norm", "false"},
-    {"embedding_norm", "true"}, {"positions", "learned"},         {NULL, NULL}};
+const struct sl_family_fact sl_bert_facts[] = {SL_BERT_FACTS, {NULL, NULL}};
 
-const struct sl_family_field sl_bert_fields[] = {
-    {"hidden_size", "width", NULL, 0},
-    {"num_hidden_layers", "depth", NULL, 0},
-    {"num_attention_heads", "heads", NULL, 0},
-    {"intermediate_size", "ffn_width", NULL, 0},
-    {"max_position_embeddings", "context_length", NULL, 0},
-    {"type_vocab_size", "token_types", "2", 0},
-    {"hidden_act", "activation", "gelu", 0},
-    {"layer_norm_eps", "norm_epsilon", "1e-12", 0},
-    {NULL, NULL, NULL, 0}};
+static const struct sl_family_field fields[] = {SL_BERT_FIELDS("2", "1e-12"),
+                                                {NULL, NULL, NULL, 0}};
 
 const struct sl_family_demand sl_bert_demands[] = {{"position_embedding_type", "\"absolute\""},
                                                    {"is_decoder", "false"},
@@ -41,19 +31,19 @@ const struct sl_family_fact sl_embedding_facts[] = {{"masked_language_model", "f
                                                     {"pooling", "mean"},
                                                     {NULL, NULL}};
 
-static const struct sl_family_fact classifier_facts[] = {{"pooling", "first"},
-                                                         {"head_dense", "true"},
-                                                         {"head_activation", "tanh"},
-                                                         {NULL, NULL}};
+const struct sl_family_fact sl_pooler_facts[] = {{"pooling", "first"},
+                                                 {"head_dense", "true"},
+                                                 {"head_activation", "tanh"},
+                                                 {NULL, NULL}};
 
 static const struct sl_family_weight classifier_weights[] = {{"head.dense", {"pooler.dense"}, 0},
                                                              {"classifier", {"classifier"}, 0},
                                                              {NULL, {NULL}, 0}};
 
-static const struct sl_family_fact masked_facts[] = {{"masked_language_model", "true"},
-                                                     {"pooling", "mean"},
-                                                     {"head_activation", "gelu"},
-                                                     {NULL, NULL}};
+const struct sl_family_fact sl_masked_facts[] = {{"masked_language_model", "true"},
+                                                 {"pooling", "mean"},
+                                                 {"head_activation", "gelu"},
+                                                 {NULL, NULL}};
 
 static const struct sl_family_weight masked_weights[] = {
     {"head.dense", {"cls.predictions.transform.dense"}, 0},
@@ -68,15 +58,15 @@ static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.d
 
 static const struct sl_family_task tasks[] = {
     {"BertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, position_ids},
-    {"BertForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts, classifier_weights,
+    {"BertForSequenceClassification", SL_TASK_CLASSIFICATION, sl_pooler_facts, classifier_weights,
      position_ids},
-    {"BertForMaskedLM", SL_TASK_PRETRAINING, masked_facts, masked_weights, masked_unused},
+    {"BertForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights, masked_unused},
     {NULL, 0, NULL, NULL, NULL}};
 
 const struct sl_family sl_family_bert = {.model_type = "bert",
                                          .prefix = "bert.",
                                          .facts = sl_bert_facts,
-                                         .fields = sl_bert_fields,
+                                         .fields = fields,
                                          .demands = sl_bert_demands,
                                          .weights = sl_bert_weights,
                                          .tasks = tasks};

@@ -10,11 +10,7 @@ static const struct sl_family_field fields[] = {
     {"activation", "activation", "gelu", 0},
     {NULL, NULL, NULL, 0}};
 
-static const struct sl_family_fact facts[] = {{"norm_after", "true"},
-                                              {"first_attention_norm", "true"},
-                                              {"final_norm", "false"},
-                                              {"embedding_norm", "true"},
-                                              {"positions", "learned"},
+static const struct sl_family_fact facts[] = {SL_BERT_FACTS,
                                               {"norm_epsilon", "1e-12"},
                                               {NULL, NULL}};
 
@@ -44,11 +40,6 @@ static const struct sl_family_weight classifier_weights[] = {{"head.dense", {"pr
                                                              {"classifier", {"classifier"}, 0},
                                                              {NULL, {NULL}, 0}};
 
-static const struct sl_family_fact masked_facts[] = {{"masked_language_model", "true"},
-                                                     {"pooling", "mean"},
-                                                     {"head_activation", "gelu"},
-                                                     {NULL, NULL}};
-
 static const struct sl_family_weight masked_weights[] = {
     {"head.dense", {"vocab_transform"}, 0},
     {"head.norm", {"vocab_layer_norm"}, 0},
@@ -63,7 +54,7 @@ static const struct sl_family_task tasks[] = {
     {"DistilBertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, unused},
     {"DistilBertForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,
      classifier_weights, unused},
-    {"DistilBertForMaskedLM", SL_TASK_PRETRAINING, masked_facts, masked_weights, masked_unused},
+    {"DistilBertForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights, masked_unused},
     {NULL, 0, NULL, NULL, NULL}};
 
 const struct sl_family sl_family_distilbert = {.model_type = "distilbert",

@@ -2,17 +2,9 @@
  * embeddings. */
 #include "pretrained/bert.h"
 
-static const struct sl_family_field fields[] = {
-    {"hidden_size", "width", NULL, 0},
-    {"embedding_size", "embedding_size", NULL, 0},
-    {"num_hidden_layers", "depth", NULL, 0},
-    {"num_attention_heads", "heads", NULL, 0},
-    {"intermediate_size", "ffn_width", NULL, 0},
-    {"max_position_embeddings", "context_length", NULL, 0},
-    {"type_vocab_size", "token_types", "2", 0},
-    {"hidden_act", "activation", "gelu", 0},
-    {"layer_norm_eps", "norm_epsilon", "1e-12", 0},
-    {NULL, NULL, NULL, 0}};
+static const struct sl_family_field fields[] = {SL_BERT_FIELDS("2", "1e-12"),
+                                                {"embedding_size", "embedding_size", NULL, 0},
+                                                {NULL, NULL, NULL, 0}};
 
 static const struct sl_family_weight embedding_weights[] = {
     {"embedding_projection", {"embeddings_project"}, 0},

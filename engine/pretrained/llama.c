@@ -31,14 +31,7 @@ static const struct sl_family_field fields[] = {
 
 static const struct sl_family_field qwen2_fields[] = {FIELDS, {NULL, NULL, NULL, 0}};
 
-static const struct sl_family_fact qwen2_facts[] = {{"norm", "rms"},
-                                                    {"norm_bias", "false"},
-                                                    {"norm_after", "false"},
-                                                    {"final_norm", "true"},
-                                                    {"positions", "rotary"},
-                                                    {"first_attention_norm", "true"},
-                                                    {"gated_mlp", "true"},
-                                                    {"query_key_value_bias", "true"},
+static const struct sl_family_fact qwen2_facts[] = {{"query_key_value_bias", "true"},
                                                     {"attention_output_bias", "false"},
                                                     {"mlp_bias", "false"},
                                                     {NULL, NULL}};
@@ -76,7 +69,7 @@ static const struct sl_family_task tasks[] = {
     {NULL, 0, NULL, NULL, NULL}};
 
 static const struct sl_family_task qwen2_tasks[] = {
-    {"Qwen2ForCausalLM", SL_TASK_COMPLETION, NULL, output_weights, unused},
+    {"Qwen2ForCausalLM", SL_TASK_COMPLETION, qwen2_facts, output_weights, unused},
     {NULL, 0, NULL, NULL, NULL}};
 
 const struct sl_family sl_family_llama = {.model_type = "llama",
@@ -89,7 +82,7 @@ const struct sl_family sl_family_llama = {.model_type = "llama",
 
 const struct sl_family sl_family_qwen2 = {.model_type = "qwen2",
                                           .prefix = "model.",
-                                          .facts = qwen2_facts,
+                                          .facts = facts,
                                           .fields = qwen2_fields,
                                           .demands = demands,
                                           .weights = weights,

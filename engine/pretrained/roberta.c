@@ -2,24 +2,11 @@
  * begin behind that of the padding token, and with another head. */
 #include "pretrained/bert.h"
 
-static const struct sl_family_fact facts[] = {{"norm_after", "true"},
-                                              {"first_attention_norm", "true"},
-                                              {"final_norm", "false"},
-                                              {"embedding_norm", "true"},
-                                              {"positions", "learned"},
+static const struct sl_family_fact facts[] = {SL_BERT_FACTS,
                                               {"position_offset", "2"},
                                               {NULL, NULL}};
 
-static const struct sl_family_field fields[] = {
-    {"hidden_size", "width", NULL, 0},
-    {"num_hidden_layers", "depth", NULL, 0},
-    {"num_attention_heads", "heads", NULL, 0},
-    {"intermediate_size", "ffn_width", NULL, 0},
-    {"max_position_embeddings", "context_length", NULL, 0},
-    {"type_vocab_size", "token_types", "1", 0},
-    {"hidden_act", "activation", "gelu", 0},
-    {"layer_norm_eps", "norm_epsilon", "1e-5", 0},
-    {NULL, NULL, NULL, 0}};
+static const struct sl_family_field fields[] = {SL_BERT_FIELDS("1", "1e-5"), {NULL, NULL, NULL, 0}};
 
 static const struct sl_family_demand demands[] = {{"position_embedding_type", "\"absolute\""},
                                                   {"pad_token_id", "1"},
@@ -27,20 +14,10 @@ static const struct sl_family_demand demands[] = {{"position_embedding_type", "\
                                                   {"add_cross_attention", "false"},
                                                   {NULL, NULL}};
 
-static const struct sl_family_fact classifier_facts[] = {{"pooling", "first"},
-                                                         {"head_dense", "true"},
-                                                         {"head_activation", "tanh"},
-                                                         {NULL, NULL}};
-
 static const struct sl_family_weight classifier_weights[] = {
     {"head.dense", {"classifier.dense"}, 0},
     {"classifier", {"classifier.out_proj"}, 0},
     {NULL, {NULL}, 0}};
-
-static const struct sl_family_fact masked_facts[] = {{"masked_language_model", "true"},
-                                                     {"pooling", "mean"},
-                                                     {"head_activation", "gelu"},
-                                                     {NULL, NULL}};
 
 static const struct sl_family_weight masked_weights[] = {{"head.dense", {"lm_head.dense"}, 0},
                                                          {"head.norm", {"lm_head.layer_norm"}, 0},
@@ -55,9 +32,9 @@ static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.d
 #define TASKS(Name)                                                                                \
     {                                                                                              \
         {Name "Model", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, unused},                     \
-            {Name "ForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,           \
+            {Name "ForSequenceClassification", SL_TASK_CLASSIFICATION, sl_pooler_facts,            \
              classifier_weights, unused},                                                          \
-            {Name "ForMaskedLM", SL_TASK_PRETRAINING, masked_facts, masked_weights,                \
+            {Name "ForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights,             \
              masked_unused},                                                                       \
         {                                                                                          \
             NULL, 0, NULL, NULL, NULL                                                              \

@@ -4,7 +4,7 @@
 #include "base/json_writer.h"
 #include "tokenizer/split_rules.h"
 
-static bool is_added(const struct sl_gguf_vocabulary *v, int32_t id)
+bool sl_gguf_is_added(const struct sl_gguf_vocabulary *v, int32_t id)
 {
     return (v->types[id] == SL_GGUF_CONTROL || v->types[id] == SL_GGUF_USER) &&
            v->pieces[id].bytes > 0;
@@ -14,7 +14,7 @@ static void add_tokens(struct sl_json_writer *json, const struct sl_gguf_vocabul
 {
     sl_json_add(json, "'added_tokens':[");
     for (int32_t id = 0; id < v->count; id++)
-        if (is_added(v, id))
+        if (sl_gguf_is_added(v, id))
             sl_json_add(json,
                         "{'id':%d,'content':%.*s,'single_word':false,'lstrip':false,"
                         "'rstrip':false,'normalized':false,'special':%i}",

@@ -28,6 +28,9 @@ struct sl_gguf_vocabulary {
     bool adds_blank;                      /* "llama": before a text */
 };
 
+/* Whether a piece is found in a text before all others. */
+bool sl_gguf_is_added(const struct sl_gguf_vocabulary *vocabulary, int32_t id);
+
 /* What splits text into words, as GGUF's `pre` names it. */
 struct sl_gguf_splitter {
     const char *pre, *rules; /* rules: a name of split_rules.h */

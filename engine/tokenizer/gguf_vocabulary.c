@@ -52,10 +52,9 @@ static bool added_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
         return fail_memory(v, err);
     parts->added = l->added;
     for (int32_t id = 0; id < v->count; id++) {
-        bool special = v->types[id] == SL_GGUF_CONTROL;
-        if ((special || v->types[id] == SL_GGUF_USER) && v->pieces[id].bytes > 0)
-            l->added[parts->added_count++] =
-                (struct sl_added_token){.text = v->pieces[id], .id = id, .special = special};
+        if (sl_gguf_is_added(v, id))
+            l->added[parts->added_count++] = (struct sl_added_token){
+                .text = v->pieces[id], .id = id, .special = v->types[id] == SL_GGUF_CONTROL};
     }
     return true;
 }
