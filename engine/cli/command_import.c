@@ -80,11 +80,8 @@ static void print_imported(const struct arguments *a, const struct sl_pretrained
         printf("%s: %s, %" PRId64 " parameters\n", a->out, class, sl_model_parameter_count(m));
         return;
     }
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "directory"), a->out);
-    sl_json_add_string(sl_json_key(&json, "class"), class);
-    sl_json_add_int(sl_json_key(&json, "parameters"), sl_model_parameter_count(m));
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'directory':%s,'class':%s,'parameters':%lld}", a->out, class,
+                (long long)sl_model_parameter_count(m));
     command_print_json(&text);
 }
 

@@ -2,6 +2,7 @@
 #include "formats/json_io.h"
 
 #include "base/comma_list.h"
+#include "base/file.h"
 #include "base/param_table.h"
 #include "base/utf8.h"
 
@@ -49,6 +50,20 @@ struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
         json_decref(root);
         return NULL;
     }
+    return root;
+}
+
+struct json_t *sl_json_open(const char *path, size_t bytes_max, struct sl_err *err)
+{
+    struct sl_map map = {0};
+    json_t *root = NULL;
+    if (!sl_map_open(&map, path, err))
+        return NULL;
+    if (map.size > bytes_max)
+        sl_fail(err, SL_BAD_INPUT, "%zu bytes: expected at most %zu", map.size, bytes_max);
+    else
+        root = sl_json_parse(map.data, map.size, err);
+    sl_map_close(&map);
     return root;
 }
 

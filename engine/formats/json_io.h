@@ -13,6 +13,9 @@ struct sl_param;
 /* Parses a text that is one object. Duplicate keys are an error. */
 struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 
+/* The same of a file of at most so many bytes. */
+struct json_t *sl_json_open(const char *path, size_t bytes_max, struct sl_err *err) SL_MUST_CHECK;
+
 enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; exact for every double */
 
 /* The text of a value, indented, with a line break at the end; free() it. */

@@ -23,12 +23,9 @@ static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
 
 static bool lower_read(const char *path, bool *lower, struct sl_err *err)
 {
-    struct sl_map map = {0};
-    bool ok = sl_map_open(&map, path, err);
-    json_auto_t *root = ok ? sl_json_parse(map.data, map.size, err) : NULL;
-    ok = root && sl_member_flag(root, "do_lower_case", lower, err);
-    sl_map_close(&map);
-    return ok || sl_wrap(err, "'%s'", path);
+    json_auto_t *root = sl_json_open(path, SL_TOKENIZER_JSON_MAX, err);
+    return (root && sl_member_flag(root, "do_lower_case", lower, err)) ||
+           sl_wrap(err, "'%s'", path);
 }
 
 struct sl_tokenizer *sl_pretrained_tokenizer_open(const char *directory, struct sl_err *err)

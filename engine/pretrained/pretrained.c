@@ -20,15 +20,9 @@ enum { CONFIG_BYTES_MAX = 4 << 20 };
 static json_t *read_config(const char *directory, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
-    struct sl_map map = {0};
-    json_t *root = NULL;
-    if (!sl_path_join(path, directory, config_file, err) || !sl_map_open(&map, path, err))
-        return NULL;
-    if (map.size > CONFIG_BYTES_MAX)
-        sl_fail(err, SL_BAD_INPUT, "%zu bytes: expected at most %d", map.size, CONFIG_BYTES_MAX);
-    else
-        root = sl_json_parse(map.data, map.size, err);
-    sl_map_close(&map);
+    json_t *root = sl_path_join(path, directory, config_file, err)
+                       ? sl_json_open(path, CONFIG_BYTES_MAX, err)
+                       : NULL;
     if (!root)
         sl_wrap(err, "%s", config_file);
     return root;
@@ -56,26 +50,25 @@ static bool find_gguf(const char *path, char file[SL_PATH_MAX])
     return sl_gguf_model_is(file);
 }
 
-static bool has_config(const char *directory)
+/* Not one of ours, which has a format. */
+static bool is_published(const json_t *config)
 {
-    struct sl_err ignored;
-    json_auto_t *root = read_config(directory, &ignored);
-    return root && json_object_get(root, "model_type") && !json_object_get(root, "format");
+    return json_object_get(config, "model_type") && !json_object_get(config, "format");
 }
 
 bool sl_pretrained_is(const char *path)
 {
     char file[SL_PATH_MAX];
-    return has_config(path) || find_gguf(path, file);
+    struct sl_err ignored;
+    json_auto_t *config = read_config(path, &ignored);
+    return is_published(config) || find_gguf(path, file);
 }
 
-static bool read_model(struct sl_pretrained *p, const char *directory, struct sl_err *err)
+static bool read_model(struct sl_pretrained *p, const char *directory, const json_t *config,
+                       struct sl_err *err)
 {
     const bool embeds = sl_sentence_files_are(directory);
-    json_auto_t *root = read_config(directory, err);
-    if (!root)
-        return false;
-    if (!sl_config_json_read(&p->published, root, embeds, err))
+    if (!sl_config_json_read(&p->published, config, embeds, err))
         return sl_wrap(err, "%s", config_file);
     return !embeds || sl_sentence_files_read(directory, &p->published, err);
 }
@@ -91,9 +84,10 @@ static bool set_tokenizer(struct sl_pretrained *p, struct sl_tokenizer *tokens, 
     return sl_config_check(published->arch, &published->config, err);
 }
 
-static bool open_directory(struct sl_pretrained *p, const char *directory, struct sl_err *err)
+static bool open_directory(struct sl_pretrained *p, const char *directory, const json_t *config,
+                           struct sl_err *err)
 {
-    if (!read_model(p, directory, err) ||
+    if (!read_model(p, directory, config, err) ||
         !set_tokenizer(p, sl_pretrained_tokenizer_open(directory, err), err) ||
         !sl_weights_open(&p->weights, directory, err))
         return false;
@@ -112,12 +106,24 @@ static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *
     return ok && set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);
 }
 
-bool sl_pretrained_open(struct sl_pretrained *p, const char *path, struct sl_err *err)
+static bool open_any(struct sl_pretrained *p, const char *path, struct sl_err *err)
 {
     char file[SL_PATH_MAX];
+    struct sl_err why = {0};
+    json_auto_t *config = read_config(path, &why);
+    if (!is_published(config) && find_gguf(path, file))
+        return open_file(p, file, err);
+    if (config)
+        return open_directory(p, path, config, err);
+    if (err)
+        *err = why;
+    return false;
+}
+
+bool sl_pretrained_open(struct sl_pretrained *p, const char *path, struct sl_err *err)
+{
     *p = (struct sl_pretrained){0};
-    if (!has_config(path) && find_gguf(path, file) ? open_file(p, file, err)
-                                                   : open_directory(p, path, err))
+    if (open_any(p, path, err))
         return true;
     sl_pretrained_close(p);
     return false;

@@ -177,19 +177,12 @@ static bool check_index(const struct sl_weights *weights, json_t *map, struct sl
 static bool open_shards(struct sl_weights *weights, const char *directory, const char *path,
                         struct sl_err *err)
 {
-    struct sl_map text = {0};
-    if (!sl_map_open(&text, path, err))
-        return false;
-    bool ok = text.size <= INDEX_BYTES_MAX ||
-              sl_fail(err, SL_BAD_INPUT, "%s has %zu bytes: expected at most %d", index_file,
-                      text.size, INDEX_BYTES_MAX);
-    json_auto_t *root = ok ? sl_json_parse(text.data, text.size, err) : NULL;
+    json_auto_t *root = sl_json_open(path, INDEX_BYTES_MAX, err);
     json_t *map = root ? sl_json_object(root, "weight_map", err) : NULL;
-    ok = map || (ok && sl_wrap(err, "%s", index_file));
-    ok = ok && add_shards(weights, directory, map, err) && sl_weights_sort(weights, err) &&
-         check_index(weights, map, err);
-    sl_map_close(&text);
-    return ok;
+    if (!map)
+        return sl_wrap(err, "%s", index_file);
+    return add_shards(weights, directory, map, err) && sl_weights_sort(weights, err) &&
+           check_index(weights, map, err);
 }
 
 /* -- a directory ------------------------------------------------------------------------------ */
