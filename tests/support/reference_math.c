@@ -32,3 +32,15 @@ void reference_softmax(double *x, int n)
     for (int i = 0; i < n; i++)
         x[i] /= sum;
 }
+
+double reference_max_relative(const float *have, const float *want, size_t count)
+{
+    double difference = 0.0, max = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double d = fabs((double)have[i] - (double)want[i]);
+        difference =
+            d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is as far as can be */
+        max = fmax(max, fabs((double)want[i]));
+    }
+    return difference / max;
+}

@@ -12,3 +12,6 @@ double reference_dot(const float *x, const float *y, int n);
 
 /* Softmax in place. */
 void reference_softmax(double *x, int n);
+
+/* The largest difference over the largest of what is wanted; NaN is as far as can be. */
+double reference_max_relative(const float *have, const float *want, size_t count);

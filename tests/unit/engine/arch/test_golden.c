@@ -5,6 +5,7 @@
 #include "sluice/classifier.h"
 #include "sluice/session.h"
 #include "support/model_fixture.h"
+#include "support/reference_math.h"
 #include "support/test.h"
 #include "train/optimizer.h"
 
@@ -253,26 +254,13 @@ static double relative(const float *have, const float *want, size_t count)
     return sqrt(squares) / (size > 0.0 ? size : 1.0);
 }
 
-/* Largest difference over the largest of what is wanted. */
-static double max_relative(const float *have, const float *want, size_t count)
-{
-    double difference = 0.0, max = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        double d = fabs((double)have[i] - (double)want[i]);
-        difference =
-            d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is as far as can be */
-        max = fmax(max, fabs((double)want[i]));
-    }
-    return difference / max;
-}
-
 /* -- logits ----------------------------------------------------------------------------------- */
 
 static void expect_logits(const struct golden *g, const char *mode, const char *how,
                           const float *have)
 {
     float *want = recorded(g, "logits.", mode, logits_count(g));
-    double error = max_relative(have, want, logits_count(g));
+    double error = reference_max_relative(have, want, logits_count(g));
     cr_expect_leq(error, g->bounds.logits, "%s, %s, %s: %g", g->name, mode, how, error);
     free(want);
 }

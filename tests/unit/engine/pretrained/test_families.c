@@ -5,6 +5,7 @@
 #include "pretrained/pretrained.h"
 #include "sluice/classifier.h"
 #include "support/model_fixture.h"
+#include "support/reference_math.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -137,17 +138,6 @@ static void golden_close(struct golden *g)
 
 /* -- outputs ---------------------------------------------------------------------------------- */
 
-static double max_relative(const float *have, const float *want, size_t count)
-{
-    double difference = 0.0, max = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        double d = fabs((double)have[i] - (double)want[i]);
-        difference = d >= 0.0 ? fmax(difference, d) : (double)INFINITY; /* NaN is far off */
-        max = fmax(max, fabs((double)want[i]));
-    }
-    return difference / max;
-}
-
 static void expect_outputs(struct golden *g)
 {
     struct sl_tape t;
@@ -160,8 +150,9 @@ static void expect_outputs(struct golden *g)
                  out->cols);
     double error = 0;
     for (int i = 0; i < out->rows; i++)
-        error = fmax(error, max_relative(sl_row(out, i), want + (size_t)i * (size_t)out->cols,
-                                         (size_t)out->cols));
+        error =
+            fmax(error, reference_max_relative(sl_row(out, i), want + (size_t)i * (size_t)out->cols,
+                                               (size_t)out->cols));
     cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s: %g", g->name, error);
     sl_tape_release(&t);
     free(want);
@@ -185,7 +176,7 @@ static void expect_served(struct golden *g)
     EXPECT_OK(sl_classifier_run(c, items, g->batch.count, &err), err);
     const size_t each = count / (size_t)g->batch.count;
     for (int i = 0; i < g->batch.count; i++) {
-        double error = max_relative(items[i].logits, want + (size_t)i * each, each);
+        double error = reference_max_relative(items[i].logits, want + (size_t)i * each, each);
         cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s, served: %g", g->name, error);
     }
     sl_classifier_destroy(c);
