@@ -106,13 +106,9 @@ static void write_words(struct sl_json_writer *json, const struct text_line *w,
     sl_json_begin_array(json);
     for (int i = 0; i < e->word_count; i++) {
         const struct sl_explained_word *word = &e->words[i];
-        sl_json_begin_object(json);
-        sl_json_add_bytes(sl_json_key(json, "word"), w->text + word->start,
-                          word->stop - word->start);
-        sl_json_add_int(sl_json_key(json, "start"), (int64_t)word->start);
-        sl_json_add_int(sl_json_key(json, "stop"), (int64_t)word->stop);
-        sl_json_add_float(sl_json_key(json, "contribution"), (float)word->contribution);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'word':%.*s,'start':%zu,'stop':%zu,'contribution':%f}",
+                    (int)(word->stop - word->start), w->text + word->start, word->start, word->stop,
+                    (double)word->contribution);
     }
     sl_json_end_array(json);
 }
@@ -162,9 +158,8 @@ static bool write_result(struct sl_json_writer *json, struct classification *c, 
 {
     sl_json_begin_object(json);
     write_labels(json, c);
-    sl_json_add_float(sl_json_key(json, "score"), (float)c->score);
-    sl_json_add_int(sl_json_key(json, "line"), c->line->number);
-    sl_json_add_bytes(sl_json_key(json, "text"), c->line->text, c->line->bytes);
+    sl_json_add(json, "'score':%f,'line':%lld,'text':%.*s", c->score, (long long)c->line->number,
+                (int)c->line->bytes, c->line->text);
     if (c->explainer.words_max > 0 && !write_explanations(json, c, err))
         return false;
     sl_json_end_object(json);

@@ -43,13 +43,11 @@ static void add_json(struct sl_buffer *out, const struct text_line *line, const 
                      double length)
 {
     struct sl_json_writer json = {.out = out};
-    sl_json_begin_object(&json);
-    sl_json_add_int(sl_json_key(&json, "line"), line->number);
-    sl_json_add_bytes(sl_json_key(&json, "text"), line->text, line->bytes);
-    sl_json_begin_array(sl_json_key(&json, "embedding"));
+    sl_json_add(&json, "{'line':%lld,'text':%.*s,'embedding':[", (long long)line->number,
+                (int)line->bytes, line->text);
     for (int i = 0; i < count; i++)
         sl_json_add_float(&json, (float)((double)x[i] / length));
-    sl_json_end_array(&json);
+    sl_json_add(&json, "]}");
     sl_json_end_object(&json);
 }
 

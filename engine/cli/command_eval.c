@@ -103,14 +103,10 @@ static void write_quality(struct sl_json_writer *json, const struct sl_model *m,
                           const struct label_evaluation *v)
 {
     const struct prediction_quality *q = &v->quality;
-    sl_json_begin_array(sl_json_key(json, "accuracy_interval"));
-    sl_json_add_float(json, (float)q->low);
-    sl_json_add_float(json, (float)q->high);
-    sl_json_end_array(json);
+    sl_json_add(json, "'accuracy_interval':[%f,%f]", q->low, q->high);
     if (m->config.multi_label)
-        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)q->micro_f1);
-    sl_json_add_float(sl_json_key(json, "macro_f1"), (float)q->macro_f1);
-    sl_json_add_float(sl_json_key(json, "calibration_error"), (float)q->calibration);
+        sl_json_add(json, "'micro_f1':%f", q->micro_f1);
+    sl_json_add(json, "'macro_f1':%f,'calibration_error':%f", q->macro_f1, q->calibration);
     label_metrics_write(sl_json_key(json, "labels"), m, v->labels);
 }
 
@@ -119,19 +115,13 @@ static void print_json(const struct sl_model *m, const struct label_evaluation *
     const struct sl_evaluation *e = &v->e;
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    sl_json_begin_object(&json);
-    sl_json_add_float(sl_json_key(&json, "accuracy"), (float)e->accuracy);
-    sl_json_add_int(sl_json_key(&json, "examples"), e->examples);
-    sl_json_add_float(sl_json_key(&json, "loss"), (float)e->loss);
-    sl_json_add_float(sl_json_key(&json, "bits_per_token"), (float)bits_of(e));
-    sl_json_add_int(sl_json_key(&json, "tokens"), e->tokens);
-    sl_json_add_float(sl_json_key(&json, "depth_mean"), (float)e->layers_mean);
-    sl_json_add_float(sl_json_key(&json, "layer_ops_skipped"), (float)skipped_of(m, e));
-    sl_json_add_float(sl_json_key(&json, "gate_mean"), (float)e->gate_mean);
-    sl_json_add_float(sl_json_key(&json, "gate_open_mean"), (float)e->gate_open_mean);
-    sl_json_add_float(sl_json_key(&json, "halting_depth"), (float)e->halting_depth);
-    sl_json_add_float(sl_json_key(&json, "halting_depth_first"), (float)e->halting_depth_first);
-    sl_json_add_float(sl_json_key(&json, "seconds"), (float)e->seconds);
+    sl_json_add(&json,
+                "{'accuracy':%f,'examples':%lld,'loss':%f,'bits_per_token':%f,'tokens':%lld,"
+                "'depth_mean':%f,'layer_ops_skipped':%f,'gate_mean':%f,'gate_open_mean':%f,"
+                "'halting_depth':%f,'halting_depth_first':%f,'seconds':%f",
+                e->accuracy, (long long)e->examples, e->loss, bits_of(e), (long long)e->tokens,
+                e->layers_mean, skipped_of(m, e), e->gate_mean, e->gate_open_mean, e->halting_depth,
+                e->halting_depth_first, e->seconds);
     if (v->labels)
         write_quality(&json, m, v);
     sl_json_end_object(&json);

@@ -40,11 +40,8 @@ static void print_json(const struct sl_generation *g)
     struct sl_json_writer json = {.out = &line};
     struct sl_generation_usage usage = sl_generation_usage(g);
     const char *text = sl_generation_text(g, &bytes);
-    sl_json_begin_object(&json);
-    sl_json_add_bytes(sl_json_key(&json, "text"), text, bytes);
-    sl_json_add_int(sl_json_key(&json, "prompt_tokens"), usage.prompt_tokens);
-    sl_json_add_int(sl_json_key(&json, "completion_tokens"), usage.completion_tokens);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'text':%.*s,'prompt_tokens':%d,'completion_tokens':%d}", (int)bytes, text,
+                usage.prompt_tokens, usage.completion_tokens);
     command_print_json(&line);
 }
 

@@ -17,11 +17,8 @@ static void print_untrained(const struct train_arguments *a, int64_t parameters)
                parameters);
         return;
     }
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "directory"), a->out);
-    sl_json_add_string(sl_json_key(&json, "architecture"), a->training.arch->name);
-    sl_json_add_int(sl_json_key(&json, "parameters"), parameters);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'directory':%s,'architecture':%s,'parameters':%lld}", a->out,
+                a->training.arch->name, (long long)parameters);
     command_print_json(&text);
 }
 

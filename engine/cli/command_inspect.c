@@ -28,14 +28,6 @@ static double standard_deviation(const struct sl_parameter *p)
     return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)));
 }
 
-static void write_labels(struct sl_json_writer *json, const struct sl_model_info *info)
-{
-    sl_json_begin_array(sl_json_key(json, "labels"));
-    for (int i = 0; i < info->classes; i++)
-        sl_json_add_string(json, info->labels[i]);
-    sl_json_end_array(json);
-}
-
 /* The tensor of model.safetensors at a position, parameters first; NULL: past the last. */
 static const struct sl_parameter *tensor_at(const struct sl_model *m, int index)
 {
@@ -52,14 +44,10 @@ static const struct sl_parameter *tensor_at(const struct sl_model *m, int index)
 static void write_tensors(struct sl_json_writer *json, const struct sl_model *m)
 {
     const struct sl_parameter *p;
-    sl_json_begin_array(sl_json_key(json, "tensors"));
-    for (int i = 0; (p = tensor_at(m, i)); i++) {
-        sl_json_begin_object(json);
-        sl_json_add_string(sl_json_key(json, "name"), p->name);
-        sl_json_printf(sl_json_key(json, "shape"), "[%d,%d]", p->rows, p->cols);
-        sl_json_add_float(sl_json_key(json, "std"), (float)standard_deviation(p));
-        sl_json_end_object(json);
-    }
+    sl_json_add(json, "'tensors':[");
+    for (int i = 0; (p = tensor_at(m, i)); i++)
+        sl_json_add(json, "{'name':%s,'shape':[%d,%d],'std':%f}", p->name, p->rows, p->cols,
+                    standard_deviation(p));
     sl_json_end_array(json);
 }
 
@@ -68,23 +56,17 @@ static void print_json(const struct sl_model *m)
     const struct sl_model_info *info = sl_model_info(m);
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text, .line_depth = 2};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "architecture"), info->architecture);
-    sl_json_add_string(sl_json_key(&json, "paper"), info->paper);
-    sl_json_add_string(sl_json_key(&json, "task"), sl_task_name(m->config.task));
-    sl_json_add_int(sl_json_key(&json, "parameters"), info->parameters);
-    sl_json_add_int(sl_json_key(&json, "buffers"), info->buffers);
-    sl_json_add_int(sl_json_key(&json, "vocab"), info->vocab);
-    sl_json_add_int(sl_json_key(&json, "context"), info->context);
-    sl_json_add_int(sl_json_key(&json, "depth"), info->depth);
-    sl_json_add_int(sl_json_key(&json, "width"), info->width);
-    sl_json_add_int(sl_json_key(&json, "classes"), info->classes);
-    write_labels(&json, info);
-    sl_json_add_string(sl_json_key(&json, "gate"), info->gate);
-    sl_json_add_string(sl_json_key(&json, "sha256"), info->sha256);
+    sl_json_add(&json,
+                "{'architecture':%s,'paper':%s,'task':%s,'parameters':%lld,'buffers':%lld,"
+                "'vocab':%d,'context':%d,'depth':%d,'width':%d,'classes':%d,'labels':",
+                info->architecture, info->paper, sl_task_name(m->config.task),
+                (long long)info->parameters, (long long)info->buffers, info->vocab, info->context,
+                info->depth, info->width, info->classes);
+    sl_json_add_strings(&json, info->labels, info->classes);
+    sl_json_add(&json, "'gate':%s,'sha256':%s", info->gate, info->sha256);
     write_tensors(&json, m);
     if (info->base)
-        sl_json_add_string(sl_json_key(&json, "base"), info->base);
+        sl_json_add(&json, "'base':%s", info->base);
     if (info->operating_point_count > 0)
         operating_points_write(sl_json_key(&json, "operating_points"), m, info->operating_points,
                                info->operating_point_count);

@@ -148,12 +148,9 @@ static void print_json(const struct sl_model *m, const struct measured *d)
     const struct sl_int8_loss *int8 = &d->int8_loss;
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    sl_json_begin_object(&json);
-    (void)sl_json_key(&json, "operating_points");
+    sl_json_add(&json, "{'operating_points':");
     operating_points_write(&json, m, d->useful, d->useful_count);
-    sl_json_add_float(sl_json_key(&json, "int8_loss_increase"),
-                      int8->measured ? (float)int8->increase : NAN);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "'int8_loss_increase':%f}", int8->measured ? int8->increase : (double)NAN);
     command_print_json(&text);
 }
 

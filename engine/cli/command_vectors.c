@@ -83,12 +83,8 @@ static void print_result(const struct arguments *a, int vocab, int64_t tokens)
                (long long)tokens);
         return;
     }
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "file"), a->out);
-    sl_json_add_int(sl_json_key(&json, "vectors"), vocab);
-    sl_json_add_int(sl_json_key(&json, "width"), width_of(a));
-    sl_json_add_int(sl_json_key(&json, "tokens"), tokens);
-    sl_json_end_object(&json);
+    sl_json_add(&json, "{'file':%s,'vectors':%d,'width':%d,'tokens':%lld}", a->out, vocab,
+                width_of(a), (long long)tokens);
     command_print_json(&text);
 }
 

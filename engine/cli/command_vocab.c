@@ -105,16 +105,11 @@ static void print_json(const struct arguments *a, const struct sl_tokenizer *tok
 {
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text, .line_depth = 1};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "file"), a->out);
-    sl_json_add_string(sl_json_key(&json, "kind"), sl_tokenizer_kind(tokens));
-    sl_json_add_bool(sl_json_key(&json, "lowercase"), !a->cased);
-    sl_json_add_int(sl_json_key(&json, "pieces"), sl_tokenizer_size(tokens));
-    sl_json_add_int(sl_json_key(&json, "words"), facts.words);
-    sl_json_add_int(sl_json_key(&json, "distinct_words"), facts.distinct);
-    sl_json_add_int(sl_json_key(&json, "pruned_up_to"), facts.pruned_max_count);
-    sl_json_add_float(sl_json_key(&json, "seconds"), (float)seconds);
-    sl_json_end_object(&json);
+    sl_json_add(&json,
+                "{'file':%s,'kind':%s,'lowercase':%i,'pieces':%d,'words':%lld,"
+                "'distinct_words':%d,'pruned_up_to':%lld,'seconds':%f}",
+                a->out, sl_tokenizer_kind(tokens), !a->cased, sl_tokenizer_size(tokens),
+                (long long)facts.words, facts.distinct, (long long)facts.pruned_max_count, seconds);
     command_print_json(&text);
 }
 

@@ -23,13 +23,9 @@ void operating_points_write(struct sl_json_writer *json, const struct sl_model *
     sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {
         const struct sl_operating_point *point = &points[i];
-        sl_json_begin_object(json);
-        sl_json_add_float(sl_json_key(json, "budget"), (float)point->budget);
-        sl_json_add_float(sl_json_key(json, m->arch->threshold), (float)point->threshold);
-        sl_json_add_float(sl_json_key(json, "loss"), (float)point->loss);
-        sl_json_add_float(sl_json_key(json, "accuracy"), (float)point->accuracy);
-        sl_json_add_float(sl_json_key(json, "layer_ops_skipped"), (float)point->layer_ops_skipped);
-        sl_json_end_object(json);
+        sl_json_add(json, "{'budget':%f,%s:%f,'loss':%f,'accuracy':%f,'layer_ops_skipped':%f}",
+                    point->budget, m->arch->threshold, point->threshold, point->loss,
+                    point->accuracy, point->layer_ops_skipped);
     }
     sl_json_end_array(json);
 }

@@ -105,29 +105,21 @@ void label_metrics_print(const struct sl_model *m, const struct label_metrics *l
     }
 }
 
-static void write_confused(struct sl_json_writer *json, const struct sl_model *m,
-                           const struct label_metrics *label)
-{
-    sl_json_add_string(sl_json_key(json, "most_confused_with"),
-                       label->confused_with >= 0 ? m->labels[label->confused_with] : NULL);
-    sl_json_add_int(sl_json_key(json, "confused"), label->confused);
-}
-
 void label_metrics_write(struct sl_json_writer *json, const struct sl_model *m,
                          const struct label_metrics *labels)
 {
     sl_json_begin_array(json);
     for (int c = 0; c < m->config.classes; c++) {
         const struct label_metrics *label = &labels[c];
-        sl_json_begin_object(json);
-        sl_json_add_string(sl_json_key(json, "label"), m->labels[c]);
-        sl_json_add_int(sl_json_key(json, "texts"), label->texts);
-        sl_json_add_int(sl_json_key(json, "correct"), label->correct);
-        sl_json_add_int(sl_json_key(json, "predicted"), label->predicted);
-        sl_json_add_float(sl_json_key(json, "recall"), (float)label_recall(label));
-        sl_json_add_float(sl_json_key(json, "precision"), (float)label_precision(label));
+        sl_json_add(json,
+                    "{'label':%s,'texts':%d,'correct':%d,'predicted':%d,'recall':%f,"
+                    "'precision':%f",
+                    m->labels[c], label->texts, label->correct, label->predicted,
+                    label_recall(label), label_precision(label));
         if (!m->config.multi_label)
-            write_confused(json, m, label);
+            sl_json_add(json, "'most_confused_with':%s,'confused':%d",
+                        label->confused_with >= 0 ? m->labels[label->confused_with] : NULL,
+                        label->confused);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);

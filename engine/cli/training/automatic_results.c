@@ -115,20 +115,15 @@ static void write_trial(struct sl_json_writer *json, const struct sl_linear_tria
                         bool multi_label)
 {
     const struct sl_linear_recipe *recipe = &trial->recipe;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "objective"),
-                       recipe->loss == SL_LOSS_SQUARED ? "squared" : "logistic");
-    sl_json_add_int(sl_json_key(json, "ngram_order"), recipe->ngrams.order);
-    sl_json_add_bool(sl_json_key(json, "character_ngrams"), recipe->ngrams.characters);
-    sl_json_add_bool(sl_json_key(json, "log_count_ratios"), recipe->ratios);
-    sl_json_add_float(sl_json_key(json, "ngram_c"), recipe->sparse_c);
-    sl_json_add_float(sl_json_key(json, "vector_c"), recipe->dense_c);
-    sl_json_add_int(sl_json_key(json, "folds"), trial->folds);
-    sl_json_add_float(sl_json_key(json, "accuracy"), (float)trial->accuracy);
-    sl_json_add_float(sl_json_key(json, "loss"), (float)trial->loss);
-    sl_json_add_float(sl_json_key(json, "seconds"), (float)trial->seconds);
+    sl_json_add(json,
+                "{'objective':%s,'ngram_order':%d,'character_ngrams':%i,'log_count_ratios':%i,"
+                "'ngram_c':%f,'vector_c':%f,'folds':%d,'accuracy':%f,'loss':%f,'seconds':%f",
+                recipe->loss == SL_LOSS_SQUARED ? "squared" : "logistic", recipe->ngrams.order,
+                recipe->ngrams.characters, recipe->ratios, (double)recipe->sparse_c,
+                (double)recipe->dense_c, trial->folds, trial->accuracy, trial->loss,
+                trial->seconds);
     if (multi_label)
-        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)trial->micro_f1);
+        sl_json_add(json, "'micro_f1':%f", trial->micro_f1);
     sl_json_end_object(json);
 }
 
@@ -189,16 +184,12 @@ static void print_curve(const struct sl_learning_curve *curve)
 static void write_curve(struct sl_json_writer *json, const struct sl_learning_curve *curve)
 {
     char text[CONCLUSION_TEXT];
-    sl_json_begin_array(sl_json_key(json, "learning_curve"));
-    for (int i = 0; i < curve->count; i++) {
-        sl_json_begin_object(json);
-        sl_json_add_int(sl_json_key(json, "texts"), curve->points[i].texts);
-        sl_json_add_float(sl_json_key(json, "accuracy"), (float)curve->points[i].accuracy);
-        sl_json_end_object(json);
-    }
-    sl_json_end_array(json);
+    sl_json_add(json, "'learning_curve':[");
+    for (int i = 0; i < curve->count; i++)
+        sl_json_add(json, "{'texts':%d,'accuracy':%f}", curve->points[i].texts,
+                    curve->points[i].accuracy);
     automatic_results_conclude(curve, text);
-    sl_json_add_string(sl_json_key(json, "more_texts"), text);
+    sl_json_add(json, "],'more_texts':%s", text);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -250,51 +241,34 @@ static bool is_multi_label(const struct automatic_results *r)
 static void write_facts(struct sl_json_writer *json, const struct automatic_results *r)
 {
     const struct dataset_facts *f = r->facts;
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "median_tokens"), f->median);
-    sl_json_add_int(sl_json_key(json, "truncated"), f->set->truncated);
-    sl_json_add_int(sl_json_key(json, "duplicates"), f->duplicates.count);
-    sl_json_add_int(sl_json_key(json, "conflicting_labels"), f->conflicts.count);
-    sl_json_add_int(sl_json_key(json, "skipped"), f->set->skipped.records);
-    sl_json_add_bool(sl_json_key(json, "foreign_base"), r->l->base_is_foreign);
-    sl_json_end_object(json);
+    sl_json_add(json,
+                "{'median_tokens':%d,'truncated':%d,'duplicates':%d,'conflicting_labels':%d,"
+                "'skipped':%lld,'foreign_base':%i}",
+                f->median, f->set->truncated, f->duplicates.count, f->conflicts.count,
+                (long long)f->set->skipped.records, r->l->base_is_foreign);
 }
 
 static void write_validation(struct sl_json_writer *json, const struct automatic_results *r)
 {
-    sl_json_begin_object(json);
-    sl_json_add_int(sl_json_key(json, "texts"), r->facts->validation->count);
-    sl_json_add_float(sl_json_key(json, "accuracy"), (float)r->validation->accuracy);
-    sl_json_add_float(sl_json_key(json, "loss"), (float)r->validation->loss);
-    sl_json_add_int(sl_json_key(json, "duplicates"), r->facts->leaks.count);
+    sl_json_add(json, "{'texts':%d,'accuracy':%f,'loss':%f,'duplicates':%d",
+                r->facts->validation->count, r->validation->accuracy, r->validation->loss,
+                r->facts->leaks.count);
     if (is_multi_label(r))
-        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)r->validation->micro_f1);
+        sl_json_add(json, "'micro_f1':%f", r->validation->micro_f1);
     sl_json_end_object(json);
-}
-
-static void write_interval(struct sl_json_writer *json, double low, double high)
-{
-    sl_json_begin_array(json);
-    sl_json_add_float(json, (float)low);
-    sl_json_add_float(json, (float)high);
-    sl_json_end_array(json);
 }
 
 static void write_confident(struct sl_json_writer *json, const struct automatic_results *r)
 {
     const struct minimum_score *minimum = &r->minimum;
     const bool found = minimum->reached > 0;
-    sl_json_begin_object(json);
-    sl_json_add_float(sl_json_key(json, "min_precision"), (float)minimum->precision);
-    sl_json_add_float(sl_json_key(json, "minimum_score"), found ? (float)minimum->score : NAN);
-    sl_json_add_int(sl_json_key(json, is_multi_label(r) ? "labels" : "texts"), minimum->reached);
-    sl_json_add_int(sl_json_key(json, "right"), minimum->right);
-    (void)sl_json_key(json, "precision_interval");
+    sl_json_add(json, "{'min_precision':%f,'minimum_score':%f,%s:%d,'right':%d,",
+                minimum->precision, found ? minimum->score : (double)NAN,
+                is_multi_label(r) ? "labels" : "texts", minimum->reached, minimum->right);
     if (found)
-        write_interval(json, minimum->low, minimum->high);
+        sl_json_add(json, "'precision_interval':[%f,%f]}", minimum->low, minimum->high);
     else
-        sl_json_add_null(json);
-    sl_json_end_object(json);
+        sl_json_add(json, "'precision_interval':null}");
 }
 
 /* published: where the model is; NULL: not published yet. */
@@ -303,23 +277,19 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
 {
     const struct sl_linear_search *search = &r->l->search;
     const struct prediction_quality *q = &r->quality;
-    sl_json_begin_object(json);
-    sl_json_add_string(sl_json_key(json, "method"),
-                       search->folds_predicted > 1 ? "cross-validation" : "held out");
-    sl_json_add_int(sl_json_key(json, "texts"), q->texts);
-    sl_json_add_int(sl_json_key(json, "folds"), search->folds);
-    sl_json_add_float(sl_json_key(json, "accuracy"), (float)accuracy_of(r));
-    write_interval(sl_json_key(json, "accuracy_interval"), q->low, q->high);
-    sl_json_add_float(sl_json_key(json, "macro_f1"), (float)q->macro_f1);
-    sl_json_add_float(sl_json_key(json, "loss"), (float)search->loss);
-    sl_json_add_float(sl_json_key(json, "calibration_error"), (float)q->calibration);
+    sl_json_add(json,
+                "{'method':%s,'texts':%d,'folds':%d,'accuracy':%f,'accuracy_interval':[%f,%f],"
+                "'macro_f1':%f,'loss':%f,'calibration_error':%f",
+                search->folds_predicted > 1 ? "cross-validation" : "held out", q->texts,
+                search->folds, accuracy_of(r), q->low, q->high, q->macro_f1, search->loss,
+                q->calibration);
     if (r->minimum.precision > 0.0)
         write_confident(sl_json_key(json, "confident"), r);
     if (is_multi_label(r))
-        sl_json_add_float(sl_json_key(json, "micro_f1"), (float)q->micro_f1);
-    sl_json_add_int(sl_json_key(json, "recipes_tried"), search->count);
+        sl_json_add(json, "'micro_f1':%f", q->micro_f1);
+    sl_json_add(json, "'recipes_tried':%d", search->count);
     if (r->l->seconds > 0.0)
-        sl_json_add_float(sl_json_key(json, "seconds_given"), (float)r->l->seconds);
+        sl_json_add(json, "'seconds_given':%f", r->l->seconds);
     if (r->validation)
         write_validation(sl_json_key(json, "validation_file"), r);
     write_facts(sl_json_key(json, "data"), r);
@@ -328,9 +298,9 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
     write_trial(sl_json_key(json, "recipe"), &search->trials[search->best], is_multi_label(r));
     label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->labels);
     if (published)
-        sl_json_add_string(sl_json_key(json, "published"), published);
+        sl_json_add(json, "'published':%s", published);
     if (published && r->l->refers)
-        sl_json_add_string(sl_json_key(json, "base"), r->l->origin.model);
+        sl_json_add(json, "'base':%s", r->l->origin.model);
     sl_json_end_object(json);
 }
 
@@ -340,14 +310,12 @@ char *automatic_results_provenance(const struct automatic_results *r, const char
     const char *slash = strrchr(data, '/');
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    sl_json_begin_object(&json);
-    sl_json_add_string(sl_json_key(&json, "data"), slash ? slash + 1 : data);
-    sl_json_add_int(sl_json_key(&json, "texts"), r->l->set.count);
-    sl_json_add_int(sl_json_key(&json, "finished"), time(NULL));
-    sl_json_add_float(sl_json_key(&json, "validation_accuracy"),
-                      (float)automatic_results_accuracy(r));
-    sl_json_add_float(sl_json_key(&json, "validation_loss"), (float)automatic_results_loss(r));
-    write_result(sl_json_key(&json, "validation"), r, NULL);
+    sl_json_add(&json,
+                "{'data':%s,'texts':%d,'finished':%lld,'validation_accuracy':%f,"
+                "'validation_loss':%f,'validation':",
+                slash ? slash + 1 : data, r->l->set.count, (long long)time(NULL),
+                automatic_results_accuracy(r), automatic_results_loss(r));
+    write_result(&json, r, NULL);
     sl_json_end_object(&json);
     if (!text.failed)
         return text.data;
