@@ -48,7 +48,6 @@ static void add_json(struct sl_buffer *out, const struct text_line *line, const 
     for (int i = 0; i < count; i++)
         sl_json_add_float(&json, (float)((double)x[i] / length));
     sl_json_add(&json, "]}");
-    sl_json_end_object(&json);
 }
 
 static void add_numbers(struct sl_buffer *out, const float *x, int count, double length)

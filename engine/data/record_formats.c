@@ -7,7 +7,6 @@
 #include "data/json_reader.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

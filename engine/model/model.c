@@ -7,7 +7,6 @@
 #include "model/shared_values.h"
 #include "tokenizer/tokenizer.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* plain_words.c - whole words of ASCII letters and digits, by their bytes. */
 #include "tokenizer/plain_words.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* pre_tokenizer_step.c - one function per kind of step, and a table of them. */
 #include "tokenizer/pre_tokenizer_step.h"
 
-#include "base/utf8.h"
-
 #include <string.h>
 
 /* -- the text --------------------------------------------------------------------------------- */

@@ -5,8 +5,6 @@
 #include "base/dynarray.h"
 #include "tokenizer/unicode.h"
 
-#include <assert.h>
-
 static const double unknown_penalty = 10.0;
 
 static void reach(struct sl_unigram_node *to, double score, int32_t id, size_t start)

@@ -8,7 +8,6 @@
 #include "json/json_peek.h"
 
 #include "sluice/model.h"
-#include "sluice/tokenizer.h"
 
 #include <assert.h>
 #include <stdlib.h>

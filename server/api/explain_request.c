@@ -4,7 +4,6 @@
 #include "sluice/explanation.h"
 #include "sluice/logits.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 static bool is_exact(const struct sv_classification *c)

@@ -11,7 +11,6 @@
 #include "state/audit_log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHA256_HEX_MAX = 65 };

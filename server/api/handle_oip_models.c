@@ -11,7 +11,6 @@
 #include "sluice/engine.h"
 #include "sluice/model.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

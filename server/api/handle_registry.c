@@ -6,13 +6,11 @@
 #include "api/handlers.h"
 #include "api/ignored_list.h"
 #include "base/json_writer.h"
-#include "core/log.h"
 #include "params/registry_params.h"
 #include "registry/registry.h"
 #include "state/audit_log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One change of one request. Owned by the request, which the registry holds until it is made. */

@@ -1,6 +1,5 @@
 /* job_event_stream.c - the events of a job as server-sent events. */
 #include "api/job_event_stream.h"
-#include "api/pagination.h"
 #include "base/clock.h"
 #include "core/options.h"
 #include "jobs/jobs.h"

@@ -4,8 +4,6 @@
 #include "sluice/model.h"
 #include "sluice/tokenizer.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

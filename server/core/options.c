@@ -5,8 +5,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct sv_option_row sv_option_rows[] = {

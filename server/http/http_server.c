@@ -3,7 +3,6 @@
  * libmicrohttpd runs threads with an epoll each, two for inference. With one thread its epoll
  * stalls when 128 to 512 connections are busy (tests/bench/bench_http.sh shows it). */
 #include "http/http_server.h"
-#include "base/clock.h"
 #include "core/log.h"
 #include "core/metrics.h"
 #include "core/options.h"
@@ -17,7 +16,6 @@
 #include "http/response_headers.h"
 #include "http/tls.h"
 
-#include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>

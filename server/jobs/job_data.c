@@ -1,7 +1,6 @@
 /* job_data.c - the files that a job trains on: uploaded ones, and those of data_directory. */
 #include "jobs/job_data.h"
 #include "base/file.h"
-#include "core/log.h"
 #include "core/options.h"
 #include "jobs/job_paths.h"
 #include "sluice/dataset.h"

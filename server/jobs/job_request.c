@@ -2,7 +2,6 @@
 #include "jobs/job_request.h"
 #include "base/clock.h"
 #include "base/comma_list.h"
-#include "base/file.h"
 #include "base/option_parser.h"
 #include "core/options.h"
 #include "core/request.h"

@@ -6,7 +6,6 @@
 #include "base/model_names.h"
 #include "core/log.h"
 #include "core/options.h"
-#include "jobs/job_data.h"
 #include "jobs/job_events.h"
 #include "jobs/job_log_reader.h"
 #include "jobs/job_metrics.h"
@@ -19,7 +18,6 @@
 #include "jobs/trainer_failure.h"
 #include "state/file_store.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>

@@ -6,7 +6,6 @@
 #include "registry/registry.h"
 #include "state/audit_log.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

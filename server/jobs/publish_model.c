@@ -1,19 +1,14 @@
 /* publish_model.c - copied under another name, synced, renamed. */
 #include "jobs/publish_model.h"
 #include "base/file.h"
-#include "base/model_names.h"
 #include "core/log.h"
 #include "core/options.h"
-#include "jobs/job_paths.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool copy_file(const char *from, const char *to, struct sl_err *err)
 {

@@ -5,7 +5,6 @@
 #include "core/options.h"
 #include "jobs/job_data.h"
 #include "jobs/job_paths.h"
-#include "jobs/trainer_command.h"
 
 #include <jansson.h>
 #include <stdio.h>

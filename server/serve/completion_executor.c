@@ -2,7 +2,6 @@
 #include "serve/completion_executor.h"
 #include "base/allocate.h"
 #include "base/clock.h"
-#include "core/limits.h"
 #include "core/log.h"
 
 #include "sluice/session.h"

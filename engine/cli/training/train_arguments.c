@@ -6,7 +6,6 @@
 #include "data/data_options.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
