@@ -1,6 +1,4 @@
 /* ctl_classify.c - `sluicectl classify`: classifies texts or lines. */
-#include "sluicectl/ctl_connection.h"
-#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/ctl_texts.h"
 
 enum { LABELS_MAX = 4096 };
@@ -40,27 +38,24 @@ static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json
         sl_json_add(json, "{'name':'words'}");
 }
 
-static bool classify(struct ctl_texts *job, struct client_error *failure)
+static bool check(struct ctl_texts *job, const struct print_info *info,
+                  struct client_error *failure)
 {
-    struct print_info info = {0};
-    if (!ctl_classifier(job->client, job->arguments->model, &info, failure))
-        return false;
-    bool good = (!info.embeds ||
-                 client_error_set(failure, EXIT_BAD_INPUT,
-                                  "'%s' gives embeddings: use `sluicectl embed`", info.model)) &&
-                ctl_texts_begin(job, &info, failure);
-    if (job->multi_label && !job->arguments->top.given)
+    if (info->multi_label && !job->arguments->top.given)
         job->printer.score_min = 0.5;
-    good = good && ctl_texts_run(job, failure);
-    print_info_release(&info);
-    return good;
+    return !info->embeds ||
+           client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives embeddings: use `sluicectl embed`",
+                            info->model);
 }
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    struct ctl_texts job = {
-        .ctl = ctl, .arguments = ctl->values, .add_outputs = add_outputs, .print = print_classes};
-    return ctl_texts_command(&job, classify, failure);
+    struct ctl_texts job = {.ctl = ctl,
+                            .arguments = ctl->values,
+                            .check = check,
+                            .add_outputs = add_outputs,
+                            .print = print_classes};
+    return ctl_texts_run(&job, failure);
 }
 
 const struct ctl_command ctl_classify = {.name = "classify",

@@ -38,7 +38,7 @@ struct ctl_command {
     const char *notes;                 /* lines at the end of help; NULL: none */
     bool takes_many;                   /* any number of operands, not one */
     bool is_local;                     /* sends nothing */
-    const struct sl_option *rows;
+    const struct sl_option *rows;      /* NULL: it has none of its own */
     size_t values_bytes;
     bool (*run)(const struct ctl_options *ctl, struct client_error *failure);
 };

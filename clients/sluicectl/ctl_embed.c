@@ -1,9 +1,6 @@
 /* ctl_embed.c - `sluicectl embed`: embeddings of texts or lines. */
-#include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/ctl_texts.h"
-
-#include <stdlib.h>
 
 static const struct sl_option rows[] = {
     CTL_TEXT_ROWS("model to use [the only one that gives embeddings]"),
@@ -23,28 +20,24 @@ static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json
     sl_json_add(json, "{'name':'embedding'},{'name':'truncated'}");
 }
 
-static bool embed(struct ctl_texts *job, struct client_error *failure)
+static bool check(struct ctl_texts *job, const struct print_info *info,
+                  struct client_error *failure)
 {
-    struct print_info info = {0};
-    char *model = ctl_embedder(job->client, job->arguments->model, failure);
-    bool good =
-        model && ctl_classifier(job->client, model, &info, failure) &&
-        (info.embeds ||
-         client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives no embeddings: use `sluicectl %s`",
-                          info.model, info.classifies ? "classify" : "complete")) &&
-        ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
-    print_info_release(&info);
-    free(model);
-    return good;
+    (void)job;
+    return info->embeds ||
+           client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives no embeddings: use `sluicectl %s`",
+                            info->model, info->classifies ? "classify" : "complete");
 }
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
     struct ctl_texts job = {.ctl = ctl,
                             .arguments = ctl->values,
+                            .choose = ctl_embedder,
+                            .check = check,
                             .add_outputs = add_outputs,
                             .print = print_embeddings};
-    return ctl_texts_command(&job, embed, failure);
+    return ctl_texts_run(&job, failure);
 }
 
 const struct ctl_command ctl_embed = {.name = "embed",

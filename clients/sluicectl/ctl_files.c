@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct sl_option no_rows[] = {{0}};
-
 static bool write_bytes(void *context, const char *data, size_t count)
 {
     (void)context;
@@ -88,5 +86,4 @@ const struct ctl_command ctl_files = {
              "  download ID    write its bytes to standard output\n"
              "  delete ID      delete it\n",
     .takes_many = true,
-    .rows = no_rows,
     .run = run};

@@ -4,8 +4,6 @@
 #include "sluicectl/print.h"
 #include "sluicectl/print_jobs.h"
 
-static const struct sl_option no_rows[] = {{0}};
-
 /* ---- lists and actions ----------------------------------------------------------------------- */
 
 static bool run_jobs(const struct ctl_options *ctl, struct client_error *failure)
@@ -67,15 +65,11 @@ static bool run_events(const struct ctl_options *ctl, struct client_error *failu
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-const struct ctl_command ctl_jobs = {.name = "jobs",
-                                     .help = "list training jobs",
-                                     .rows = no_rows,
-                                     .run = run_jobs};
+const struct ctl_command ctl_jobs = {.name = "jobs", .help = "list training jobs", .run = run_jobs};
 
 const struct ctl_command ctl_job = {.name = "job",
                                     .operand = "ID",
                                     .help = "print a training job",
-                                    .rows = no_rows,
                                     .run = run_job};
 
 const struct ctl_command ctl_events = {.name = "events",
@@ -88,17 +82,14 @@ const struct ctl_command ctl_events = {.name = "events",
 const struct ctl_command ctl_cancel = {.name = "cancel",
                                        .operand = "ID",
                                        .help = "cancel a training job",
-                                       .rows = no_rows,
                                        .run = run_cancel};
 
 const struct ctl_command ctl_pause = {.name = "pause",
                                       .operand = "ID",
                                       .help = "save and stop a training job, to be resumed",
-                                      .rows = no_rows,
                                       .run = run_pause};
 
 const struct ctl_command ctl_resume = {.name = "resume",
                                        .operand = "ID",
                                        .help = "resume a paused training job",
-                                       .rows = no_rows,
                                        .run = run_resume};

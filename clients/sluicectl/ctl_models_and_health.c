@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-static const struct sl_option no_rows[] = {{0}};
-
 /* ---- models ---------------------------------------------------------------------------------- */
 
 static bool run_models(const struct ctl_options *ctl, struct client_error *failure)
@@ -20,7 +18,6 @@ static bool run_models(const struct ctl_options *ctl, struct client_error *failu
 const struct ctl_command ctl_models = {.name = "models",
                                        .operand = "[MODEL]",
                                        .help = "list the loaded models",
-                                       .rows = no_rows,
                                        .run = run_models};
 
 /* ---- health ---------------------------------------------------------------------------------- */
@@ -59,7 +56,6 @@ static bool run_health(const struct ctl_options *ctl, struct client_error *failu
 
 const struct ctl_command ctl_health = {.name = "health",
                                        .help = "check that the daemon is alive and ready",
-                                       .rows = no_rows,
                                        .run = run_health};
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -80,5 +76,4 @@ static bool run_metrics(const struct ctl_options *ctl, struct client_error *fail
 const struct ctl_command ctl_metrics = {.name = "metrics",
                                         .operand = "[PREFIX]",
                                         .help = "print metrics whose names begin with PREFIX",
-                                        .rows = no_rows,
                                         .run = run_metrics};

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sl_option no_rows[] = {{0}};
-
 static const char notes[] = "If the daemon rejects a change, all stays as it was.\n";
 
 /* ---- versions -------------------------------------------------------------------------------- */
@@ -27,7 +25,6 @@ const struct ctl_command ctl_versions = {.name = "versions",
                                          .operand = "MODEL",
                                          .help = "list a model's versions, states and labels",
                                          .example = "mood",
-                                         .rows = no_rows,
                                          .run = run_versions};
 
 /* ---- load and unload ------------------------------------------------------------------------- */
@@ -72,7 +69,6 @@ const struct ctl_command ctl_load = {
     .help = "load a version; without @VERSION, load the highest and serve it by default",
     .example = "mood@7",
     .notes = notes,
-    .rows = no_rows,
     .run = run_load};
 
 const struct ctl_command ctl_unload = {.name = "unload",
@@ -80,7 +76,6 @@ const struct ctl_command ctl_unload = {.name = "unload",
                                        .help = "unload a model, or one version of it",
                                        .example = "mood@7",
                                        .notes = notes,
-                                       .rows = no_rows,
                                        .run = run_unload};
 
 /* ---- label and rollback ---------------------------------------------------------------------- */
@@ -181,5 +176,4 @@ const struct ctl_command ctl_rollback = {.name = "rollback",
                                          .help = "go back to the version that was served before",
                                          .example = "mood",
                                          .notes = notes,
-                                         .rows = no_rows,
                                          .run = run_rollback};

@@ -1,6 +1,4 @@
 /* ctl_rerank.c - `sluicectl rerank`: lines by how well they answer a query. */
-#include "sluicectl/ctl_connection.h"
-#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/ctl_texts.h"
 
 #include <errno.h>
@@ -16,24 +14,17 @@ static const char notes[] =
     "Skips empty lines. Reports lines that are rejected on standard error, and ranks the others;\n"
     "the exit code is then 2.\n";
 
-static bool rerank(struct ctl_texts *job, struct client_error *failure)
+static bool check_model(struct ctl_texts *job, const struct print_info *info,
+                        struct client_error *failure)
 {
-    struct print_info info = {0};
-    if (!ctl_classifier(job->client, job->arguments->model, &info, failure))
-        return false;
-    bool good =
-        (info.reranks || client_error_set(failure, EXIT_BAD_INPUT,
-                                          "'%s' is not a reranker: use `sluicectl %s`", info.model,
-                                          info.classifies ? "classify"
-                                          : info.embeds   ? "embed"
-                                                          : "complete")) &&
-        ctl_texts_begin(job, &info, failure) && ctl_texts_run(job, failure);
-    print_ranks(&job->printer);
-    print_info_release(&info);
-    return good;
+    (void)job;
+    const char *other = info->classifies ? "classify" : info->embeds ? "embed" : "complete";
+    return info->reranks ||
+           client_error_set(failure, EXIT_BAD_INPUT, "'%s' is not a reranker: use `sluicectl %s`",
+                            info->model, other);
 }
 
-static bool check(const struct ctl_options *ctl, struct client_error *failure)
+static bool check_arguments(const struct ctl_options *ctl, struct client_error *failure)
 {
     const struct ctl_text_arguments *arguments = ctl->values;
     if (!ctl_check_operands(ctl, 2, 2, "rerank --model NAME QUERY FILE", failure))
@@ -44,7 +35,7 @@ static bool check(const struct ctl_options *ctl, struct client_error *failure)
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
 {
-    if (!check(ctl, failure))
+    if (!check_arguments(ctl, failure))
         return false;
     const char *path = ctl->operands[1];
     const bool reads_input = strcmp(path, "-") == 0;
@@ -58,8 +49,9 @@ static bool run(const struct ctl_options *ctl, struct client_error *failure)
                             .arguments = ctl->values,
                             .lines = file,
                             .query = ctl->operands[0],
+                            .check = check_model,
                             .print = print_collect_ranks};
-    bool good = ctl_texts_command(&job, rerank, failure);
+    bool good = ctl_texts_run(&job, failure);
     if (!reads_input)
         (void)fclose(file);
     return good;

@@ -2,6 +2,7 @@
 #include "sluicectl/ctl_texts.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_hints.h"
+#include "sluicectl/ctl_model_choice.h"
 #include "sluicectl/response_error.h"
 
 #include <ctype.h>
@@ -25,8 +26,9 @@ static size_t json_bytes(const char *text)
     return bytes;
 }
 
-bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
-                     struct client_error *failure)
+/* Checks the options, and takes the endpoint and the limits of one request from /info. */
+static bool begin(struct ctl_texts *job, const struct print_info *info,
+                  struct client_error *failure)
 {
     const char *side = job->arguments->truncate;
     job->multi_label = info->multi_label;
@@ -262,7 +264,7 @@ static bool fail_silently(const struct ctl_texts *job, struct client_error *fail
     return false;
 }
 
-bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure)
+static bool send_all(struct ctl_texts *job, struct client_error *failure)
 {
     bool words = !job->lines && !ctl_reads_input(job->ctl);
     job->what = words ? "text" : "line";
@@ -291,13 +293,27 @@ static enum print_format format_of(const struct ctl_options *ctl)
     return isatty(STDOUT_FILENO) ? PRINT_TABLE : PRINT_ROWS;
 }
 
-bool ctl_texts_command(struct ctl_texts *job,
-                       bool (*work)(struct ctl_texts *job, struct client_error *failure),
-                       struct client_error *failure)
+static bool work(struct ctl_texts *job, struct client_error *failure)
+{
+    struct print_info info = {0};
+    const char *named = job->arguments->model;
+    char *chosen = job->choose ? job->choose(job->client, named, failure) : NULL;
+    bool good = (chosen || !job->choose) &&
+                ctl_classifier(job->client, chosen ? chosen : named, &info, failure) &&
+                job->check(job, &info, failure) && begin(job, &info, failure) &&
+                send_all(job, failure);
+    if (job->query)
+        print_ranks(&job->printer);
+    print_info_release(&info);
+    free(chosen);
+    return good && end(job, failure);
+}
+
+bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure)
 {
     job->printer.format = format_of(job->ctl);
     job->client = ctl_client(job->ctl, failure);
-    bool good = job->client && work(job, failure) && end(job, failure);
+    bool good = job->client && work(job, failure);
     client_destroy(job->client);
     return good;
 }

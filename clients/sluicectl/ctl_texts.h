@@ -44,6 +44,11 @@ struct ctl_texts {
     const struct ctl_text_arguments *arguments;
     struct client *client;
     FILE *lines; /* their file; NULL: operands, or standard input */
+    /* Chooses the model if no option names one; NULL: the daemon's default. */
+    char *(*choose)(struct client *client, const char *name, struct client_error *failure);
+    /* Fails if the model is not for the command. */
+    bool (*check)(struct ctl_texts *job, const struct print_info *info,
+                  struct client_error *failure);
     /* Adds the outputs to request. NULL: the command ranks texts by `query`. */
     void (*add_outputs)(const struct ctl_texts *job, struct sl_json_writer *json);
     const char *query;
@@ -66,13 +71,7 @@ struct ctl_texts {
     size_t bytes; /* of the texts as JSON, with commas */
 };
 
-/* Checks the options, and takes the endpoint and the limits of one request from a model's /info. */
-bool ctl_texts_begin(struct ctl_texts *job, const struct print_info *info,
-                     struct client_error *failure) SL_MUST_CHECK;
+/* Sends all texts and prints the responses, and how many texts were truncated, which rows do not
+ * show. `job` has its options and functions. False, without a message, if some texts were
+ * rejected. */
 bool ctl_texts_run(struct ctl_texts *job, struct client_error *failure) SL_MUST_CHECK;
-/* Opens the client, does `work`, which uses the above, and says how many texts were truncated,
- * which rows do not show. `job` has its options and functions. False, without a message,
- * if some texts were rejected. */
-bool ctl_texts_command(struct ctl_texts *job,
-                       bool (*work)(struct ctl_texts *job, struct client_error *failure),
-                       struct client_error *failure) SL_MUST_CHECK;

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void print_json(const json_t *value)
