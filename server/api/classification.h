@@ -1,6 +1,7 @@
 /* classification.h - the state of a request for classes or embeddings. */
 #pragma once
 
+#include "api/model_resolver.h"
 #include "api/operating_point.h"
 #include "api/text_to_tokens.h"
 #include "base/json_writer.h"
@@ -11,7 +12,8 @@
 
 /* A classification request of any API. */
 struct sv_classify_input {
-    char model[SV_PATH_MAX]; /* if the body names it */
+    const struct sv_field *fields; /* of the format; set before it reads the body */
+    char model[SV_PATH_MAX];       /* if the body names it */
     struct sv_texts texts;
     const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
@@ -58,17 +60,11 @@ struct sv_classification {
     int64_t characters;
 };
 
-enum sv_wanted_model {
-    SV_WANTS_CLASSIFIER,
-    SV_WANTS_EMBEDDINGS,
-    SV_WANTS_EITHER,
-    SV_WANTS_RERANKER
-};
-
 /* How one API reads a request and writes the response. */
 struct sv_classify_format {
     size_t params_size;
-    const char *texts_field; /* the name of its texts in messages */
+    const struct sv_field *fields; /* for `read`, where formats share it; else NULL */
+    const char *texts_field;       /* the name of its texts in messages */
     bool body_names_model;
     enum sv_wanted_model wants;
     bool slices_embeddings; /* it writes them in slices, so there may be more of them */

@@ -1,7 +1,6 @@
 /* classify_request.c - the life of a request for classes or embeddings. */
 #include "api/classify_request.h"
 #include "api/explain_request.h"
-#include "api/model_resolver.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/scheduler.h"
@@ -60,21 +59,9 @@ static void destroy(void *state)
     free(c);
 }
 
-static struct sv_model_ref *resolve(const struct sv_classification *c, const char *name,
-                                    struct sv_error *error)
-{
-    switch (c->format->wants) {
-    case SV_WANTS_EMBEDDINGS: return sv_resolve_embedder(c->request, name, error);
-    case SV_WANTS_EITHER: return sv_resolve_classifier_or_embedder(c->request, name, error);
-    case SV_WANTS_RERANKER: return sv_resolve_reranker(c->request, name, error);
-    case SV_WANTS_CLASSIFIER: break;
-    }
-    return sv_resolve_classifier(c->request, name, error);
-}
-
 static bool find_model(struct sv_classification *c, const char *name, struct sv_error *error)
 {
-    c->ref = resolve(c, name, error);
+    c->ref = sv_resolve_wanted(c->request, c->format->wants, name, error);
     if (!c->ref)
         return false;
     const struct sl_model_info *info = sl_model_info(c->ref->model);
@@ -343,6 +330,7 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
             !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error))
             return false;
     }
+    c->input.fields = format->fields;
     c->document = format->read(c->request, c->params, &c->input, error);
     if (!c->document)
         return false;

@@ -158,5 +158,5 @@ static void write_model(struct sl_json_writer *json, const struct sv_request *re
 
 enum sv_progress sv_handle_model(struct sv_request *request)
 {
-    return sv_respond_about_model(request, sv_resolve_model, write_model);
+    return sv_respond_about_model(request, SV_WANTS_ANY, write_model);
 }

@@ -96,7 +96,7 @@ static void write_metadata(struct sl_json_writer *json, const struct sv_request 
 /* GET /v2/models/{name}[/versions/{version}] */
 enum sv_progress sv_handle_model_metadata(struct sv_request *request)
 {
-    return sv_respond_about_model(request, sv_resolve_model, write_metadata);
+    return sv_respond_about_model(request, SV_WANTS_ANY, write_metadata);
 }
 
 /* GET /v2/models: those that are served, as KServe lists them. */
@@ -152,7 +152,7 @@ static void write_config(struct sl_json_writer *json, const struct sv_request *r
 /* GET /v2/models/{name}[/versions/{version}]/config */
 enum sv_progress sv_handle_model_config(struct sv_request *request)
 {
-    return sv_respond_about_model(request, sv_resolve_model, write_config);
+    return sv_respond_about_model(request, SV_WANTS_ANY, write_config);
 }
 
 /* ---- readiness ------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ enum sv_progress sv_handle_model_ready(struct sv_request *request)
     struct sv_error error;
     if (!sv_request_is_accepted(request, &error))
         return sv_request_fail(request, &error);
-    return sv_respond_about_model(request, sv_resolve_model, write_ready);
+    return sv_respond_about_model(request, SV_WANTS_ANY, write_ready);
 }
 
 /* ---- statistics, as Triton's extension has them ---------------------------------------------- */
@@ -262,7 +262,7 @@ static void write_stats(struct sl_json_writer *json, const struct sv_request *re
 /* GET /v2/models/{name}[/versions/{version}]/stats */
 enum sv_progress sv_handle_stats(struct sv_request *request)
 {
-    return sv_respond_about_model(request, sv_resolve_classifier_or_embedder, write_stats);
+    return sv_respond_about_model(request, SV_WANTS_EITHER, write_stats);
 }
 
 /* ---- repository ------------------------------------------------------------------------------ */

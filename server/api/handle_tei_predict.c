@@ -113,10 +113,12 @@ static bool check_hf(const struct sv_classification *c, struct sv_error *error)
     return check(c, "", error);
 }
 
-static struct sv_json_document *set_input(struct sv_json_document *document,
-                                          const struct sv_predict_params *params,
-                                          struct sv_classify_input *input)
+static struct sv_json_document *read(struct sv_request *request, void *to,
+                                     struct sv_classify_input *input, struct sv_error *error)
 {
+    const struct sv_predict_params *params = to;
+    struct sv_json_document *document =
+        sv_predict_params_read(&request->body, input->fields, to, error);
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
@@ -124,23 +126,12 @@ static struct sv_json_document *set_input(struct sv_json_document *document,
     return document;
 }
 
-static struct sv_json_document *read_tei(struct sv_request *request, void *params,
-                                         struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_predict_params_read(&request->body, params, error), params, input);
-}
-
-static struct sv_json_document *read_hf(struct sv_request *request, void *params,
-                                        struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_hf_params_read(&request->body, params, error), params, input);
-}
-
 enum sv_progress sv_handle_predict(struct sv_request *request)
 {
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_predict_params),
                                                   .texts_field = "inputs",
-                                                  .read = read_tei,
+                                                  .fields = sv_predict_fields,
+                                                  .read = read,
                                                   .prepare = check_tei,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
@@ -152,7 +143,8 @@ enum sv_progress sv_handle_hf(struct sv_request *request)
                                                  .texts_field = "inputs",
                                                  .wants = SV_WANTS_EITHER,
                                                  .slices_embeddings = true,
-                                                 .read = read_hf,
+                                                 .fields = sv_hf_fields,
+                                                 .read = read,
                                                  .prepare = check_hf,
                                                  .respond = respond_hf};
     return sv_classify(request, &hf);

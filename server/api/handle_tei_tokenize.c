@@ -123,7 +123,7 @@ static enum sv_progress begin_text_work(struct sv_request *request,
     request->async = &text_async; /* from here on the request owns the work */
     request->state = work;
     if (sv_request_is_accepted(request, &error) && admit(work, &error))
-        work->ref = sv_resolve_any_model(request, request->path_params[0], &error);
+        work->ref = sv_resolve_wanted(request, SV_WANTS_ANY, request->path_params[0], &error);
     if (!work->ref) {
         give_back(work);
         return sv_request_fail(request, &error);
@@ -351,5 +351,5 @@ static void write_info(struct sl_json_writer *json, const struct sv_request *req
 
 enum sv_progress sv_handle_info(struct sv_request *request)
 {
-    return sv_respond_about_model(request, sv_resolve_any_model, write_info);
+    return sv_respond_about_model(request, SV_WANTS_ANY, write_info);
 }

@@ -23,49 +23,41 @@ struct wanted {
     const char *training; /* how to make one */
 };
 
-static const struct wanted classifier = {
-    .tasks = {[SL_TASK_CLASSIFICATION] = true},
-    .name = "classifier",
-    .option = " Or set the option default_classifier.",
-    .error = SV_NOT_A_CLASSIFIER,
-    .lacks = "is not a classifier",
-    .training = "Train one into the store with `sluice train ... --data FILE --output "
-                "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
-};
-
-static const struct wanted embedder = {
-    .tasks = {[SL_TASK_PRETRAINING] = true},
-    .name = "model that gives embeddings",
-    .option = "",
-    .error = SV_NO_EMBEDDINGS,
-    .lacks = "gives no embeddings",
-    .training = "Copy one into the store, such as models/base of Sluice, then load it with "
-                "`sluicectl load <model>`.",
-};
-
-static const struct wanted reranker = {
-    .tasks = {[SL_TASK_CLASSIFICATION] = true},
-    .reranks = true,
-    .name = "reranker",
-    .option = "",
-    .error = SV_NOT_A_RERANKER,
-    .lacks = "is not a reranker",
-    .training = "Copy one into the store, a cross-encoder of Hugging Face's with one label, then "
-                "load it with `sluicectl load <model>`.",
-};
-
-static const struct wanted classifier_or_embedder = {
-    .tasks = {[SL_TASK_CLASSIFICATION] = true, [SL_TASK_PRETRAINING] = true},
-    .error = SV_NOT_A_CLASSIFIER,
-    .lacks = "is not a classifier",
-};
-
-static const struct wanted any_model = {
-    .tasks = {true, true, true},
-    .name = "model",
-    .option = " Or set the option default_classifier.",
-    .training = "Train one into the store with `sluice train ... --corpus FILE --output "
-                "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
+static const struct wanted kinds[] = {
+    [SV_WANTS_CLASSIFIER] =
+        {.tasks = {[SL_TASK_CLASSIFICATION] = true},
+         .name = "classifier",
+         .option = " Or set the option default_classifier.",
+         .error = SV_NOT_A_CLASSIFIER,
+         .lacks = "is not a classifier",
+         .training = "Train one into the store with `sluice train ... --data FILE --output "
+                     "<store>/<model>/1`, then load it with `sluicectl load <model>`."},
+    [SV_WANTS_EMBEDDINGS] =
+        {.tasks = {[SL_TASK_PRETRAINING] = true},
+         .name = "model that gives embeddings",
+         .option = "",
+         .error = SV_NO_EMBEDDINGS,
+         .lacks = "gives no embeddings",
+         .training = "Copy one into the store, such as models/base of Sluice, then load it with "
+                     "`sluicectl load <model>`."},
+    [SV_WANTS_RERANKER] =
+        {.tasks = {[SL_TASK_CLASSIFICATION] = true},
+         .reranks = true,
+         .name = "reranker",
+         .option = "",
+         .error = SV_NOT_A_RERANKER,
+         .lacks = "is not a reranker",
+         .training = "Copy one into the store, a cross-encoder of Hugging Face's with one label, "
+                     "then load it with `sluicectl load <model>`."},
+    [SV_WANTS_EITHER] = {.tasks = {[SL_TASK_CLASSIFICATION] = true, [SL_TASK_PRETRAINING] = true},
+                         .error = SV_NOT_A_CLASSIFIER,
+                         .lacks = "is not a classifier"},
+    [SV_WANTS_ANY] = {.tasks = {true, true, true},
+                      .name = "model",
+                      .option = " Or set the option default_classifier.",
+                      .training =
+                          "Train one into the store with `sluice train ... --corpus FILE --output "
+                          "<store>/<model>/1`, then load it with `sluicectl load <model>`."},
 };
 
 static enum sl_task task_of(const struct sv_model_ref *ref)
@@ -263,79 +255,44 @@ static struct sv_model_ref *resolve_named(struct sv_request *request, const char
     return NULL;
 }
 
-static struct sv_model_ref *resolve_classifier(struct sv_request *request, const char *requested,
-                                               struct sv_error *error)
+static struct sv_model_ref *resolve_classifier(struct sv_request *request, struct sv_error *error)
 {
+    const struct wanted *wanted = &kinds[SV_WANTS_CLASSIFIER];
     const char *default_name = request->server->options->default_classifier;
-    if (requested[0])
-        return resolve_named(request, requested, &classifier, error);
     if (!default_name[0])
-        return resolve_only(request, &classifier, error);
-    struct sv_model_ref *ref = resolve_named(request, default_name, &classifier, error);
+        return resolve_only(request, wanted, error);
+    struct sv_model_ref *ref = resolve_named(request, default_name, wanted, error);
     if (!ref)
         explain_default(error);
     return ref;
 }
 
-struct sv_model_ref *sv_resolve_classifier(struct sv_request *request, const char *name,
-                                           struct sv_error *error)
-{
-    char requested[SV_PATH_MAX];
-    return requested_name(request, name, requested, error)
-               ? resolve_classifier(request, requested, error)
-               : NULL;
-}
-
-static struct sv_model_ref *resolve_kind(struct sv_request *request, const char *name,
-                                         const struct wanted *wanted, struct sv_error *error)
-{
-    char requested[SV_PATH_MAX];
-    if (!requested_name(request, name, requested, error))
-        return NULL;
-    return requested[0] ? resolve_named(request, requested, wanted, error)
-                        : resolve_only(request, wanted, error);
-}
-
-struct sv_model_ref *sv_resolve_embedder(struct sv_request *request, const char *name,
-                                         struct sv_error *error)
-{
-    return resolve_kind(request, name, &embedder, error);
-}
-
-struct sv_model_ref *sv_resolve_reranker(struct sv_request *request, const char *name,
-                                         struct sv_error *error)
-{
-    return resolve_kind(request, name, &reranker, error);
-}
-
-struct sv_model_ref *sv_resolve_classifier_or_embedder(struct sv_request *request, const char *name,
-                                                       struct sv_error *error)
-{
-    return resolve_named(request, name, &classifier_or_embedder, error);
-}
-
-struct sv_model_ref *sv_resolve_any_model(struct sv_request *request, const char *name,
-                                          struct sv_error *error)
+struct sv_model_ref *sv_resolve_wanted(struct sv_request *request, enum sv_wanted_model wanted,
+                                       const char *name, struct sv_error *error)
 {
     char requested[SV_PATH_MAX];
     if (!requested_name(request, name, requested, error))
         return NULL;
     if (requested[0])
-        return sv_resolve_model(request, requested, error);
-    struct sv_model_ref *ref = resolve_classifier(request, "", error);
-    if (ref || error->kind != SV_MODEL_NOT_FOUND || request->server->options->default_classifier[0])
+        return resolve_named(request, requested, &kinds[wanted], error);
+    if (wanted != SV_WANTS_CLASSIFIER && wanted != SV_WANTS_ANY)
+        return resolve_only(request, &kinds[wanted], error);
+    struct sv_model_ref *ref = resolve_classifier(request, error);
+    if (ref || wanted == SV_WANTS_CLASSIFIER || error->kind != SV_MODEL_NOT_FOUND ||
+        request->server->options->default_classifier[0])
         return ref;
-    return resolve_only(request, &any_model, error); /* no classifier is loaded */
+    return resolve_only(request, &kinds[wanted], error); /* no classifier is loaded */
 }
 
-enum sv_progress sv_respond_about_model(struct sv_request *request, sv_resolve_function *resolve,
+enum sv_progress sv_respond_about_model(struct sv_request *request, enum sv_wanted_model wanted,
                                         void (*write)(struct sl_json_writer *json,
                                                       const struct sv_request *request,
                                                       const struct sv_model_ref *ref))
 {
     struct sv_error error;
     char name[SV_PATH_MAX];
-    struct sv_model_ref *ref = resolve(request, sv_path_model_id(request, name), &error);
+    struct sv_model_ref *ref =
+        sv_resolve_wanted(request, wanted, sv_path_model_id(request, name), &error);
     if (!ref)
         return sv_request_fail(request, &error);
     write(&(struct sl_json_writer){.out = &request->response.body}, request, ref);

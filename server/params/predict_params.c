@@ -65,27 +65,16 @@ const struct sv_field sv_hf_fields[] = {
     SV_OTHERS_IGNORED,
 };
 
-static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
-                                        struct sv_predict_params *params, struct sv_error *error)
+struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
+                                                const struct sv_field *fields,
+                                                struct sv_predict_params *params,
+                                                struct sv_error *error)
 {
     *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields},
                                          .normalize = true,
                                          .budget.field = "sluice.budget"};
-    return sv_json_read(body, fields, NULL, params, error);
-}
-
-struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
-                                                struct sv_predict_params *params,
-                                                struct sv_error *error)
-{
-    struct sv_json_document *document = read_by(sv_predict_fields, body, params, error);
+    struct sv_json_document *document = sv_json_read(body, fields, NULL, params, error);
     if (params->raw_scores)
         params->score_function = SV_RAW_LOGITS;
     return document;
-}
-
-struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
-                                           struct sv_predict_params *params, struct sv_error *error)
-{
-    return read_by(sv_hf_fields, body, params, error);
 }

@@ -20,11 +20,9 @@ struct sv_predict_params {
 
 extern const struct sv_field sv_predict_fields[], sv_hf_fields[];
 
-/* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
- * document. */
+/* Reads the fields of one of these tables, fills in defaults and checks. NULL: see error. The
+ * request's strings belong to the document. */
 struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
+                                                const struct sv_field *fields,
                                                 struct sv_predict_params *params,
                                                 struct sv_error *error) SL_MUST_CHECK;
-struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
-                                           struct sv_predict_params *params, struct sv_error *error)
-    SL_MUST_CHECK;

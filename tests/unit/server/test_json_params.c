@@ -20,12 +20,12 @@ static struct sv_decision_params decision;
 
 static struct sv_json_document *read_predict(const struct sl_buffer *body)
 {
-    return sv_predict_params_read(body, &predict, &error);
+    return sv_predict_params_read(body, sv_predict_fields, &predict, &error);
 }
 
 static struct sv_json_document *read_hf(const struct sl_buffer *body)
 {
-    return sv_hf_params_read(body, &predict, &error);
+    return sv_predict_params_read(body, sv_hf_fields, &predict, &error);
 }
 
 static struct sv_json_document *read_tokenize(const struct sl_buffer *body)
