@@ -16,7 +16,7 @@ enum { SL_CONFIG_OWN_BYTES = 128 };
  * they come from the training data. Nor is shares_vectors: it depends on the checkpoint. */
 struct sl_config {
     enum sl_task task;
-    int vocab, classes;  /* classes: 0 unless the task is classification */
+    int vocab, classes;  /* classes: 0 unless texts or tokens are classified */
     bool multi_label;    /* of a classifier: the logit of each class is that it is a label of the
                            text, whatever the others are; false: exactly one is */
     bool shares_vectors; /* the word vectors are those of another model, a base: its buffer is of
@@ -76,6 +76,7 @@ struct sl_arch {
     /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
     const char *embeds;
     bool takes_pairs;    /* its classifiers read a text, or two */
+    bool embeds_tokens;  /* a pretrained model gives the vectors of tokens, too */
     bool shares_vectors; /* it can do what struct sl_config says of this */
     size_t size;         /* of its own struct */
     /* What each token of a text adds to a label's margin (sluice/explanation.h), exactly; NULL: the
@@ -86,15 +87,17 @@ struct sl_arch {
     bool (*check)(const struct sl_config *c, struct sl_err *err);
     /* Declares the parameters and fills self. c has been checked against hypers and by `check`. */
     void (*build)(struct sl_builder *b, void *self, const struct sl_config *c);
-    /* Logits of the wanted rows, or of each sequence when the task is classification. Pretraining:
-     * NULL after adding the losses of a corrupted batch; else the embedding of each sequence. */
+    /* Logits of the wanted rows, or of each sequence when the task is classification, or of every
+     * row when tokens are classified. Pretraining: NULL after adding the losses of a corrupted
+     * batch; else the embedding of each sequence, or what else the batch says (sl_output). */
     struct sl_tensor *(*forward)(struct sl_tape *t, const void *self);
 };
 
 enum {
     SL_COMPLETES = 1u << SL_TASK_COMPLETION,
     SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION,
-    SL_PRETRAINS = 1u << SL_TASK_PRETRAINING
+    SL_PRETRAINS = 1u << SL_TASK_PRETRAINING,
+    SL_CLASSIFIES_TOKENS = 1u << SL_TASK_TOKEN_CLASSIFICATION
 };
 
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
@@ -151,8 +154,11 @@ struct sl_embedding_shape sl_embedding_shape_of(const struct sl_config *c);
  * depth))^2). */
 struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
 
-/* "completion", "classification": as in files. */
+/* "completion", "classification": as in files; ends with NULL. */
+extern const char *const sl_task_names[];
 const char *sl_task_name(enum sl_task task);
+/* Whether its models have labels. */
+bool sl_task_classifies(enum sl_task task);
 /* Whether texts have one label or several, as Hugging Face's configurations say it; ends with NULL.
  * By sl_config.multi_label. */
 extern const char *const sl_problem_types[];

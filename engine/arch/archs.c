@@ -20,14 +20,22 @@ enum { ARCHS = sizeof archs / sizeof archs[0] };
 const char *const sl_problem_types[] = {"single_label_classification", "multi_label_classification",
                                         NULL};
 
+const char *const sl_task_names[] = {
+    [SL_TASK_COMPLETION] = "completion",
+    [SL_TASK_CLASSIFICATION] = "classification",
+    [SL_TASK_PRETRAINING] = "pretraining",
+    [SL_TASK_TOKEN_CLASSIFICATION] = "token classification",
+    [SL_TASKS] = NULL,
+};
+
 const char *sl_task_name(enum sl_task task)
 {
-    static const char *const names[] = {
-        [SL_TASK_COMPLETION] = "completion",
-        [SL_TASK_CLASSIFICATION] = "classification",
-        [SL_TASK_PRETRAINING] = "pretraining",
-    };
-    return names[task];
+    return sl_task_names[task];
+}
+
+bool sl_task_classifies(enum sl_task task)
+{
+    return task == SL_TASK_CLASSIFICATION || task == SL_TASK_TOKEN_CLASSIFICATION;
 }
 
 const struct sl_arch *sl_arch_at(int index)
@@ -135,6 +143,8 @@ bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl
     if (task == SL_TASK_PRETRAINING)
         return sl_fail(err, SL_BAD_INPUT, "%s cannot be pretrained; these can: %s", arch->name,
                        sl_arch_list(SL_PRETRAINS, list));
+    if (task == SL_TASK_TOKEN_CLASSIFICATION)
+        return sl_fail(err, SL_BAD_INPUT, "%s does not classify tokens", arch->name);
     return sl_fail(err, SL_BAD_INPUT,
                    "%s only generates text (with --corpus). To classify, use one of: %s",
                    arch->name, sl_arch_list(SL_CLASSIFIES, list));
@@ -146,9 +156,10 @@ bool sl_config_check(const struct sl_arch *arch, const struct sl_config *c, stru
         return false;
     if (!cases_check(arch, c, err))
         return false;
-    if (c->task == SL_TASK_CLASSIFICATION && c->classes < (c->multi_label ? 1 : 2))
-        return sl_fail(err, SL_BAD_INPUT, "invalid number of classes %d: expected 2 or more",
-                       c->classes);
+    const int least = c->task == SL_TASK_CLASSIFICATION && !c->multi_label ? 2 : 1;
+    if (sl_task_classifies(c->task) && c->classes < least)
+        return sl_fail(err, SL_BAD_INPUT, "invalid number of classes %d: expected %d or more",
+                       c->classes, least);
     if (c->vocab < 1)
         return sl_fail(err, SL_BAD_INPUT, "invalid vocabulary size %d: expected 1 or more",
                        c->vocab);

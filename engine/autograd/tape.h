@@ -15,6 +15,7 @@
 #include "autograd/tensor.h"
 #include "base/arena.h"
 #include "base/thread_pool.h"
+#include "sluice/model.h"
 
 #include <stdint.h>
 
@@ -70,6 +71,7 @@ struct sl_batch {
     float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
     float row_scale;              /* 1 / rows in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
+    enum sl_output output;        /* what is computed of each text, if nothing is trained */
 };
 
 /* How a model is served. All zero: as it was trained, nothing is skipped. The architecture's own

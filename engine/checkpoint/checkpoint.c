@@ -88,7 +88,7 @@ static bool files_write(struct sl_manifest_writer *writer, const char *directory
     members_name(members, sl_vocabulary_file(parts->model_config->tokenizer));
     struct sl_model_config model_config = *parts->model_config;
     model_config.lower = parts->tokens->lower;
-    if (model_config.hyper.task == SL_TASK_CLASSIFICATION)
+    if (sl_task_classifies(model_config.hyper.task))
         model_config.truncation_side = sl_tokenizer_truncation_side(parts->tokens);
     const struct sl_manifest manifest = {
         .members = members,

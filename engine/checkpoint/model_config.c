@@ -54,11 +54,8 @@ static bool read_arch(struct sl_model_config *model_config, const json_t *root, 
 
 static bool read_task(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
 {
-    const char *const tasks[] = {sl_task_name(SL_TASK_COMPLETION),
-                                 sl_task_name(SL_TASK_CLASSIFICATION),
-                                 sl_task_name(SL_TASK_PRETRAINING), NULL};
     int task = 0;
-    if (!read_choice(root, "task", tasks, &task, err))
+    if (!read_choice(root, "task", sl_task_names, &task, err))
         return false;
     model_config->hyper.task = (enum sl_task)task;
     return true;
@@ -90,7 +87,7 @@ static bool read_labels(struct sl_model_config *model_config, const json_t *root
                         struct sl_err *err)
 {
     const json_t *list = json_object_get(root, "labels");
-    bool wanted = model_config->hyper.task == SL_TASK_CLASSIFICATION;
+    bool wanted = sl_task_classifies(model_config->hyper.task);
     size_t count = json_array_size(list);
     if (!wanted)
         return !list || sl_fail(err, SL_CORRUPT, "'labels' is for classification only");
@@ -215,7 +212,7 @@ static bool read_kind(const char **out, const json_t *tokenizer, struct sl_err *
 static bool read_truncation_side(struct sl_model_config *model_config, const json_t *tokenizer,
                                  struct sl_err *err)
 {
-    const bool classifies = model_config->hyper.task == SL_TASK_CLASSIFICATION;
+    const bool classifies = sl_task_classifies(model_config->hyper.task);
     int side = 0;
     model_config->truncation_side = classifies ? SL_TRUNCATE_RIGHT : SL_TRUNCATE_LEFT;
     if (!json_object_get(tokenizer, truncation_side))
@@ -373,7 +370,7 @@ static bool print_labels(json_t *root, const struct sl_model_config *model_confi
     bool ok = true;
     for (int i = 0; i < model_config->hyper.classes && ok; i++)
         ok = json_array_append_new(labels, json_string(model_config->labels[i])) == 0;
-    if (ok && model_config->hyper.task == SL_TASK_CLASSIFICATION)
+    if (ok && sl_task_classifies(model_config->hyper.task))
         return json_object_set_new(root, "labels", labels) == 0;
     json_decref(labels);
     return ok;
@@ -388,7 +385,7 @@ static bool print_problem_type(json_t *root, const struct sl_model_config *model
 static bool has_side(const struct sl_model_config *model_config)
 {
     const enum sl_task task = model_config->hyper.task;
-    return task == SL_TASK_CLASSIFICATION ||
+    return sl_task_classifies(task) ||
            (task == SL_TASK_PRETRAINING && model_config->truncation_side == SL_TRUNCATE_RIGHT);
 }
 

@@ -14,32 +14,46 @@ enum {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int outputs_of_row(const struct sl_model *m)
-{
-    switch (m->config.task) {
-    case SL_TASK_COMPLETION: return m->config.vocab;
-    case SL_TASK_CLASSIFICATION: return m->config.classes;
-    case SL_TASK_PRETRAINING: break;
-    }
-    return m->config.width;
-}
-
 static bool completes(const struct sl_model *m)
 {
     return m->config.task == SL_TASK_COMPLETION;
 }
 
+/* Numbers of a row of the results; 0: the model has no such output. */
+static int output_size(const struct sl_model *m, enum sl_output output)
+{
+    if (completes(m))
+        return output == SL_OUTPUT_TEXT ? m->config.vocab : 0;
+    return m->info.output_size[output];
+}
+
+/* Whether the results have a row for each wanted row of the batch, not for each sequence. */
+static bool has_rows(const struct sl_model *m, enum sl_output output)
+{
+    return completes(m) || output == SL_OUTPUT_TOKENS;
+}
+
+static size_t results_most(const struct sl_model *m, struct sl_batch_limits limits)
+{
+    size_t most = 0;
+    for (int o = 0; o < SL_OUTPUTS; o++) {
+        const enum sl_output output = (enum sl_output)o;
+        const int rows = has_rows(m, output) ? limits.rows : limits.sequences;
+        const size_t floats = sl_size_product((size_t)rows, (size_t)output_size(m, output));
+        most = floats > most ? floats : most;
+    }
+    return most;
+}
+
 static void take(struct sl_batch_runner *r, struct sl_arena *a, struct sl_batch_limits limits)
 {
     const size_t rows = (size_t)limits.rows, sequences = (size_t)limits.sequences;
-    const size_t outputs = completes(r->model) ? rows : sequences;
     r->workers = sl_arena_take(a, (size_t)r->threads, sizeof *r->workers);
     r->pieces = sl_arena_take(a, sequences + 1, sizeof *r->pieces);
     r->sequences = sl_arena_take(a, sequences, sizeof *r->sequences);
     r->wanted = sl_arena_take(a, rows + (size_t)limits.context, sizeof *r->wanted);
     r->layers_used = sl_arena_take(a, rows, sizeof *r->layers_used);
-    r->results = sl_arena_take(a, sl_size_product(outputs, (size_t)outputs_of_row(r->model)),
-                               sizeof *r->results);
+    r->results = sl_arena_take(a, results_most(r->model, limits), sizeof *r->results);
 }
 
 /* The batches of a narrow model are small, too. Then threads that share every op waste less: none
@@ -72,8 +86,13 @@ static void measure_piece(struct sl_batch_runner *r, struct sl_tape *dry,
             r->wanted[all.count] = all.count;
         batch.wanted = &all;
     }
-    sl_tape_begin(dry, &batch, false);
-    (void)sl_model_forward(r->model, dry);
+    for (int o = 0; o < SL_OUTPUTS; o++) {
+        batch.output = (enum sl_output)o;
+        if (output_size(r->model, batch.output) == 0)
+            continue;
+        sl_tape_begin(dry, &batch, false);
+        (void)sl_model_forward(r->model, dry);
+    }
 }
 
 /* Most memory is needed either by the longest sequences, or by one long and as many short ones as
@@ -167,10 +186,11 @@ static void begin_piece(struct sl_batch_runner *r, int index, int sequence, int 
     const struct sl_batch *batch = r->batch;
     const int row = sequence < batch->count ? batch->sequences[sequence].first : batch->rows;
     const int rows_before = batch->wanted ? wanted : row;
-    r->pieces[index] = (struct sl_batch_piece){.sequence = sequence,
-                                               .row = row,
-                                               .wanted = wanted,
-                                               .out = completes(r->model) ? rows_before : sequence};
+    r->pieces[index] =
+        (struct sl_batch_piece){.sequence = sequence,
+                                .row = row,
+                                .wanted = wanted,
+                                .out = has_rows(r->model, batch->output) ? rows_before : sequence};
 }
 
 /* Sequences whose middles are in the same part of the batch are a piece. Returns their number;
@@ -223,7 +243,8 @@ static const struct sl_tensor *forward(struct sl_batch_runner *r, struct sl_batc
                                    .sequences = r->sequences + piece->sequence,
                                    .rows = next->row - piece->row,
                                    .count = next->sequence - piece->sequence,
-                                   .wanted = r->batch->wanted ? &wanted : NULL};
+                                   .wanted = r->batch->wanted ? &wanted : NULL,
+                                   .output = r->batch->output};
     struct sl_tape *tape = &worker->tape;
     tape->pool = pool;
     tape->stats.layers_used = r->layers_used + piece->row;
@@ -261,7 +282,7 @@ static void run_in_turn(struct sl_batch_runner *r, int count, struct sl_thread_p
 
 static const struct sl_tensor *gather(struct sl_batch_runner *r, int count)
 {
-    const int outputs = outputs_of_row(r->model);
+    const int outputs = output_size(r->model, r->batch->output);
     r->stats = (struct sl_forward_stats){0};
     for (int i = 0; i < count; i++)
         sl_forward_stats_add(&r->stats, &r->pieces[i].stats);

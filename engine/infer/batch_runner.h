@@ -57,8 +57,7 @@ bool sl_batch_runner_init(struct sl_batch_runner *r, const struct sl_model *mode
                           struct sl_err *err) SL_MUST_CHECK;
 void sl_batch_runner_release(struct sl_batch_runner *r); /* a zeroed one is fine */
 
-/* The logits of the wanted rows, or one row of logits, or of an embedding, per sequence; until the
- * next run. shared: on all threads of the engine, whose lock the caller holds; else on the calling
- * thread alone. */
+/* The logits of the wanted rows, or what the batch's `output` says; until the next run. shared: on
+ * all threads of the engine, whose lock the caller holds; else on the calling thread alone. */
 const struct sl_tensor *sl_batch_runner_run(struct sl_batch_runner *r, const struct sl_batch *batch,
                                             bool shared);

@@ -39,7 +39,7 @@ static bool check_options(const struct sl_model *m, const struct sl_classifier_o
 {
     enum { ITEMS_MOST = 65536 };
 
-    if (m->config.task != SL_TASK_CLASSIFICATION && m->info.dimensions == 0)
+    if (sl_model_main_output(&m->info) == SL_OUTPUTS)
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->max_batch_size < 1 || o->max_batch_size > ITEMS_MOST ||
         o->max_batch_tokens < m->config.context_length || o->max_batch_tokens > SL_BATCH_ROWS_MAX)
@@ -94,6 +94,8 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
     if (item->count < 1 || item->count > context)
         return sl_fail(err, SL_BAD_INPUT, "item %d has %d tokens: expected 1 to %d", index,
                        item->count, context);
+    if (item->output >= SL_OUTPUTS || c->model->info.output_size[item->output] == 0)
+        return sl_fail(err, SL_BAD_INPUT, "item %d: the model lacks this output", index);
     int points = c->model->operating_point_count;
     if (item->operating_point < 0 || item->operating_point > points)
         return sl_fail(err, SL_BAD_INPUT, "item %d: invalid operating_point %d: expected 0 to %d",
@@ -118,6 +120,8 @@ static bool check_items(const struct sl_classifier *c, const struct sl_classifie
         return sl_fail(err, SL_BAD_INPUT, "a run of %d items: expected 1 to %d", count,
                        c->options.max_batch_size);
     for (int i = 0; i < count; i++) {
+        if (items[i].output != items->output)
+            return sl_fail(err, SL_BAD_INPUT, "item %d has another output than the first", i);
         if (!check_item(c, &items[i], i, err))
             return false;
         if (items[i].count > c->options.max_batch_tokens - rows)
@@ -132,8 +136,11 @@ static bool check_items(const struct sl_classifier *c, const struct sl_classifie
 static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifier_item *items,
                               int count)
 {
-    struct sl_batch batch = {
-        .tokens = c->tokens, .types = c->types, .sequences = c->sequences, .count = count};
+    struct sl_batch batch = {.tokens = c->tokens,
+                             .types = c->types,
+                             .sequences = c->sequences,
+                             .count = count,
+                             .output = items->output};
     for (int i = 0; i < count; i++) {
         c->sequences[i] = (struct sl_sequence){
             .first = batch.rows,
@@ -153,16 +160,20 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
 static void scatter(const struct sl_classifier *c, struct sl_classifier_item *items, int count,
                     const struct sl_tensor *logits)
 {
-    assert(logits->rows == count);
+    int row = 0;
+    assert(logits->stride == (size_t)logits->cols);
     for (int i = 0; i < count; i++) {
         struct sl_classifier_item *item = &items[i];
-        item->logits = sl_row(logits, i);
-        item->finite = sl_all_finite(item->logits, (size_t)logits->cols);
+        item->rows = item->output == SL_OUTPUT_TOKENS ? item->count : 1;
+        item->logits = sl_row(logits, row);
+        item->finite = sl_all_finite(item->logits, (size_t)item->rows * (size_t)logits->cols);
+        row += item->rows;
         item->layers_full = (int64_t)item->count * c->model->config.depth;
         item->layers_used = 0;
         for (int j = 0; j < item->count; j++)
             item->layers_used += c->runner.layers_used[c->sequences[i].first + j];
     }
+    assert(row == logits->rows);
 }
 
 static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared)
@@ -186,7 +197,8 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items
 bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int count,
                            struct sl_err *err)
 {
-    struct sl_classifier_item item = {.tokens = tokens, .count = count};
+    struct sl_classifier_item item = {
+        .tokens = tokens, .count = count, .output = sl_model_main_output(&c->model->info)};
     if (!check_items(c, &item, 1, err))
         return sl_wrap(err, "first run");
     run(c, &item, 1, false);

@@ -34,6 +34,20 @@ static bool takes_pairs(const struct sl_model *m)
             sl_tokenizer_types(m->tokenizer) <= m->builder.token_types);
 }
 
+static int text_output_size(const struct sl_model *m)
+{
+    if (embeds(m))
+        return embedding_width(&m->config);
+    return m->config.task == SL_TASK_CLASSIFICATION ? m->config.classes : 0;
+}
+
+static int token_output_size(const struct sl_model *m)
+{
+    if (m->config.task == SL_TASK_TOKEN_CLASSIFICATION)
+        return m->config.classes;
+    return embeds(m) && m->arch->embeds_tokens ? m->config.width : 0;
+}
+
 void sl_model_describe(struct sl_model *m)
 {
     m->info = (struct sl_model_info){
@@ -42,6 +56,8 @@ void sl_model_describe(struct sl_model *m)
         .sha256 = m->sha256,
         .precision = sl_precision_of(m->kernels, m->int8),
         .task = m->config.task,
+        .output_size =
+            {[SL_OUTPUT_TEXT] = text_output_size(m), [SL_OUTPUT_TOKENS] = token_output_size(m)},
         .classes = m->config.classes,
         .multi_label = m->config.multi_label,
         .problem_type = m->config.task == SL_TASK_CLASSIFICATION
@@ -69,6 +85,14 @@ void sl_model_describe(struct sl_model *m)
 const struct sl_model_info *sl_model_info(const struct sl_model *m)
 {
     return &m->info;
+}
+
+enum sl_output sl_model_main_output(const struct sl_model_info *info)
+{
+    int output = 0;
+    while (output < SL_OUTPUTS && info->output_size[output] == 0)
+        output++;
+    return (enum sl_output)output;
 }
 
 const struct sl_tokenizer *sl_model_tokenizer(const struct sl_model *m)

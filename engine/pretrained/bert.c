@@ -45,6 +45,9 @@ const struct sl_family_fact sl_masked_facts[] = {{"masked_language_model", "true
                                                  {"head_activation", "gelu"},
                                                  {NULL, NULL}};
 
+const struct sl_family_weight sl_output_weights[] = {{"classifier", {"classifier"}, 0},
+                                                     {NULL, {NULL}, 0}};
+
 static const struct sl_family_weight masked_weights[] = {
     {"head.dense", {"cls.predictions.transform.dense"}, 0},
     {"head.norm", {"cls.predictions.transform.LayerNorm"}, 0},
@@ -59,6 +62,8 @@ static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.d
 static const struct sl_family_task tasks[] = {
     {"BertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, position_ids},
     {"BertForSequenceClassification", SL_TASK_CLASSIFICATION, sl_pooler_facts, classifier_weights,
+     position_ids},
+    {"BertForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, NULL, sl_output_weights,
      position_ids},
     {"BertForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights, masked_unused},
     {NULL, 0, NULL, NULL, NULL}};

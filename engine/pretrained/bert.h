@@ -28,3 +28,5 @@ extern const struct sl_family_weight sl_bert_weights[];
 /* Of models that only give embeddings, that predict masked tokens, and that classify by the first
  * token's dense layer with a tanh. */
 extern const struct sl_family_fact sl_embedding_facts[], sl_masked_facts[], sl_pooler_facts[];
+/* Of models with an output layer and nothing before it. */
+extern const struct sl_family_weight sl_output_weights[];

@@ -200,7 +200,7 @@ static bool read_labels(const json_t *root, struct sl_published *p, struct sl_er
     if (!p->labels)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %lld labels", (long long)count);
     p->config.classes = (int)count;
-    p->config.multi_label = count == 1;
+    p->config.multi_label = count == 1 && p->config.task == SL_TASK_CLASSIFICATION;
     for (int i = 0; i < p->config.classes; i++)
         if (!(p->labels[i] = label_name(names, i, err)))
             return false;
@@ -303,8 +303,9 @@ bool sl_config_json_read(struct sl_published *p, const json_t *root, bool embeds
     p->config.task = p->task->task;
     if (!read_hypers(root, p, err))
         return false;
-    return p->config.task != SL_TASK_CLASSIFICATION ||
-           (read_labels(root, p, err) && read_problem_type(root, p, err));
+    if (sl_task_classifies(p->config.task) && !read_labels(root, p, err))
+        return false;
+    return p->config.task != SL_TASK_CLASSIFICATION || read_problem_type(root, p, err);
 }
 
 void sl_published_release(struct sl_published *p)

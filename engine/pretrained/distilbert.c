@@ -54,6 +54,8 @@ static const struct sl_family_task tasks[] = {
     {"DistilBertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, unused},
     {"DistilBertForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,
      classifier_weights, unused},
+    {"DistilBertForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, NULL, sl_output_weights,
+     unused},
     {"DistilBertForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights, masked_unused},
     {NULL, 0, NULL, NULL, NULL}};
 

@@ -21,6 +21,11 @@ static const struct sl_family_weight classifier_weights[] = {
     {"classifier", {"classifier.out_proj"}, 0},
     {NULL, {NULL}, 0}};
 
+static const struct sl_family_weight tagger_weights[] = {
+    {"embedding_projection", {"embeddings_project"}, 0},
+    {"classifier", {"classifier"}, 0},
+    {NULL, {NULL}, 0}};
+
 static const char *const unused[] = {"embeddings.position_ids", "discriminator_predictions.*",
                                      NULL};
 
@@ -29,6 +34,7 @@ static const struct sl_family_task tasks[] = {
     {"ElectraForPreTraining", SL_TASK_PRETRAINING, sl_embedding_facts, embedding_weights, unused},
     {"ElectraForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,
      classifier_weights, unused},
+    {"ElectraForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, NULL, tagger_weights, unused},
     {NULL, 0, NULL, NULL, NULL}};
 
 const struct sl_family sl_family_electra = {.model_type = "electra",

@@ -61,6 +61,11 @@ static const struct sl_family_weight classifier_weights[] = {{"head.dense", {"he
                                                              {"classifier", {"classifier"}, 0},
                                                              {NULL, {NULL}, 0}};
 
+static const struct sl_family_fact tagger_facts[] = {{"pooling", "mean"},
+                                                     {"head_dense", "true"},
+                                                     {"head_norm", "true"},
+                                                     {NULL, NULL}};
+
 static const struct sl_family_fact masked_facts[] = {{"masked_language_model", "true"},
                                                      {"pooling", "mean"},
                                                      {NULL, NULL}};
@@ -76,6 +81,8 @@ static const char *const masked_unused[] = {"decoder.weight", NULL};
 static const struct sl_family_task tasks[] = {
     {"ModernBertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, none},
     {"ModernBertForSequenceClassification", SL_TASK_CLASSIFICATION, classifier_facts,
+     classifier_weights, none},
+    {"ModernBertForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, tagger_facts,
      classifier_weights, none},
     {"ModernBertForMaskedLM", SL_TASK_PRETRAINING, masked_facts, masked_weights, masked_unused},
     {NULL, 0, NULL, NULL, NULL}};

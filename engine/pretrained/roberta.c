@@ -34,6 +34,8 @@ static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.d
         {Name "Model", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, unused},                     \
             {Name "ForSequenceClassification", SL_TASK_CLASSIFICATION, sl_pooler_facts,            \
              classifier_weights, unused},                                                          \
+            {Name "ForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, NULL, sl_output_weights, \
+             unused},                                                                              \
             {Name "ForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights,             \
              masked_unused},                                                                       \
         {                                                                                          \

@@ -209,7 +209,9 @@ static long pipeline_decode(const struct sl_tokenizer *tokenizer,
     struct sl_token_texts texts = {0}, other = {0};
     long bytes = -1;
     for (long i = 0; i < decoding->count; i++)
-        if (!decoding->skip_special || !p->is_special[decoding->ids[i]])
+        if (decoding->pieces)
+            sl_token_texts_add(&texts, decoding->pieces[i]);
+        else if (!decoding->skip_special || !p->is_special[decoding->ids[i]])
             sl_token_texts_add(&texts, p->decoded[decoding->ids[i]]);
     sl_decoder_apply(&p->decoder, (struct sl_decode_context){.first = true}, &texts, &other);
     if (texts.failed)
@@ -235,6 +237,11 @@ static size_t pipeline_decode_next(const struct sl_tokenizer *tokenizer, int32_t
     sl_token_texts_release(&texts);
     sl_token_texts_release(&other);
     return bytes;
+}
+
+static bool pipeline_marks_continuations(const struct sl_tokenizer *tokenizer)
+{
+    return ((const struct pipeline *)tokenizer)->model.prefix_bytes > 0;
 }
 
 /* -- lifetime --------------------------------------------------------------------------------- */
@@ -272,6 +279,7 @@ const struct sl_tokenizer_kind sl_tokenizer_pipeline = {
     .encode = pipeline_encode,
     .decode = pipeline_decode,
     .decode_next = pipeline_decode_next,
+    .marks_continuations = pipeline_marks_continuations,
 };
 
 void sl_pipeline_parts_release(struct sl_pipeline_parts *parts)

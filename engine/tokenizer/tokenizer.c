@@ -150,7 +150,7 @@ static size_t piece_put(const struct sl_tokenizer *tokenizer, const struct sl_de
 static bool ids_check(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,
                       struct sl_err *err)
 {
-    for (long i = 0; i < decoding->count; i++)
+    for (long i = 0; i < decoding->count && !decoding->pieces; i++)
         if (decoding->ids[i] < 0 || decoding->ids[i] >= tokenizer->count)
             return sl_fail(err, SL_BAD_INPUT, "token %ld: invalid id %d: expected 0 to %d", i,
                            decoding->ids[i], tokenizer->count - 1);
@@ -168,6 +168,10 @@ long sl_tokenizer_decode(const struct sl_tokenizer *tokenizer, const struct sl_d
         return tokenizer->kind->decode(tokenizer, decoding, err);
     size_t used = 0;
     for (long i = 0; i < decoding->count; i++) {
+        if (decoding->pieces) {
+            used = piece_put(tokenizer, decoding, used, &decoding->pieces[i]);
+            continue;
+        }
         int32_t id = decoding->ids[i];
         if (!decoding->skip_special || !is_special(tokenizer, id))
             used = piece_put(tokenizer, decoding, used, &tokenizer->pieces[id]);
@@ -181,6 +185,13 @@ const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id,
         return NULL;
     *bytes = tokenizer->pieces[id].bytes;
     return tokenizer->pieces[id].text;
+}
+
+bool sl_tokenizer_marks_continuations(const struct sl_tokenizer *tokenizer)
+{
+    const struct sl_tokenizer_kind *kind = tokenizer->kind;
+    return kind->marks_continuations ? kind->marks_continuations(tokenizer)
+                                     : kind->continuation_prefix != NULL;
 }
 
 size_t sl_tokenizer_decode_next(const struct sl_tokenizer *tokenizer, int32_t id, bool first,

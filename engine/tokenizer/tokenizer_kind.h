@@ -5,12 +5,6 @@
 
 #include "tokenizer/post_processor.h"
 
-/* The text of one token id. Not terminated by a NUL, and it may contain one. */
-struct sl_piece {
-    const char *text;
-    size_t bytes;
-};
-
 /* How a vocabulary is learnt. */
 struct sl_tokenizer_options {
     const char *kind; /* one that splits words: "words", "wordpiece" */
@@ -95,6 +89,8 @@ struct sl_tokenizer_kind {
                    struct sl_err *err);
     size_t (*decode_next)(const struct sl_tokenizer *tokenizer, int32_t id, bool first, char *text,
                           size_t capacity);
+    /* NULL: if there is a continuation_prefix. */
+    bool (*marks_continuations)(const struct sl_tokenizer *tokenizer);
     bool (*encode)(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *output,
                    struct sl_err *err);
 };

@@ -105,7 +105,9 @@ bool sl_hyperparameters_check_task(const struct sl_hyperparameters *r, enum sl_t
 {
     static const char *const trainings[] = {[SL_TASK_COMPLETION] = "training a language model",
                                             [SL_TASK_CLASSIFICATION] = "training a classifier",
-                                            [SL_TASK_PRETRAINING] = "pretraining"};
+                                            [SL_TASK_PRETRAINING] = "pretraining",
+                                            [SL_TASK_TOKEN_CLASSIFICATION] =
+                                                "training a token classifier"};
     for (const struct sl_param *row = sl_hyperparameter_rows; row->name; row++) {
         double given = sl_param_get(row, r);
         if (sl_hyper_is_for(row, task) || !(fabs(given - row->default_value) > 0.0))

@@ -1,5 +1,5 @@
-/* classifier.h - runs a classifier on many texts in one ragged batch; one row of logits per text.
- * Or a pretrained model, which gives the embeddings of texts.
+/* classifier.h - runs a classifier on many texts in one ragged batch; one row of logits per text,
+ * or per token if it classifies these. Or a pretrained model, which gives embeddings.
  *
  * Batch-invariant: a text's result is bit for bit the same alone or among hundreds, with one
  * thread or many, whatever the operating points of the others. A classifier belongs to one thread
@@ -22,7 +22,7 @@ struct sl_classifier_options {
     int max_batch_tokens; /* tokens in one run, over all texts; at least the model's context */
 };
 
-/* The model must be a classifier or have embeddings (sl_model_info), and outlive this. */
+/* The model must have an output (sl_model_info.output_size), and outlive this. */
 SL_PUBLIC struct sl_classifier *sl_classifier_create(const struct sl_model *model,
                                                      const struct sl_classifier_options *options,
                                                      struct sl_err *err) SL_MUST_CHECK;
@@ -35,14 +35,17 @@ struct sl_classifier_item {
     /* Of the tokens, as sl_encoding says; NULL: all of one text. A model with one type has it for
      * every token, as Hugging Face's library does. */
     const int32_t *types;
-    int count;           /* 1 .. the model's context */
-    int operating_point; /* a number of sl_model_operating_point; 0: as the model says */
+    int count;             /* 1 .. the model's context */
+    int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
+    enum sl_output output; /* of the model's (sl_model_info.output_size); of all items the same */
 
     /* out */
-    union {                     /* until the next run: */
-        const float *logits;    /* classes floats, of a classifier */
-        const float *embedding; /* dimensions floats, of a pretrained model; not normalized */
+    union { /* `rows` rows of as many floats as output_size says, until the next run: */
+        const float *logits;    /* of a classifier */
+        const float *embedding; /* of a pretrained model; not normalized */
     };
+
+    int rows; /* 1, or with SL_OUTPUT_TOKENS `count` */
 
     int64_t layers_used; /* token-layer operations executed */
     int64_t layers_full; /* that a model without gates would execute: count x depth */

@@ -29,7 +29,20 @@ SL_PUBLIC void sl_model_close(struct sl_model *model);
 
 /* A model that was only pretrained has neither completions nor classes: it gives embeddings of
  * texts, and the training of a classifier begins with it. */
-enum sl_task { SL_TASK_COMPLETION, SL_TASK_CLASSIFICATION, SL_TASK_PRETRAINING };
+enum sl_task {
+    SL_TASK_COMPLETION,
+    SL_TASK_CLASSIFICATION,
+    SL_TASK_PRETRAINING,
+    SL_TASK_TOKEN_CLASSIFICATION, /* each token of a text has one of the labels */
+    SL_TASKS
+};
+
+/* What a classifier of classifier.h computes of a text. */
+enum sl_output {
+    SL_OUTPUT_TEXT,   /* a row: the logits of its labels, or its embedding */
+    SL_OUTPUT_TOKENS, /* a row for each token: the logits of the token's labels, or its vector */
+    SL_OUTPUTS
+};
 
 enum { SL_CLASSES_MIN = 2, SL_CLASSES_MAX = 4096, SL_LABEL_BYTES_MAX = 256 };
 
@@ -58,7 +71,8 @@ struct sl_model_info {
     const char *precision; /* "fp32", "bf16" or "int8": the inputs of matrix products */
     enum sl_task task;
     int context, vocab, depth, width;
-    int classes;      /* of a classifier; else 0 */
+    int output_size[SL_OUTPUTS]; /* numbers of a row of each output; 0: the model lacks it */
+    int classes;                 /* of a classifier, of texts or tokens; else 0 */
     bool multi_label; /* a text may have several of its labels, or none; false: exactly one */
     const char *problem_type;  /* the same as Hugging Face says it; NULL: not a classifier */
     const char *const *labels; /* their names */
@@ -79,6 +93,8 @@ struct sl_model_info {
     int64_t buffers;
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
+/* The first output that the model has; SL_OUTPUTS: none, it completes texts. */
+SL_PUBLIC enum sl_output sl_model_main_output(const struct sl_model_info *info);
 /* The number, from 1, of the operating point with the largest budget that is at most this one; 0:
  * there is none. */
 SL_PUBLIC int sl_model_operating_point(const struct sl_model *model, double budget);

@@ -15,6 +15,7 @@
 
 #include "sluice/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -110,9 +111,16 @@ SL_PUBLIC long sl_tokenizer_truncate(const struct sl_tokenizer *tokenizer, enum 
                                      long max, int32_t *ids, struct sl_token_offset *offsets,
                                      long count);
 
+/* The text of a token. Not terminated by a NUL, and it may contain one. */
+struct sl_piece {
+    const char *text;
+    size_t bytes;
+};
+
 /* Ids to decode, and where the text goes. */
 struct sl_decoding {
     const int32_t *ids;
+    const struct sl_piece *pieces; /* instead of ids; NULL: there are ids */
     long count;
     bool skip_special; /* leave out special tokens, which are otherwise written by name */
     char *text;        /* room for `capacity` bytes; may be NULL if that is 0 */
@@ -140,6 +148,9 @@ SL_PUBLIC size_t sl_tokenizer_decode_next(const struct sl_tokenizer *tokenizer, 
  * except for `bytes`. NULL if the id is out of range. */
 SL_PUBLIC const char *sl_tokenizer_piece(const struct sl_tokenizer *tokenizer, int32_t id,
                                          size_t *bytes);
+
+/* Whether pieces within a word begin with a mark of their own, such as ##. */
+SL_PUBLIC bool sl_tokenizer_marks_continuations(const struct sl_tokenizer *tokenizer);
 
 #ifdef __cplusplus
 }

@@ -12,8 +12,7 @@
 
 /* A classification request of any API. */
 struct sv_classify_input {
-    const struct sv_field *fields; /* of the format; set before it reads the body */
-    char model[SV_PATH_MAX];       /* if the body names it */
+    char model[SV_PATH_MAX]; /* if the body names it */
     struct sv_texts texts;
     const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
@@ -46,33 +45,35 @@ struct sv_classification {
     struct sv_usage usage;
     const char *const *labels;
     int classes; /* 0: it gives embeddings */
-    int outputs; /* numbers for each text */
+    int outputs; /* numbers of a row of the task's output */
     struct sv_classify_input input;
     int64_t reserved; /* tokens admitted, until the task is submitted */
     int encoded;      /* texts that have their tokens */
     bool is_admitted, is_submitted;
     int *tokens_before_truncation;      /* of each text; 0: it is blank */
     int truncated_count;                /* number of truncated texts */
-    float *results;                     /* of all items */
+    float *results;                     /* of all items, once it is submitted */
     struct sl_json_writer json;         /* of a response that is written in slices; */
     int written;                        /* texts in it so far */
     int32_t **token_ids, **token_types; /* of each item; the types of pairs, or NULL */
+    struct sl_token_offset **places;    /* of the tokens of each text; NULL: not kept */
+    const void *choice;                 /* what `prepare` chose for `respond` */
     int64_t characters;
 };
 
 /* How one API reads a request and writes the response. */
 struct sv_classify_format {
     size_t params_size;
-    const struct sv_field *fields; /* for `read`, where formats share it; else NULL */
-    const char *texts_field;       /* the name of its texts in messages */
+    const char *texts_field; /* the name of its texts in messages */
     bool body_names_model;
     enum sv_wanted_model wants;
+    enum sl_output output;  /* if the model has it; else its main one */
     bool slices_embeddings; /* it writes them in slices, so there may be more of them */
     /* Reads the body into `params` and `input`. NULL: see error. */
     struct sv_json_document *(*read)(struct sv_request *request, void *params,
                                      struct sv_classify_input *input, struct sv_error *error);
     /* Checks that need the model; may be NULL. */
-    bool (*prepare)(const struct sv_classification *c, struct sv_error *error);
+    bool (*prepare)(struct sv_classification *c, struct sv_error *error);
     /* Writes the response once every text has its result; or a slice of it, if it returns
      * SV_YIELDING: then it is called again. */
     enum sv_progress (*respond)(struct sv_request *request, struct sv_classification *c);

@@ -1,6 +1,7 @@
 /* classify_request.c - the life of a request for classes or embeddings. */
 #include "api/classify_request.h"
 #include "api/explain_request.h"
+#include "api/model_resolver.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/scheduler.h"
@@ -47,9 +48,12 @@ static void destroy(void *state)
         free(c->token_ids[i]);
     for (int i = 0; c->token_types && i < c->texts; i++)
         free(c->token_types[i]);
+    for (int i = 0; c->places && i < c->texts; i++)
+        free(c->places[i]);
     sv_explain_release(c);
     free(c->token_ids);
     free(c->token_types);
+    free(c->places);
     free(c->task.items);
     free(c->tokens_before_truncation);
     free(c->results);
@@ -61,15 +65,29 @@ static void destroy(void *state)
 
 static bool find_model(struct sv_classification *c, const char *name, struct sv_error *error)
 {
-    c->ref = sv_resolve_wanted(c->request, c->format->wants, name, error);
+    c->ref = sv_resolve(c->request, name, c->format->wants, error);
     if (!c->ref)
         return false;
     const struct sl_model_info *info = sl_model_info(c->ref->model);
     c->usage.depth = info->depth;
     c->classes = info->classes;
     c->labels = info->labels;
-    c->outputs = sv_classify_outputs(info);
+    sv_classification_set_output(c, info->output_size[c->format->output] > 0
+                                        ? c->format->output
+                                        : sl_model_main_output(info));
     return true;
+}
+
+void sv_classification_set_output(struct sv_classification *c, enum sl_output output)
+{
+    c->task.output = output;
+    c->outputs = sl_model_info(c->ref->model)->output_size[output];
+}
+
+/* Entities are told by where their tokens are. */
+static bool keeps_places(const struct sv_classification *c)
+{
+    return c->task.output == SL_OUTPUT_TOKENS && c->classes > 0;
 }
 
 /* ---- texts to tokens ------------------------------------------------------------------------- */
@@ -79,13 +97,13 @@ static bool allocate(struct sv_classification *c, int count)
     size_t texts = (size_t)count, items = texts * (size_t)c->items_per_text;
     c->token_ids = calloc(items, sizeof(int32_t *));
     c->token_types = calloc(texts, sizeof(int32_t *));
+    c->places = calloc(texts, sizeof(struct sl_token_offset *));
     c->task.items = calloc(items, sizeof *c->task.items);
     if (c->input.explain > 0)
         c->explanations = calloc(texts, sizeof *c->explanations);
     c->tokens_before_truncation = calloc(texts, sizeof *c->tokens_before_truncation);
-    c->results = calloc(items * (size_t)c->outputs, sizeof *c->results);
     return (c->explanations || c->input.explain == 0) && c->token_ids && c->token_types &&
-           c->task.items && c->tokens_before_truncation && c->results;
+           c->places && c->task.items && c->tokens_before_truncation;
 }
 
 static int64_t characters(const struct sv_string *text)
@@ -101,7 +119,7 @@ static bool encode(struct sv_classification *c, const char *param, int index,
     const struct sv_tokenize_input text = {.text = &input->texts.items[index],
                                            .pair = sv_texts_pair(&input->texts, index),
                                            .param = param,
-                                           .wants_places = input->explain > 0};
+                                           .wants_places = input->explain > 0 || keeps_places(c)};
     bool encoded =
         input->ids
             ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
@@ -112,20 +130,23 @@ static bool encode(struct sv_classification *c, const char *param, int index,
         free(tokens.places);
         return false;
     }
-    c->task.items[index] =
-        (struct sv_classification_item){.tokens = tokens.ids,
-                                        .types = tokens.types,
-                                        .count = tokens.count,
-                                        .cost = tokens.count,
-                                        .text = index,
-                                        .logits = c->results + (size_t)index * (size_t)c->outputs};
+    c->task.items[index] = (struct sv_classification_item){
+        .tokens = tokens.ids,
+        .types = tokens.types,
+        .count = tokens.count,
+        .cost = tokens.count,
+        .rows = c->task.output == SL_OUTPUT_TOKENS ? tokens.count : 1,
+        .text = index};
     c->usage.prompt_tokens += tokens.given > 0 ? tokens.count : 0;
     if (!input->ids)
         c->characters += characters(text.text) + (text.pair ? characters(text.pair) : 0);
     c->tokens_before_truncation[index] = tokens.given;
     c->truncated_count += tokens.given > tokens.count;
     bool ok = !c->explanations || tokens.given == 0 || sv_explain_text(c, index, &tokens, error);
-    free(tokens.places);
+    if (keeps_places(c))
+        c->places[index] = tokens.places;
+    else
+        free(tokens.places);
     return ok;
 }
 
@@ -210,7 +231,7 @@ static void clear_blanks(struct sv_classification *c)
         struct sv_classification_item *item = &c->task.items[i];
         if (!sv_classification_is_blank(c, i))
             continue;
-        memset(item->logits, 0, (size_t)c->outputs * sizeof *item->logits);
+        memset(item->logits, 0, (size_t)item->rows * (size_t)c->outputs * sizeof *item->logits);
         item->layers_used = item->layers_full = 0;
     }
 }
@@ -234,11 +255,35 @@ static int64_t cost_of_items(const struct sv_classification *c)
     return cost;
 }
 
+/* Now it is known how many rows there will be. */
+static bool allocate_results(struct sv_classification *c, struct sv_error *error)
+{
+    const int most = sv_classify_batch_max(c->outputs, is_sliced(c));
+    int64_t rows = 0, row = 0;
+    for (int i = 0; i < c->items; i++)
+        rows += c->task.items[i].rows;
+    if (c->task.output == SL_OUTPUT_TOKENS && rows > most)
+        return sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
+                       "'%s' has %lld tokens; at most %d are accepted in one request to '%s', with "
+                       "%d numbers each.",
+                       c->format->texts_field, (long long)rows, most, c->ref->id, c->outputs);
+    c->results = calloc((size_t)rows * (size_t)c->outputs, sizeof *c->results);
+    if (!c->results)
+        return sv_fail_no_memory(error);
+    for (int i = 0; i < c->items; i++) {
+        c->task.items[i].logits = c->results + (size_t)row * (size_t)c->outputs;
+        row += c->task.items[i].rows;
+    }
+    return true;
+}
+
 /* Everything is tokenized. */
 static bool submit(struct sv_classification *c, struct sv_error *error)
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     assert(c->items > 0);
+    if (!allocate_results(c, error))
+        return false;
     if (c->items < c->items_admitted) /* fewer words than there may be */
         sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);
     c->items_admitted = c->task.count = c->items;
@@ -330,7 +375,6 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
             !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error))
             return false;
     }
-    c->input.fields = format->fields;
     c->document = format->read(c->request, c->params, &c->input, error);
     if (!c->document)
         return false;

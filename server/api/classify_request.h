@@ -7,6 +7,9 @@
  * them to the scheduler, or responds with the error. */
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format);
 
+/* What to compute instead of the format's output; for `prepare`. */
+void sv_classification_set_output(struct sv_classification *c, enum sl_output output);
+
 /* Whether a text had no tokens: then it has no result. */
 bool sv_classification_is_blank(const struct sv_classification *c, int index);
 /* Mean layers per token of one text. */

@@ -4,6 +4,7 @@
 #include "params/completion_params.h"
 #include "params/decision_params.h"
 #include "params/embed_params.h"
+#include "params/hf_params.h"
 #include "params/infer_params.h"
 #include "params/job_params.h"
 #include "params/predict_params.h"

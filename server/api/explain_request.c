@@ -36,12 +36,8 @@ static bool add_occlusion(struct sv_classification *c, int index, int word, stru
     int at = c->items,
         count = sl_tokens_without(whole->tokens, e->word_of, whole->count, word, ids);
     c->token_ids[at] = ids;
-    c->task.items[at] =
-        (struct sv_classification_item){.tokens = ids,
-                                        .count = count,
-                                        .cost = count,
-                                        .text = index,
-                                        .logits = c->results + (size_t)at * (size_t)c->outputs};
+    c->task.items[at] = (struct sv_classification_item){
+        .tokens = ids, .count = count, .cost = count, .rows = 1, .text = index};
     c->items += count > 0;
     return true;
 }

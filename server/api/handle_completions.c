@@ -1,5 +1,6 @@
 /* handle_completions.c - POST /v1/completions: requests become generations, their text answers. */
 #include "api/handlers.h"
+#include "api/model_abilities.h"
 #include "api/model_resolver.h"
 #include "api/operating_point.h"
 #include "api/text_to_tokens.h"
@@ -352,12 +353,8 @@ static struct sv_model_ref *find_model(struct sv_request *request, const char *n
     struct sv_model_ref *ref = sv_resolve_model(request, name, error);
     if (!ref || sl_model_info(ref->model)->task == SL_TASK_COMPLETION)
         return ref;
-    bool classifies = sl_model_info(ref->model)->task == SL_TASK_CLASSIFICATION;
-    (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model",
-                  "The model '%s' %s and completes no texts: use %s, /models/%s/%s.", name,
-                  classifies ? "is a classifier" : "gives embeddings",
-                  classifies ? "/v1/decisions" : "/v1/embeddings", ref->name,
-                  classifies ? "predict or `sluicectl classify`" : "embed or `sluicectl embed`");
+    (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model", "The model '%s' completes no texts; %s.",
+                  name, sv_model_use(sl_model_info(ref->model)));
     sv_model_ref_release(ref);
     return NULL;
 }

@@ -155,7 +155,7 @@ static bool join_input(const struct sv_classification *c, struct sv_error *error
     return sv_texts_join(c->document, &params->input, separator, &params->text, error);
 }
 
-static bool prepare(const struct sv_classification *c, struct sv_error *error)
+static bool prepare(struct sv_classification *c, struct sv_error *error)
 {
     return map_questions(c, error) && join_input(c, error);
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static bool check_dimensions(const struct sv_classification *c, struct sv_error *error)
+static bool check_dimensions(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_embed_params *params = c->params;
     return params->dimensions <= c->outputs ||
@@ -24,12 +24,10 @@ static void add_embedding(struct sl_json_writer *json, const struct sv_classific
     sv_embedding_add(json, c, index, &format);
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *set_input(struct sv_json_document *document,
+                                          const struct sv_embed_params *params,
+                                          struct sv_classify_input *input)
 {
-    const struct sv_embed_params *params = to;
-    struct sv_json_document *document =
-        sv_embed_params_read(&request->body, input->fields, to, error);
     if (!document)
         return NULL;
     if (params->model.data)
@@ -43,6 +41,12 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
 
 /* ---- Text Embeddings Inference --------------------------------------------------------------- */
 
+static struct sv_json_document *read_tei(struct sv_request *request, void *params,
+                                         struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_embed_params_read(&request->body, params, error), params, input);
+}
+
 static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
     return sv_embeddings_respond(request, c, add_embedding);
@@ -54,14 +58,19 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
                                                   .texts_field = "inputs",
                                                   .wants = SV_WANTS_EMBEDDINGS,
                                                   .slices_embeddings = true,
-                                                  .fields = sv_embed_fields,
-                                                  .read = read,
+                                                  .read = read_tei,
                                                   .prepare = check_dimensions,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
 }
 
 /* ---- OpenAI ---------------------------------------------------------------------------------- */
+
+static struct sv_json_document *read_openai(struct sv_request *request, void *params,
+                                            struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_embedding_params_read(&request->body, params, error), params, input);
+}
 
 /* Which texts were truncated. */
 static void add_truncated(struct sl_json_writer *json, const struct sv_classification *c)
@@ -116,8 +125,7 @@ enum sv_progress sv_handle_embeddings(struct sv_request *request)
                                                      .texts_field = "input",
                                                      .wants = SV_WANTS_EMBEDDINGS,
                                                      .slices_embeddings = true,
-                                                     .fields = sv_embedding_fields,
-                                                     .read = read,
+                                                     .read = read_openai,
                                                      .prepare = check_dimensions,
                                                      .respond = respond_openai};
     return sv_classify(request, &openai);

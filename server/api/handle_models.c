@@ -101,7 +101,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     const struct sl_model_info *info = sl_model_info(ref->model);
     static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
                                         [SL_TASK_CLASSIFICATION] = "classification",
-                                        [SL_TASK_PRETRAINING] = "embedding"};
+                                        [SL_TASK_PRETRAINING] = "embedding",
+                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token_classification"};
     sl_json_add(json, "{'version':%s,'versions':", ref->version);
     add_versions(json, snapshot, ref->name);
     sl_json_add(json,

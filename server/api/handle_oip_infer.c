@@ -1,8 +1,10 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
+#include "api/entity_response.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
+#include "api/model_abilities.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "params/binary_tensor.h"
@@ -142,6 +144,9 @@ static void add_elements_of(const struct writer *w, enum sv_output_kind kind, in
     } else if (kind == SV_OUTPUT_WORDS) {
         sv_explain_write(&(struct sl_json_writer){.out = entry}, w->c, index);
         add_text(w, entry);
+    } else if (kind == SV_OUTPUT_ENTITIES) {
+        sv_entities_add(&(struct sl_json_writer){.out = entry}, w->c, index, &w->params->entities);
+        add_text(w, entry);
     } else if (kind == SV_OUTPUT_DEPTH) {
         add_depth(w, index);
     } else if (kind == SV_OUTPUT_TRUNCATED) {
@@ -204,7 +209,8 @@ static void add_output(struct writer *w, const struct sv_output *output)
 /* Words are there on request only. */
 static bool has_output(const struct sv_classification *c, enum sv_output_kind kind)
 {
-    return sv_output_is_of(kind, c->classes > 0) && (kind != SV_OUTPUT_WORDS || c->explanations);
+    return sv_output_is_of(kind, sl_model_info(c->ref->model)) &&
+           (kind != SV_OUTPUT_WORDS || c->explanations);
 }
 
 /* The requested outputs, or all that the model has. */
@@ -314,21 +320,22 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
     const struct sv_infer_params *params = c->params;
     const struct sv_output *output = (const struct sv_output *)params->outputs.items + index;
     char names[128] = "", param[SV_PARAM_MAX];
-    bool classifies = c->classes > 0;
+    const struct sl_model_info *info = sl_model_info(c->ref->model);
     (void)snprintf(param, sizeof param, "outputs[%d].name", index);
-    if (classifies && output->kind == SV_OUTPUT_WORDS && params->explain == 0)
+    if (sv_output_is_of(SV_OUTPUT_WORDS, info) && output->kind == SV_OUTPUT_WORDS &&
+        params->explain == 0)
         return sv_fail(error, SV_INVALID_VALUE, param,
                        "'%s' is 'words'; say how many in 'parameters.explain'.", param);
-    if (sv_output_is_of(output->kind, classifies))
+    if (sv_output_is_of(output->kind, info))
         return true;
     for (int i = 0; i < SV_OUTPUTS; i++)
-        if (sv_output_is_of((enum sv_output_kind)i, classifies) && i != SV_OUTPUT_WORDS)
+        if (sv_output_is_of((enum sv_output_kind)i, info) && i != SV_OUTPUT_WORDS)
             sl_list_add(names, sizeof names, sv_output_names[i]);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s'; the outputs of '%s' are: %s.",
                    param, sv_output_names[output->kind], c->ref->id, names);
 }
 
-static bool check_outputs(const struct sv_classification *c, struct sv_error *error)
+static bool check_outputs(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_infer_params *params = c->params;
     const struct sv_output *outputs = params->outputs.items;
@@ -338,20 +345,22 @@ static bool check_outputs(const struct sv_classification *c, struct sv_error *er
             return false;
         has_words = has_words || outputs[i].kind == SV_OUTPUT_WORDS;
     }
-    if (params->explain > 0 && c->classes > 0 && !has_words)
+    const struct sl_model_info *info = sl_model_info(c->ref->model);
+    const bool explains = sv_output_is_of(SV_OUTPUT_WORDS, info);
+    if (params->explain > 0 && explains && !has_words)
         return sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
                        "'parameters.explain' has no effect without the output 'words'; add it to "
                        "'outputs', or leave 'outputs' out.");
-    return params->explain == 0 || c->classes > 0 ||
+    return params->explain == 0 || explains ||
            sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
-                   "'parameters.explain' is for classifiers; '%s' gives embeddings.", c->ref->id);
+                   "'parameters.explain' is for classifiers of texts; %s.", sv_model_use(info));
 }
 
 enum sv_progress sv_handle_infer(struct sv_request *request)
 {
     static const struct sv_classify_format oip = {.params_size = sizeof(struct sv_infer_params),
                                                   .texts_field = sv_input_name,
-                                                  .wants = SV_WANTS_EITHER,
+                                                  .wants = SV_WANTS_READER,
                                                   .read = read,
                                                   .prepare = check_outputs,
                                                   .respond = respond};

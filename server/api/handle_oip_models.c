@@ -54,14 +54,14 @@ static void add_tensors(struct sl_json_writer *json, const struct sl_model_info 
 {
     int outputs = sv_classify_outputs(info);
     sl_json_begin_array(sl_json_key(json, format->inputs));
-    bool classifies = info->task == SL_TASK_CLASSIFICATION, has_tensors = outputs > 0;
+    const bool has_tensors = outputs > 0;
     if (has_tensors)
         format->add(json, sv_input_name, "BYTES", 0);
     sl_json_end_array(json);
     sl_json_begin_array(sl_json_key(json, format->outputs));
     for (int i = 0; i < SV_OUTPUTS && has_tensors; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        if (sv_output_is_of((enum sv_output_kind)i, classifies) && i != SV_OUTPUT_WORDS)
+        if (sv_output_is_of((enum sv_output_kind)i, info) && i != SV_OUTPUT_WORDS)
             format->add(json, sv_output_names[i], row->datatype, row->has_columns ? outputs : 0);
     }
     sl_json_end_array(json);
@@ -262,7 +262,7 @@ static void write_stats(struct sl_json_writer *json, const struct sv_request *re
 /* GET /v2/models/{name}[/versions/{version}]/stats */
 enum sv_progress sv_handle_stats(struct sv_request *request)
 {
-    return sv_respond_about_model(request, SV_WANTS_EITHER, write_stats);
+    return sv_respond_about_model(request, SV_WANTS_READER, write_stats);
 }
 
 /* ---- repository ------------------------------------------------------------------------------ */

@@ -76,12 +76,10 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     return sv_request_respond(request, 200, "application/json");
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *set_input(struct sv_json_document *document,
+                                          const struct sv_rerank_params *params,
+                                          struct sv_classify_input *input)
 {
-    const struct sv_rerank_params *params = to;
-    struct sv_json_document *document =
-        sv_rerank_params_read(&request->body, input->fields, to, error);
     if (!document)
         return NULL;
     if (params->model.data)
@@ -92,6 +90,13 @@ static struct sv_json_document *read(struct sv_request *request, void *to,
 }
 
 /* ---- Text Embeddings Inference --------------------------------------------------------------- */
+
+static struct sv_json_document *read_tei(struct sv_request *request, void *params,
+                                         struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_rerank_params_read(&request->body, sv_rerank_fields, params, error), params,
+                     input);
+}
 
 static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
@@ -105,13 +110,19 @@ enum sv_progress sv_handle_rerank(struct sv_request *request)
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_rerank_params),
                                                   .texts_field = "texts",
                                                   .wants = SV_WANTS_RERANKER,
-                                                  .fields = sv_rerank_fields,
-                                                  .read = read,
+                                                  .read = read_tei,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
 }
 
 /* ---- Jina ------------------------------------------------------------------------------------ */
+
+static struct sv_json_document *read_jina(struct sv_request *request, void *params,
+                                          struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_rerank_params_read(&request->body, sv_jina_rerank_fields, params, error),
+                     params, input);
+}
 
 static enum sv_progress respond_jina(struct sv_request *request, struct sv_classification *c)
 {
@@ -130,13 +141,19 @@ enum sv_progress sv_handle_jina_rerank(struct sv_request *request)
                                                    .texts_field = "documents",
                                                    .body_names_model = true,
                                                    .wants = SV_WANTS_RERANKER,
-                                                   .fields = sv_jina_rerank_fields,
-                                                   .read = read,
+                                                   .read = read_jina,
                                                    .respond = respond_jina};
     return sv_classify(request, &jina);
 }
 
 /* ---- Cohere ---------------------------------------------------------------------------------- */
+
+static struct sv_json_document *read_cohere(struct sv_request *request, void *params,
+                                            struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_rerank_params_read(&request->body, sv_cohere_rerank_fields, params, error),
+                     params, input);
+}
 
 static enum sv_progress respond_cohere(struct sv_request *request, struct sv_classification *c)
 {
@@ -153,8 +170,7 @@ enum sv_progress sv_handle_cohere_rerank(struct sv_request *request)
                                                      .texts_field = "documents",
                                                      .body_names_model = true,
                                                      .wants = SV_WANTS_RERANKER,
-                                                     .fields = sv_cohere_rerank_fields,
-                                                     .read = read,
+                                                     .read = read_cohere,
                                                      .respond = respond_cohere};
     return sv_classify(request, &cohere);
 }

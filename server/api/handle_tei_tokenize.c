@@ -1,6 +1,7 @@
 /* handle_tei_tokenize.c - texts to tokens and back, and what a model is, as Text Embeddings
  * Inference says it. */
 #include "api/handlers.h"
+#include "api/model_abilities.h"
 #include "api/model_resolver.h"
 #include "api/text_to_tokens.h"
 #include "base/clock.h"
@@ -123,7 +124,7 @@ static enum sv_progress begin_text_work(struct sv_request *request,
     request->async = &text_async; /* from here on the request owns the work */
     request->state = work;
     if (sv_request_is_accepted(request, &error) && admit(work, &error))
-        work->ref = sv_resolve_wanted(request, SV_WANTS_ANY, request->path_params[0], &error);
+        work->ref = sv_resolve(request, request->path_params[0], SV_WANTS_ANY, &error);
     if (!work->ref) {
         give_back(work);
         return sv_request_fail(request, &error);
@@ -285,20 +286,24 @@ static void add_labels(struct sl_json_writer *json, const struct sl_model_info *
     sl_json_add(json, "},'label2id':{");
     for (int i = 0; i < info->classes; i++)
         sl_json_add_int(sl_json_key(json, info->labels[i]), i);
-    sl_json_add(json, "},'problem_type':%s}", info->problem_type);
+    sl_json_end_object(json);
+    if (info->problem_type)
+        sl_json_add(json, "'problem_type':%s", info->problem_type);
+    sl_json_end_object(json);
 }
 
-static void add_model_type(struct sl_json_writer *json, const struct sv_model_ref *ref)
+static void add_model_type(struct sl_json_writer *json, const struct sl_model_info *info)
 {
-    const struct sl_model_info *info = sl_model_info(ref->model);
+    const char *labelled = sv_model_can(info, SV_RANKS)               ? "reranker"
+                           : sv_model_can(info, SV_CLASSIFIES_TOKENS) ? "token_classifier"
+                                                                      : "classifier";
     sl_json_begin_object(json);
-    switch (info->task) {
-    case SL_TASK_CLASSIFICATION:
-        add_labels(sl_json_key(json, sv_is_reranker(ref) ? "reranker" : "classifier"), info);
-        break;
-    case SL_TASK_PRETRAINING: sl_json_add(json, "'embedding':{'pooling':%s}", info->pooling); break;
-    case SL_TASK_COMPLETION: sl_json_add(json, "'completion':{}"); break;
-    }
+    if (info->classes > 0)
+        add_labels(sl_json_key(json, labelled), info);
+    else if (info->dimensions > 0)
+        sl_json_add(json, "'embedding':{'pooling':%s}", info->pooling);
+    else
+        sl_json_add(json, "'completion':{}");
     sl_json_end_object(json);
 }
 
@@ -341,7 +346,7 @@ static void write_info(struct sl_json_writer *json, const struct sv_request *req
                 "{'model_id':%s,'model_sha':%s,'model_dtype':%s,'served_model_name':%s,"
                 "'model_type':",
                 ref->id, info->sha256, dtype_of(info), ref->name);
-    add_model_type(json, ref);
+    add_model_type(json, info);
     add_limits(json, options, info);
     sl_json_add(json,
                 "'auto_truncate':false,'tokenization_workers':%d,'version':%s,'sha':null,"

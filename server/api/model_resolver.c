@@ -1,5 +1,6 @@
 /* model_resolver.c - finds the model that a request means: the one it names, or the default. */
 #include "api/model_resolver.h"
+#include "api/model_abilities.h"
 #include "base/comma_list.h"
 #include "base/model_names.h"
 #include "core/options.h"
@@ -13,67 +14,73 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SV_ANY_ABILITY (~0u)
+
 /* What a request needs of its model, with words for messages. */
 struct wanted {
-    bool tasks[3]; /* by enum sl_task */
-    bool reranks;  /* sv_is_reranker */
-    const char *name, *option;
+    unsigned abilities; /* one of these bits, by enum sv_ability */
+    bool has_default;   /* the option default_classifier names one */
+    const char *name;
     enum sv_error_kind error;
     const char *lacks;    /* of a model that is not it */
     const char *training; /* how to make one */
 };
 
-static const struct wanted kinds[] = {
+static const struct wanted rows[SV_WANTED_MODELS] = {
     [SV_WANTS_CLASSIFIER] =
-        {.tasks = {[SL_TASK_CLASSIFICATION] = true},
-         .name = "classifier",
-         .option = " Or set the option default_classifier.",
-         .error = SV_NOT_A_CLASSIFIER,
-         .lacks = "is not a classifier",
-         .training = "Train one into the store with `sluice train ... --data FILE --output "
-                     "<store>/<model>/1`, then load it with `sluicectl load <model>`."},
+        {
+            .abilities = 1u << SV_CLASSIFIES,
+            .has_default = true,
+            .name = "classifier",
+            .error = SV_NOT_A_CLASSIFIER,
+            .lacks = "is not a classifier",
+            .training = "Train one into the store with `sluice train ... --data FILE --output "
+                        "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
+        },
     [SV_WANTS_EMBEDDINGS] =
-        {.tasks = {[SL_TASK_PRETRAINING] = true},
-         .name = "model that gives embeddings",
-         .option = "",
-         .error = SV_NO_EMBEDDINGS,
-         .lacks = "gives no embeddings",
-         .training = "Copy one into the store, such as models/base of Sluice, then load it with "
-                     "`sluicectl load <model>`."},
+        {
+            .abilities = 1u << SV_EMBEDS,
+            .name = "model that gives embeddings",
+            .error = SV_NO_EMBEDDINGS,
+            .lacks = "gives no embeddings",
+            .training = "Copy one into the store, such as models/base of Sluice, then load it with "
+                        "`sluicectl load <model>`.",
+        },
     [SV_WANTS_RERANKER] =
-        {.tasks = {[SL_TASK_CLASSIFICATION] = true},
-         .reranks = true,
-         .name = "reranker",
-         .option = "",
-         .error = SV_NOT_A_RERANKER,
-         .lacks = "is not a reranker",
-         .training = "Copy one into the store, a cross-encoder of Hugging Face's with one label, "
-                     "then load it with `sluicectl load <model>`."},
-    [SV_WANTS_EITHER] = {.tasks = {[SL_TASK_CLASSIFICATION] = true, [SL_TASK_PRETRAINING] = true},
-                         .error = SV_NOT_A_CLASSIFIER,
-                         .lacks = "is not a classifier"},
-    [SV_WANTS_ANY] = {.tasks = {true, true, true},
-                      .name = "model",
-                      .option = " Or set the option default_classifier.",
-                      .training =
-                          "Train one into the store with `sluice train ... --corpus FILE --output "
-                          "<store>/<model>/1`, then load it with `sluicectl load <model>`."},
+        {
+            .abilities = 1u << SV_RANKS,
+            .name = "reranker",
+            .error = SV_NOT_A_RERANKER,
+            .lacks = "is not a reranker",
+            .training = "Copy one into the store, a cross-encoder of Hugging Face's with one "
+                        "label, then load it with `sluicectl load <model>`.",
+        },
+    [SV_WANTS_READER] =
+        {
+            .abilities = ~(1u << SV_COMPLETES),
+            .name = "model that reads texts",
+            .error = SV_NOT_A_CLASSIFIER,
+            .lacks = "is not a classifier",
+        },
+    [SV_WANTS_ANY] =
+        {
+            .abilities = SV_ANY_ABILITY,
+            .has_default = true,
+            .name = "model",
+            .training = "Train one into the store with `sluice train ... --corpus FILE --output "
+                        "<store>/<model>/1`, then load it with `sluicectl load <model>`.",
+        },
 };
-
-static enum sl_task task_of(const struct sv_model_ref *ref)
-{
-    return sl_model_info(ref->model)->task;
-}
-
-bool sv_is_reranker(const struct sv_model_ref *ref)
-{
-    const struct sl_model_info *info = sl_model_info(ref->model);
-    return info->takes_pairs && info->classes == 1;
-}
 
 static bool is_wanted(const struct wanted *wanted, const struct sv_model_ref *ref)
 {
-    return wanted->tasks[task_of(ref)] && (!wanted->reranks || sv_is_reranker(ref));
+    const struct sl_model_info *info = sl_model_info(ref->model);
+    if (wanted->abilities == SV_ANY_ABILITY)
+        return true;
+    for (int i = 0; i < SV_ABILITIES; i++)
+        if ((wanted->abilities & 1u << i) && sv_model_can(info, (enum sv_ability)i))
+            return true;
+    return false;
 }
 
 static void set_request_model(struct sv_request *request, const struct sv_model_ref *ref)
@@ -177,7 +184,8 @@ static struct sv_model_ref *fail_only(int count, const struct wanted *wanted, co
     else
         (void)sv_fail(error, SV_MISSING_PARAMETER, "model",
                       "The request names no model and several are loaded: %s. %s%s", names,
-                      sv_model_naming_hint, wanted->option);
+                      sv_model_naming_hint,
+                      wanted->has_default ? " Or set the option default_classifier." : "");
     return NULL;
 }
 
@@ -231,18 +239,6 @@ static void explain_default(struct sv_error *error)
                   "The request names no model, so default_classifier applies: %s", cause.message);
 }
 
-/* What else the model does, and where. */
-static const char *describe(const struct sv_model_ref *ref)
-{
-    static const char *const uses[] = {
-        [SL_TASK_COMPLETION] = "it completes texts: use /v1/completions or `sluicectl complete`",
-        [SL_TASK_CLASSIFICATION] = "it classifies texts: use /predict or `sluicectl classify`",
-        [SL_TASK_PRETRAINING] = "it gives embeddings: use /v1/embeddings or `sluicectl embed`",
-    };
-    return sv_is_reranker(ref) ? "it ranks texts by a query: use /rerank or `sluicectl rerank`"
-                               : uses[task_of(ref)];
-}
-
 static struct sv_model_ref *resolve_named(struct sv_request *request, const char *requested,
                                           const struct wanted *wanted, struct sv_error *error)
 {
@@ -250,49 +246,47 @@ static struct sv_model_ref *resolve_named(struct sv_request *request, const char
     if (!ref || is_wanted(wanted, ref))
         return ref;
     (void)sv_fail(error, wanted->error, "model", "The model '%s' %s; %s.", requested, wanted->lacks,
-                  describe(ref));
+                  sv_model_use(sl_model_info(ref->model)));
     sv_model_ref_release(ref);
     return NULL;
 }
 
-static struct sv_model_ref *resolve_classifier(struct sv_request *request, struct sv_error *error)
+static struct sv_model_ref *resolve_default(struct sv_request *request, const struct wanted *wanted,
+                                            struct sv_error *error)
 {
-    const struct wanted *wanted = &kinds[SV_WANTS_CLASSIFIER];
-    const char *default_name = request->server->options->default_classifier;
-    if (!default_name[0])
-        return resolve_only(request, wanted, error);
-    struct sv_model_ref *ref = resolve_named(request, default_name, wanted, error);
+    const char *name = request->server->options->default_classifier;
+    struct sv_model_ref *ref = resolve_named(request, name, wanted, error);
     if (!ref)
         explain_default(error);
     return ref;
 }
 
-struct sv_model_ref *sv_resolve_wanted(struct sv_request *request, enum sv_wanted_model wanted,
-                                       const char *name, struct sv_error *error)
+struct sv_model_ref *sv_resolve(struct sv_request *request, const char *name,
+                                enum sv_wanted_model wants, struct sv_error *error)
 {
+    const struct wanted *wanted = &rows[wants];
     char requested[SV_PATH_MAX];
     if (!requested_name(request, name, requested, error))
         return NULL;
     if (requested[0])
-        return resolve_named(request, requested, &kinds[wanted], error);
-    if (wanted != SV_WANTS_CLASSIFIER && wanted != SV_WANTS_ANY)
-        return resolve_only(request, &kinds[wanted], error);
-    struct sv_model_ref *ref = resolve_classifier(request, error);
-    if (ref || wanted == SV_WANTS_CLASSIFIER || error->kind != SV_MODEL_NOT_FOUND ||
-        request->server->options->default_classifier[0])
+        return resolve_named(request, requested, wanted, error);
+    if (wanted->has_default && request->server->options->default_classifier[0])
+        return resolve_default(request, &rows[SV_WANTS_CLASSIFIER], error);
+    struct sv_model_ref *ref =
+        wants == SV_WANTS_ANY ? resolve_only(request, &rows[SV_WANTS_CLASSIFIER], error) : NULL;
+    if (ref || (wants == SV_WANTS_ANY && error->kind != SV_MODEL_NOT_FOUND))
         return ref;
-    return resolve_only(request, &kinds[wanted], error); /* no classifier is loaded */
+    return resolve_only(request, wanted, error);
 }
 
-enum sv_progress sv_respond_about_model(struct sv_request *request, enum sv_wanted_model wanted,
+enum sv_progress sv_respond_about_model(struct sv_request *request, enum sv_wanted_model wants,
                                         void (*write)(struct sl_json_writer *json,
                                                       const struct sv_request *request,
                                                       const struct sv_model_ref *ref))
 {
     struct sv_error error;
     char name[SV_PATH_MAX];
-    struct sv_model_ref *ref =
-        sv_resolve_wanted(request, wanted, sv_path_model_id(request, name), &error);
+    struct sv_model_ref *ref = sv_resolve(request, sv_path_model_id(request, name), wants, &error);
     if (!ref)
         return sv_request_fail(request, &error);
     write(&(struct sl_json_writer){.out = &request->response.body}, request, ref);

@@ -15,24 +15,24 @@ const char *sv_path_model_id(const struct sv_request *request, char name[static 
 struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *name,
                                       struct sv_error *error);
 
+/* What a request needs of its model. */
 enum sv_wanted_model {
     SV_WANTS_CLASSIFIER,
     SV_WANTS_EMBEDDINGS,
-    SV_WANTS_EITHER,   /* of the two; the request names it */
-    SV_WANTS_RERANKER, /* sv_is_reranker */
-    SV_WANTS_ANY
+    SV_WANTS_RERANKER,
+    SV_WANTS_READER, /* any but those that only complete texts */
+    SV_WANTS_ANY,
+    SV_WANTED_MODELS
 };
 
-/* The same, of a kind. If `name` is "": that of ?model= or X-Model, else the default_classifier if
- * a classifier is wanted or any model, else the only such model. */
-struct sv_model_ref *sv_resolve_wanted(struct sv_request *request, enum sv_wanted_model wanted,
-                                       const char *name, struct sv_error *error);
-
-/* Whether a model ranks texts by a query: a classifier of pairs with a single label. */
-bool sv_is_reranker(const struct sv_model_ref *ref);
+/* The model `name`, if it is of that kind. If "": that of ?model= or X-Model, else for a classifier
+ * or any model default_classifier, else the only model of the kind; any model is the only
+ * classifier, if there is one. */
+struct sv_model_ref *sv_resolve(struct sv_request *request, const char *name,
+                                enum sv_wanted_model wants, struct sv_error *error);
 
 /* Responds with the JSON that `write` makes of the model in the path, or with the error. */
-enum sv_progress sv_respond_about_model(struct sv_request *request, enum sv_wanted_model wanted,
+enum sv_progress sv_respond_about_model(struct sv_request *request, enum sv_wanted_model wants,
                                         void (*write)(struct sl_json_writer *json,
                                                       const struct sv_request *request,
                                                       const struct sv_model_ref *ref));

@@ -91,7 +91,7 @@ const struct sv_response_schema sv_response_schemas[] = {
               "sluice: ModelDetails"},
     {"ModelDetails",
      "version: string; versions: [ModelVersion]; architecture: string; "
-     "paper: string; task: 'completion'|'classification'|'embedding'; "
+     "paper: string; task: 'completion'|'classification'|'embedding'|'token_classification'; "
      "parameters: size (trained numbers); "
      "buffers: size (other numbers of the model, such as word vectors); depth: size; width: size; "
      "vocab: size (size of the vocabulary); gate: string (how tokens skip layers); "
@@ -100,7 +100,7 @@ const struct sv_response_schema sv_response_schemas[] = {
      "sha256: string (digest of the weights); dimensions?: size (of embeddings); "
      "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
      "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "
-     "labels?: [string] (of a classifier)"},
+     "labels?: [string] (of a classifier of texts or tokens)"},
     {"OperatingPoint",
      "budget: number (time as a fraction of computing everything); "
      "loss: number (nats per token or text, on unseen text); accuracy?: number (of a classifier); "
@@ -182,11 +182,12 @@ const struct sv_response_schema sv_response_schemas[] = {
      "tokenization_workers: size; version: string; sha: string|null; docker_label: string|null; "
      "sluice: {size}"},
     {"ModelType",
-     "classifier?: ClassifierType; reranker?: ClassifierType; embedding?: EmbeddingType; "
+     "classifier?: ClassifierType; reranker?: ClassifierType; token_classifier?: ClassifierType; "
+     "embedding?: EmbeddingType; "
      "completion?: object"},
     {"EmbeddingType", "pooling: 'mean'|'weighted_mean'"},
-    {"ClassifierType", "id2label: {string}; label2id: {size}; problem_type: " PROBLEM_TYPES
-                       " (whether a text may have several labels)"},
+    {"ClassifierType", "id2label: {string}; label2id: {size}; problem_type?: " PROBLEM_TYPES
+                       " (of texts: whether one may have several labels)"},
 
     /* ---- Jina, Cohere ---- */
     {"JinaRanking", "model: string (name@version); usage: RankingUsage; "

@@ -44,17 +44,20 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
     if (!ref)
         return fail_model(jobs->server->registry, name, task, error);
     const struct sl_model_info *info = sl_model_info(ref->model);
-    bool same = info->task == task, embeds = info->task == SL_TASK_PRETRAINING;
+    bool same = info->task == task;
+    const char *other = info->task == SL_TASK_PRETRAINING            ? "gives embeddings"
+                        : info->task == SL_TASK_TOKEN_CLASSIFICATION ? "classifies tokens"
+                                                                     : NULL;
     (void)snprintf(spec->model, sizeof spec->model, "%s", ref->id);
     (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", info->architecture);
     (void)snprintf(spec->base, sizeof spec->base, "%.*s/%.*s", SL_MODEL_NAME_BYTES_MAX, ref->name,
                    SL_MODEL_NAME_BYTES_MAX, ref->version);
     (void)snprintf(spec->name, sizeof spec->name, "%s", ref->name);
     sv_model_ref_release(ref);
-    if (embeds)
+    if (other)
         return sv_fail(error, SV_INVALID_VALUE, "model",
-                       "'%s' gives embeddings and cannot be fine-tuned here; name an architecture.",
-                       spec->model);
+                       "'%s' %s and cannot be fine-tuned here; name an architecture.", spec->model,
+                       other);
     if (!same)
         return sv_fail(error, SV_INVALID_VALUE, "training_file",
                        spec->classifies
@@ -126,7 +129,8 @@ static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spe
         sv_registry_acquire(jobs->server->registry, spec->name, SV_SHARE_MAX);
     static const char *const kinds[] = {[SL_TASK_COMPLETION] = "language model",
                                         [SL_TASK_CLASSIFICATION] = "classifier",
-                                        [SL_TASK_PRETRAINING] = "model for embeddings"};
+                                        [SL_TASK_PRETRAINING] = "model for embeddings",
+                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token classifier"};
     enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
     enum sl_task served = ref ? sl_model_info(ref->model)->task : task;
     sv_model_ref_release(ref);

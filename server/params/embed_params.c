@@ -47,12 +47,9 @@ static bool check(void *to, struct sv_error *error)
            sv_fail(error, SV_INVALID_VALUE, "model", "'model' is empty.");
 }
 
-struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
-                                              const struct sv_field *fields,
-                                              struct sv_embed_params *params,
-                                              struct sv_error *error)
+static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
+                                        struct sv_embed_params *params, struct sv_error *error)
 {
-    *params = (struct sv_embed_params){.normalize = true};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader reader = {.document = document, .to = params, .error = error};
     const struct sv_prompts *inputs = &params->inputs;
@@ -69,4 +66,20 @@ struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
     for (int i = 0; i < inputs->count; i++)
         params->texts.items[i] = inputs->items[i].text;
     return document;
+}
+
+struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
+                                              struct sv_embed_params *params,
+                                              struct sv_error *error)
+{
+    *params = (struct sv_embed_params){0};
+    return read_by(sv_embed_fields, body, params, error);
+}
+
+struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
+                                                  struct sv_embed_params *params,
+                                                  struct sv_error *error)
+{
+    *params = (struct sv_embed_params){.normalize = true};
+    return read_by(sv_embedding_fields, body, params, error);
 }

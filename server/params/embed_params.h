@@ -19,9 +19,11 @@ struct sv_embed_params {
 
 extern const struct sv_field sv_embed_fields[], sv_embedding_fields[];
 
-/* Reads the fields of one of these tables, TEI's or OpenAI's, fills in defaults and checks. NULL:
- * see error. The request's strings belong to the document. */
+/* Read, fill in defaults and check: the first TEI's fields, the second OpenAI's. NULL: see error.
+ * The request's strings belong to the document. */
 struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
-                                              const struct sv_field *fields,
                                               struct sv_embed_params *params,
                                               struct sv_error *error) SL_MUST_CHECK;
+struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
+                                                  struct sv_embed_params *params,
+                                                  struct sv_error *error) SL_MUST_CHECK;

@@ -11,11 +11,15 @@
 
 const char sv_input_name[] = "text";
 
-const char *const sv_output_names[] = {
-    [SV_OUTPUT_LABEL] = "label",   [SV_OUTPUT_PROBS] = "probs",
-    [SV_OUTPUT_LOGITS] = "logits", [SV_OUTPUT_EMBEDDING] = "embedding",
-    [SV_OUTPUT_DEPTH] = "depth",   [SV_OUTPUT_TRUNCATED] = "truncated",
-    [SV_OUTPUT_WORDS] = "words",   NULL};
+const char *const sv_output_names[] = {[SV_OUTPUT_LABEL] = "label",
+                                       [SV_OUTPUT_PROBS] = "probs",
+                                       [SV_OUTPUT_LOGITS] = "logits",
+                                       [SV_OUTPUT_EMBEDDING] = "embedding",
+                                       [SV_OUTPUT_ENTITIES] = "entities",
+                                       [SV_OUTPUT_DEPTH] = "depth",
+                                       [SV_OUTPUT_TRUNCATED] = "truncated",
+                                       [SV_OUTPUT_WORDS] = "words",
+                                       NULL};
 
 const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_LABEL] = {.datatype = "BYTES",
@@ -30,15 +34,21 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
                           .has_class_values = true,
                           .has_columns = true},
     [SV_OUTPUT_EMBEDDING] = {.datatype = "FP32", .models = SV_OF_EMBEDDERS, .has_columns = true},
+    [SV_OUTPUT_ENTITIES] = {.datatype = "BYTES", .models = SV_OF_TOKEN_CLASSIFIERS},
     [SV_OUTPUT_WORDS] = {.datatype = "BYTES", .models = SV_OF_CLASSIFIERS},
     [SV_OUTPUT_DEPTH] = {.datatype = "FP32"},
     [SV_OUTPUT_TRUNCATED] = {.datatype = "INT32"},
 };
 
-bool sv_output_is_of(enum sv_output_kind kind, bool classifies)
+bool sv_output_is_of(enum sv_output_kind kind, const struct sl_model_info *info)
 {
-    enum sv_output_models models = sv_output_rows[kind].models;
-    return models == SV_OF_ALL_MODELS || (models == SV_OF_CLASSIFIERS) == classifies;
+    static const enum sv_output_models models[SL_TASKS] = {
+        [SL_TASK_CLASSIFICATION] = SV_OF_CLASSIFIERS,
+        [SL_TASK_TOKEN_CLASSIFICATION] = SV_OF_TOKEN_CLASSIFIERS,
+        [SL_TASK_PRETRAINING] = SV_OF_EMBEDDERS,
+    };
+    enum sv_output_models of = sv_output_rows[kind].models;
+    return of == SV_OF_ALL_MODELS || of == models[info->task];
 }
 
 /* MLServer's content types under which texts are plain JSON strings, not base64. */
@@ -102,6 +112,7 @@ static const struct sv_field parameters[] = {
     SV_TOKENIZE_FIELDS(sv_infer_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SV_EXPLAIN_FIELD(AT(explain)),
+    SV_ENTITY_FIELDS(sv_infer_params, entities),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return embeddings of length 1"),
     SV_BUDGET_FIELD(sv_infer_params, budget),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "params/budget_field.h"
+#include "params/entity_options.h"
 #include "params/field_types.h"
 #include "params/tokenize_options.h"
 
@@ -11,13 +12,19 @@ enum sv_output_kind {
     SV_OUTPUT_PROBS,
     SV_OUTPUT_LOGITS,
     SV_OUTPUT_EMBEDDING,
+    SV_OUTPUT_ENTITIES,  /* of a token classifier, as JSON */
     SV_OUTPUT_DEPTH,     /* mean layers per token */
     SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
     SV_OUTPUT_WORDS,     /* that moved the score, as JSON; if `explain` is given */
     SV_OUTPUTS
 };
 
-enum sv_output_models { SV_OF_ALL_MODELS, SV_OF_CLASSIFIERS, SV_OF_EMBEDDERS };
+enum sv_output_models {
+    SV_OF_ALL_MODELS,
+    SV_OF_CLASSIFIERS,
+    SV_OF_TOKEN_CLASSIFIERS,
+    SV_OF_EMBEDDERS
+};
 
 struct sv_output_row {
     const char *datatype;
@@ -28,8 +35,8 @@ struct sv_output_row {
 
 extern const struct sv_output_row sv_output_rows[SV_OUTPUTS];
 extern const char *const sv_output_names[]; /* of each kind; NULL at the end */
-/* Whether classifiers, or else models that give embeddings, have the output. */
-bool sv_output_is_of(enum sv_output_kind kind, bool classifies);
+/* Whether a model has the output. */
+bool sv_output_is_of(enum sv_output_kind kind, const struct sl_model_info *info);
 
 struct sv_output {
     enum sv_output_kind kind;
@@ -55,8 +62,9 @@ struct sv_infer_params {
     int64_t timeout_us; /* 0: none */
     int64_t priority;   /* ignored */
     int64_t explain;    /* words; 0: no explanation */
-    bool normalize;     /* embeddings, to length 1 */
-    bool wants_binary;  /* outputs as binary tensors: binary_data_output */
+    struct sv_entity_options entities;
+    bool normalize;    /* embeddings, to length 1 */
+    bool wants_binary; /* outputs as binary tensors: binary_data_output */
 };
 
 /* The name of the one input. */

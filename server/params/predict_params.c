@@ -1,7 +1,5 @@
-/* predict_params.c - the fields of POST /predict and POST /hf/{name}. */
+/* predict_params.c - the fields of POST /predict. */
 #include "params/predict_params.h"
-
-#include "sluice/model.h"
 
 #define AT(member) offsetof(struct sv_predict_params, member)
 
@@ -11,9 +9,6 @@ static const struct sv_field sluice_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-#define SLUICE_FIELD                                                                               \
-    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what TEI and Hugging Face do not have")
-
 const struct sv_field sv_predict_fields[] = {
     SV_CUSTOM_FIELD("inputs", sv_type_predict_inputs, AT(inputs), 1, INT32_MAX, .required = true,
                     .help = "text or texts to classify, or pairs of texts"),
@@ -21,60 +16,18 @@ const struct sv_field sv_predict_fields[] = {
              .help = "return logits, not probabilities"),
     SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
-    SLUICE_FIELD,
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what TEI does not have"),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };
 
-/* Without a default, which would overwrite the other: Hugging Face's clients have it inside and
- * outside of `parameters`. */
-#define NORMALIZE_FIELD                                                                            \
-    SV_FIELD("normalize", BOOL, AT(normalize), 0, 1,                                               \
-             .help = "of embeddings: return vectors of length 1; true if absent")
-
-static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
-
-static const struct sv_field hf_parameters[] = {
-    SV_FIELD("top_k", INT, AT(top_k), 1, SL_CLASSES_MAX,
-             .help = "number of most likely classes to return; all if absent"),
-    SV_ENUM_FIELD("function_to_apply", AT(score_function), SV_SOFTMAX, score_functions,
-                  .help = "how logits become scores; if absent, sigmoid where a text may have "
-                          "several labels, else softmax"),
-    SV_TOKENIZE_FIELDS(sv_predict_params, tokenize),
-    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
-    SV_FIELD("truncation", BOOL, AT(tokenize.truncate), 0, 1, .help = "the same as truncate"),
-    NORMALIZE_FIELD,
-    SV_OTHERS_IGNORED,
-};
-
-static const struct sv_field pair_fields[] = {
-    SV_FIELD("text", STRING, offsetof(struct sv_pair, text), 0, SV_TEXT_BYTES_MAX, .required = true,
-             .help = "the text, or the first of a pair"),
-    SV_FIELD("text_pair", STRING, offsetof(struct sv_pair, pair), 0, SV_TEXT_BYTES_MAX,
-             .help = "the second text of a pair"),
-    {.kind = SV_FIELD_END},
-};
-
-const struct sv_field sv_hf_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_type_pairs, AT(inputs), 1, INT32_MAX, .required = true,
-                    .subfields = pair_fields,
-                    .help = "text or texts to classify or embed, or pairs of texts"),
-    SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
-    NORMALIZE_FIELD,
-    SLUICE_FIELD,
-    SV_OTHERS_IGNORED,
-};
-
 struct sv_json_document *sv_predict_params_read(const struct sl_buffer *body,
-                                                const struct sv_field *fields,
                                                 struct sv_predict_params *params,
                                                 struct sv_error *error)
 {
-    *params = (struct sv_predict_params){.tokenize = {.in_parameters = fields == sv_hf_fields},
-                                         .normalize = true,
-                                         .budget.field = "sluice.budget"};
-    struct sv_json_document *document = sv_json_read(body, fields, NULL, params, error);
+    *params = (struct sv_predict_params){.budget.field = "sluice.budget"};
+    struct sv_json_document *document = sv_json_read(body, sv_predict_fields, NULL, params, error);
     if (params->raw_scores)
-        params->score_function = SV_RAW_LOGITS;
+        params->labels.function = SV_RAW_LOGITS;
     return document;
 }

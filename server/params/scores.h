@@ -12,6 +12,12 @@ enum sv_score_function {
     SV_RAW_LOGITS
 };
 
+/* Which labels a response has, and with what scores. */
+struct sv_label_format {
+    int64_t top_k; /* number of most likely classes; 0: all */
+    enum sv_score_function function;
+};
+
 struct sv_score {
     int class;
     float value;

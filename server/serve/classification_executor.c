@@ -22,7 +22,7 @@ struct executor {
     struct sv_metrics *metrics;
     struct sl_classifier *classifier;
     struct sv_series *answered; /* items by outcome: ok */
-    int outputs, depth;
+    const struct sl_model_info *info;
 
     struct sl_classifier_item *feeds;
     struct sv_classification_item **fed;   /* the item of each feed, */
@@ -41,7 +41,8 @@ int sv_classify_batch_tokens(int64_t configured, int context)
 
 int sv_classify_outputs(const struct sl_model_info *info)
 {
-    return info->task == SL_TASK_CLASSIFICATION ? info->classes : info->dimensions;
+    const enum sl_output output = sl_model_main_output(info);
+    return output < SL_OUTPUTS ? info->output_size[output] : 0;
 }
 
 int sv_classify_batch_max(int outputs, bool in_slices)
@@ -100,8 +101,7 @@ struct sv_executor *sv_classification_executor_create(
     executor->options.max_batch_tokens =
         sv_classify_batch_tokens(options->max_batch_tokens, info->context);
     executor->metrics = metrics;
-    executor->outputs = sv_classify_outputs(info);
-    executor->depth = info->depth;
+    executor->info = info;
     sv_executor_init(&executor->base, &sv_classification_executor_ops, ref, &options->bounds,
                      metrics);
     executor->answered = outcome_series(executor, SV_OK);
@@ -260,7 +260,8 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
     executor->feeds[index] = (struct sl_classifier_item){.tokens = item->tokens,
                                                          .types = item->types,
                                                          .count = item->count,
-                                                         .operating_point = task->operating_point};
+                                                         .operating_point = task->operating_point,
+                                                         .output = task->output};
     executor->fed[index] = item;
     executor->owner[index] = task;
     if (task->started_ns > 0)
@@ -281,7 +282,7 @@ static int build_batch(struct executor *executor, int64_t now)
             continue;
         }
         int configured = task->items[task->taken].count;
-        if (configured > rows)
+        if (configured > rows || (count > 0 && task->output != executor->feeds->output))
             break;
         rows -= configured;
         feed(executor, task, count++, now);
@@ -313,7 +314,7 @@ static void explain(const struct executor *executor, struct sv_classification_ta
                     const struct sv_classification_item *item, const struct sl_classifier_item *fed)
 {
     struct sl_err err;
-    const int label = sl_argmax(fed->logits, executor->outputs);
+    const int label = sl_argmax(fed->logits, executor->info->classes);
     if (sl_classifier_explain(executor->classifier, fed, label, item->contributions, &err))
         return;
     if (err.code == SL_NO_MEMORY)
@@ -332,13 +333,16 @@ static void take(struct executor *executor, int index, int64_t now)
     struct sv_classification_task *task = executor->owner[index];
     assert(item >= task->items);
     assert(item < task->items + task->count);
-    memcpy(item->logits, fed->logits, (size_t)executor->outputs * sizeof *item->logits);
+    assert(item->rows == fed->rows);
+    memcpy(item->logits, fed->logits,
+           (size_t)fed->rows * (size_t)executor->info->output_size[task->output] *
+               sizeof *item->logits);
     item->layers_used = fed->layers_used;
     item->layers_full = fed->layers_full;
     executor->layers_used += fed->layers_used;
     executor->layers_full += fed->layers_full;
     sv_metric_observe(executor->base.series[SV_METRIC_MEAN_DEPTH],
-                      sv_mean_depth(executor->depth, fed->layers_used, fed->layers_full));
+                      sv_mean_depth(executor->info->depth, fed->layers_used, fed->layers_full));
     item->finite = fed->finite;
     if (!must_end(task, NULL, now) && item->contributions && fed->finite)
         explain(executor, task, item, fed);

@@ -16,14 +16,15 @@ struct sv_classification_item {
     const int32_t *tokens;
     const int32_t *types; /* of the tokens of a pair; else NULL */
     int count;
+    int rows;     /* of the result */
     int64_t cost; /* tokens that it was admitted with */
 
     int text; /* its index in the request, or that of the text that it helps to explain */
     float *contributions; /* one float per token, to explain the result exactly; or NULL */
 
     union {
-        float *logits;    /* one float per class */
-        float *embedding; /* one float per dimension */
+        float *logits;    /* rows of one float per class */
+        float *embedding; /* or per dimension */
     };
 
     int64_t layers_used, layers_full;
@@ -35,7 +36,8 @@ struct sv_classification_task {
     struct sv_request *request; /* a reference from push to the end */
     struct sv_classification_item *items;
     int count;
-    int operating_point; /* of all items; 0: as the model says */
+    int operating_point;   /* of all items; 0: as the model says */
+    enum sl_output output; /* of all items */
     int64_t deadline_ns;
     int64_t encoded_ns; /* time spent tokenizing */
 
@@ -56,9 +58,9 @@ extern const struct sv_executor_ops sv_classification_executor_ops;
 
 /* The token limit of a model's batch for a value of the option. */
 int sv_classify_batch_tokens(int64_t configured, int context);
-/* The numbers that a text's result has: classes or dimensions. */
+/* Numbers of a row of the model's main output; 0: it has none. */
 int sv_classify_outputs(const struct sl_model_info *info);
-/* How many texts a request may have, given that. */
+/* How many rows a request may have, given that. */
 int sv_classify_batch_max(int outputs, bool in_slices);
 
 /* The version owns it, and must be one of a model for which sv_classify_outputs is not 0. */

@@ -6,6 +6,7 @@
 #include "params/completion_params.h"
 #include "params/decision_params.h"
 #include "params/embed_params.h"
+#include "params/hf_params.h"
 #include "params/infer_params.h"
 #include "params/predict_params.h"
 #include "params/rerank_params.h"
@@ -77,26 +78,26 @@ static struct sv_json_document *read_completion(const struct sl_buffer *body,
     return document;
 }
 
-static struct sv_json_document *predict_check(struct sv_json_document *document,
-                                              const struct sv_predict_params *params)
-{
-    if (!document)
-        return NULL;
-    texts_check(&params->inputs);
-    must(params->top_k >= 0); /* 0: all */
-    return document;
-}
-
 static struct sv_json_document *read_predict(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_predict_params params;
-    return predict_check(sv_predict_params_read(body, sv_predict_fields, &params, error), &params);
+    struct sv_json_document *document = sv_predict_params_read(body, &params, error);
+    if (document)
+        texts_check(&params.inputs);
+    return document;
 }
 
 static struct sv_json_document *read_hf(const struct sl_buffer *body, struct sv_error *error)
 {
-    struct sv_predict_params params;
-    return predict_check(sv_predict_params_read(body, sv_hf_fields, &params, error), &params);
+    struct sv_hf_params params;
+    struct sv_json_document *document = sv_hf_params_read(body, &params, error);
+    if (!document)
+        return NULL;
+    texts_check(&params.inputs);
+    for (int i = 0; i < params.entities.ignored.count; i++)
+        string_check(&params.entities.ignored.items[i]);
+    must(params.labels.top_k >= 0); /* 0: all */
+    return document;
 }
 
 static struct sv_json_document *read_tokenize(const struct sl_buffer *body, struct sv_error *error)
@@ -198,14 +199,13 @@ static struct sv_json_document *embed_check(struct sv_json_document *document,
 static struct sv_json_document *read_embed(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_embed_params params;
-    return embed_check(sv_embed_params_read(body, sv_embed_fields, &params, error), &params);
+    return embed_check(sv_embed_params_read(body, &params, error), &params);
 }
 
 static struct sv_json_document *read_embedding(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_embed_params params;
-    struct sv_json_document *document =
-        sv_embed_params_read(body, sv_embedding_fields, &params, error);
+    struct sv_json_document *document = sv_embedding_params_read(body, &params, error);
     if (document)
         peek_check(body, &params.model);
     return embed_check(document, &params);

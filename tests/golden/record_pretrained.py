@@ -8,6 +8,7 @@ and records what they compute in double precision.
     gguf/model.gguf              a Llama with tensors of every type that is read, by the package gguf
     NAME/expected.safetensors    tokens, lengths, types, targets or labels, outputs; loss and the norm of
                                  all gradients as metadata
+    NAME/pipeline.jsonl          requests to the pipeline of the model's task, and its responses
 
 Needs pip install torch transformers safetensors gguf (recorded with 2.15.0, 5.24, 0.8 and 0.19); the test
 needs none.
@@ -21,7 +22,7 @@ import gguf
 import numpy
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 import transformers as hf
 
 LENGTHS = [9, 1, 20, 4]
@@ -49,6 +50,31 @@ def byte_level():
     return t
 
 
+def byte_level_of_roberta():
+    vocab = ["<s>", "<pad>", "</s>", "<unk>"] + BYTES + ["he", "Ġt", "Ġthe", "<mask>"]
+    t = Tokenizer(models.BPE({v: i for i, v in enumerate(vocab)}, [("h", "e"), ("Ġ", "t"), ("Ġt", "he")]))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    t.decoder = decoders.ByteLevel()
+    t.add_special_tokens(vocab[:4])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    return t
+
+
+def unigram():
+    pieces = ["<s>", "<pad>", "</s>", "<unk>"] + [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    pieces += ["▁", "▁a", "▁the", "he", "er", "é", "東", "京", "."]
+    t = Tokenizer(models.Unigram([(p, -0.1 * len(pieces) / (i + 1)) for i, p in enumerate(pieces)], unk_id=3))
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    t.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    t.decoder = decoders.Metaspace()
+    t.add_special_tokens(pieces[:4])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    return t
+
+
+TOKENIZERS = {257: byte_level, 57: word_piece, 264: byte_level_of_roberta, 40: unigram}
 ENCODER = dict(vocab_size=57, hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=40,
                max_position_embeddings=32, initializer_range=0.4)
 DECODER = dict(vocab_size=257, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, intermediate_size=40,
@@ -88,6 +114,22 @@ def cases():
     ranker = bert(**ENCODER, num_labels=1, id2label={0: "LABEL_0"})
     yield "gguf", hf.LlamaForCausalLM(hf.LlamaConfig(**blocks, num_key_value_heads=2)), None
     yield "bert_ranker", hf.BertForSequenceClassification(ranker), None
+    tiny = dict(vocab_size=57, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+                max_position_embeddings=48, initializer_range=0.4)
+    tags = ["O", "B-PER", "I-PER", "B-LOC-X", "I-LOC-X", "MISC"]
+    tags = dict(num_labels=len(tags), id2label=dict(enumerate(tags)))
+    long = dict(tiny, vocab_size=264, max_position_embeddings=50, pad_token_id=1, type_vocab_size=1)
+    yield "bert_tagger", hf.BertForTokenClassification(bert(**tiny, **tags)), None
+    yield "distilbert_tagger", hf.DistilBertForTokenClassification(hf.DistilBertConfig(
+        vocab_size=57, dim=16, n_layers=2, n_heads=2, hidden_dim=16, max_position_embeddings=48,
+        initializer_range=0.4, **tags)), None
+    yield "roberta_tagger", hf.RobertaForTokenClassification(roberta(**long, **tags)), None
+    yield "xlm_roberta_tagger", hf.XLMRobertaForTokenClassification(
+        hf.XLMRobertaConfig(**dict(long, vocab_size=40), **tags)), None
+    yield "electra_tagger", hf.ElectraForTokenClassification(hf.ElectraConfig(**tiny, embedding_size=8, **tags)), None
+    modern_tiny = dict(tiny, vocab_size=264, local_attention=8, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+                       cls_token_id=0, sep_token_id=2, initializer_cutoff_factor=3.0)
+    yield "modernbert_tagger", hf.ModernBertForTokenClassification(hf.ModernBertConfig(**modern_tiny, **tags)), None
 
 
 def draw_norms(model):
@@ -187,6 +229,41 @@ def write_gguf(directory, model):
     w.close()
 
 
+TEXTS = ["hello world", "The Québec, 東京 then (a.b) x1", "  Ab  cd\u0301 ", "the he", "😀 the é"]
+
+
+def requests(kind):
+    if kind == "TokenClassification":
+        for text in TEXTS:
+            yield "token-classification", text, {}
+            for how in ["none", "simple", "first", "average", "max"]:
+                yield "token-classification", text, {"aggregation_strategy": how, "ignore_labels": []}
+        yield "token-classification", TEXTS[:3], {"aggregation_strategy": "simple", "ignore_labels": ["PER", "MISC"]}
+
+
+def plain(value):
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    return round(float(value), 8) if isinstance(value, (float, numpy.floating)) else value
+
+
+def record_pipeline(directory, model):
+    asked = list(requests(type(model).__name__.rsplit("For", 1)[-1]))
+    if not asked:
+        return
+    t = TOKENIZERS[model.config.vocab_size]()
+    named = ["[UNK]", "[PAD]", "[MASK]"] if model.config.vocab_size == 57 else ["<unk>", "<pad>", "<mask>"]
+    t = hf.PreTrainedTokenizerFast(tokenizer_object=t, unk_token=named[0], pad_token=named[1], mask_token=named[2])
+    pipelines = {task: hf.pipeline(task, model=model, tokenizer=t) for task in {task for task, _, _ in asked}}
+    with open(f"{directory}/pipeline.jsonl", "w", encoding="utf-8") as f:
+        for task, inputs, parameters in asked:
+            json.dump({"task": task, "inputs": inputs, "parameters": parameters,
+                       "outputs": plain(pipelines[task](inputs, **parameters))}, f, ensure_ascii=False)
+            f.write("\n")
+
+
 def record(directory, model, pooling):
     draw_norms(model)
     model.eval()
@@ -196,9 +273,10 @@ def record(directory, model, pooling):
         model.save_pretrained(directory)
     completes = model.config.vocab_size == 257
     if not directory.endswith("/gguf"):
-        (byte_level() if completes else word_piece()).save(f"{directory}/tokenizer.json")
+        TOKENIZERS[model.config.vocab_size]().save(f"{directory}/tokenizer.json")
     if pooling:
         sentence_files(directory, pooling)
+    record_pipeline(directory, model)
     model = model.double()
     generator = torch.Generator().manual_seed(1)
     texts = [torch.randint(5, model.config.vocab_size - 1, (n,), generator=generator).tolist() for n in LENGTHS]
@@ -209,12 +287,13 @@ def record(directory, model, pooling):
                "types": torch.tensor(sum(types, [])).float()}
     facts = {}
     masked = type(model).__name__.endswith("MaskedLM")
+    tags = type(model).__name__.endswith("ForTokenClassification")
     if completes:
         outputs = torch.cat(outputs)
         right = torch.randint(0, 257, (sum(LENGTHS),), generator=generator)
     else:
-        outputs = torch.cat(outputs) if masked else torch.stack(outputs)
-        right = torch.randint(0, 3, (len(LENGTHS),), generator=generator)
+        outputs = torch.cat(outputs) if masked or tags else torch.stack(outputs)
+        right = torch.randint(0, 3, (sum(LENGTHS) if tags else len(LENGTHS),), generator=generator)
     numbers["outputs"] = outputs.detach().float()
     if not pooling and not masked and not directory.endswith("ranker"):
         loss = torch.nn.functional.cross_entropy(outputs, right)

@@ -233,7 +233,7 @@ Test(embed_http, tei_errors)
     expect_error("/embed", "{}", 422, "'inputs' is required");
     expect_error("/embed", "{\"inputs\":\"a\",\"prompt_name\":\"query\"}", 422, "prompt_name");
     expect_error("/v1/completions", "{\"model\":\"base\",\"prompt\":\"a\"}", 400,
-                 "gives embeddings and completes no texts: use /v1/embeddings");
+                 "completes no texts; it gives embeddings: use /v1/embeddings");
     expect_error("/models/base/predict", "{\"inputs\":\"a\"}", 424, "it gives embeddings");
 }
 

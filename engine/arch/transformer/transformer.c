@@ -95,8 +95,7 @@ static bool is_local(const struct transformer_config *own, int layer)
 
 static bool is_bidirectional(const struct sl_config *c)
 {
-    return c->task == SL_TASK_PRETRAINING ||
-           (c->task == SL_TASK_CLASSIFICATION && c->bidirectional);
+    return c->task == SL_TASK_CLASSIFICATION ? c->bidirectional : c->task != SL_TASK_COMPLETION;
 }
 
 static struct sl_block_shape block_shape(const struct sl_config *c)
@@ -240,9 +239,10 @@ const struct sl_arch sl_arch_transformer = {
     .paper = "Attention Is All You Need, 2017",
     .summary = "published transformers, described by facts",
     .hypers = hypers,
-    .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
+    .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS | SL_CLASSIFIES_TOKENS,
     .embeds = "mean",
     .takes_pairs = true,
+    .embeds_tokens = true,
     .size = sizeof(struct transformer),
     .check = transformer_check,
     .build = transformer_build,

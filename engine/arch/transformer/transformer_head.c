@@ -42,14 +42,14 @@ struct transformer_head sl_transformer_head_build(struct sl_builder *b, const st
                                     .pooling = (enum sl_pooling)c->pooling,
                                     .activation = sl_transformer_activations[own->head_activation],
                                     .embedding = *embedding};
-    if (c->task == SL_TASK_CLASSIFICATION && own->head_dense)
+    if (sl_task_classifies(c->task) && own->head_dense)
         dense_build(b, &head, c, c->width, own->head_norm ? &norm : NULL);
     if (predicts_masked_tokens(c)) {
         dense_build(b, &head, c, embedding->tokens->cols, &norm);
         head.output_bias =
             sl_parameter_add(b, "head.bias", SL_ROLE_VECTOR, 1, c->vocab, sl_constant(0.0f));
     }
-    if (c->task == SL_TASK_CLASSIFICATION)
+    if (sl_task_classifies(c->task))
         head.output = sl_linear_build(b, "classifier",
                                       (struct sl_linear_shape){.outs = c->classes,
                                                                .ins = c->width,
@@ -69,11 +69,18 @@ static const struct sl_corruption *corruption_of(const struct sl_tape *t,
     return head->task == SL_TASK_PRETRAINING ? t->batch->corruption : NULL;
 }
 
+/* Whether every token counts. */
+static bool reads_tokens(const struct sl_tape *t, const struct transformer_head *head)
+{
+    return head->task == SL_TASK_TOKEN_CLASSIFICATION || corruption_of(t, head) ||
+           t->batch->output == SL_OUTPUT_TOKENS;
+}
+
 const struct sl_rows *sl_transformer_head_rows(struct sl_tape *t,
                                                const struct transformer_head *head)
 {
     const bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
-    if (head->task == SL_TASK_COMPLETION || corruption_of(t, head) || all)
+    if (head->task == SL_TASK_COMPLETION || reads_tokens(t, head) || all)
         return NULL;
     return sl_end_rows(t, head->pooling);
 }
@@ -125,6 +132,18 @@ static void add_masked_loss(struct sl_tape *t, const struct transformer_head *he
         (struct sl_cross_entropy_args){.targets = c->targets, .weight = c->masked_weight});
 }
 
+/* Of texts or of tokens, in fp32. */
+static struct sl_tensor *embeddings(struct sl_tape *t, const struct transformer_head *head,
+                                    const struct sl_norm *final_norm, struct sl_tensor *h)
+{
+    const bool of_tokens = t->batch->output == SL_OUTPUT_TOKENS;
+    if (!of_tokens && head->pooling == SL_POOLING_MEAN)
+        return pooled(t, head, final_norm, h);
+    if (!of_tokens)
+        h = sl_pool_sequences(t, h, head->pooling);
+    return final_norm->weight ? sl_norm_stream(t, final_norm, h) : h;
+}
+
 struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,
                                             const struct sl_norm *final_norm, struct sl_tensor *h)
 {
@@ -136,8 +155,8 @@ struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct tran
         add_masked_loss(t, head, final_norm, h);
         return NULL;
     }
-    h = pooled(t, head, final_norm, h);
     if (head->task == SL_TASK_PRETRAINING)
-        return h;
+        return embeddings(t, head, final_norm, h);
+    h = reads_tokens(t, head) ? normed(t, final_norm, h) : pooled(t, head, final_norm, h);
     return sl_linear_apply(t, &head->output, dense(t, head, h), (struct sl_linear_args){0});
 }

@@ -2,9 +2,10 @@
  * this folder.
  *
  *     completion       final_norm(h) E^T, or times a table of its own
- *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing
- *     pretraining      the pooled final_norm(h); of a corrupted batch only the loss of the tokens
- *                      of masked rows, norm(f(W x + b)) E^T + b */
+ *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing;
+ *                      of tokens without pooling
+ *     pretraining      the pooled final_norm(h), or final_norm(h) of every token; of a corrupted
+ *                      batch only the loss of masked tokens, norm(f(W x + b)) E^T + b */
 #pragma once
 
 #include "arch/transformer/transformer_config.h"

@@ -2,6 +2,7 @@
  * mistake is named. */
 #include "base/buffer.h"
 #include "params/decision_params.h"
+#include "params/hf_params.h"
 #include "params/infer_params.h"
 #include "params/predict_params.h"
 #include "params/tokenize_params.h"
@@ -13,6 +14,7 @@ static struct sv_error error;
 
 /* Of each family: what it was read into, and its reader behind one face. */
 static struct sv_predict_params predict;
+static struct sv_hf_params hf;
 static struct sv_tokenize_params tokenize;
 static struct sv_decode_params decode;
 static struct sv_infer_params infer;
@@ -20,12 +22,12 @@ static struct sv_decision_params decision;
 
 static struct sv_json_document *read_predict(const struct sl_buffer *body)
 {
-    return sv_predict_params_read(body, sv_predict_fields, &predict, &error);
+    return sv_predict_params_read(body, &predict, &error);
 }
 
 static struct sv_json_document *read_hf(const struct sl_buffer *body)
 {
-    return sv_predict_params_read(body, sv_hf_fields, &predict, &error);
+    return sv_hf_params_read(body, &hf, &error);
 }
 
 static struct sv_json_document *read_tokenize(const struct sl_buffer *body)
@@ -76,10 +78,10 @@ Test(json_params, predict)
     struct sv_json_document *document = expect_read(read_predict, "{\"inputs\":\"a\"}");
     cr_assert_eq(predict.inputs.count, 1);
     cr_assert_not(predict.inputs.is_array);
-    cr_assert_eq(predict.score_function, SV_MODEL_SCORES);
+    cr_assert_eq(predict.labels.function, SV_MODEL_SCORES);
     cr_assert_not(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_DEFAULT);
-    cr_assert_eq(predict.top_k, 0); /* all */
+    cr_assert_eq(predict.labels.top_k, 0); /* all */
     sv_json_document_release(document);
 
     document = expect_read(read_predict,
@@ -88,7 +90,7 @@ Test(json_params, predict)
     cr_assert_eq(predict.inputs.count, 2);
     cr_assert(predict.inputs.is_array);
     cr_assert_str_eq(predict.inputs.items[1].data, "bc");
-    cr_assert_eq(predict.score_function, SV_RAW_LOGITS);
+    cr_assert_eq(predict.labels.function, SV_RAW_LOGITS);
     cr_assert(predict.tokenize.truncate);
     cr_assert_eq(predict.tokenize.side, SL_TRUNCATE_LEFT);
     cr_assert_eq(predict.tokenize.unknown, SL_UNKNOWN_REPLACE);
@@ -96,10 +98,10 @@ Test(json_params, predict)
 
     document = expect_read(read_hf, "{\"inputs\":[\"a\",\"b\",\"c\"],\"parameters\":{\"top_k\":2,"
                                     "\"function_to_apply\":\"sigmoid\",\"truncate\":true}}");
-    cr_assert_eq(predict.inputs.count, 3);
-    cr_assert_eq(predict.top_k, 2);
-    cr_assert_eq(predict.score_function, SV_SIGMOID);
-    cr_assert(predict.tokenize.truncate);
+    cr_assert_eq(hf.inputs.count, 3);
+    cr_assert_eq(hf.labels.top_k, 2);
+    cr_assert_eq(hf.labels.function, SV_SIGMOID);
+    cr_assert(hf.tokenize.truncate);
     sv_json_document_release(document);
 }
 
@@ -132,6 +134,7 @@ Test(json_params, pairs)
     expect_pair(texts, 2, NULL);
     sv_json_document_release(document);
 
+    texts = &hf.inputs;
     document = expect_read(read_hf, "{\"inputs\":{\"text\":\"a\",\"text_pair\":\"\"}}");
     cr_assert_eq(texts->count, 1);
     expect_pair(texts, 0, "");
@@ -153,8 +156,8 @@ Test(json_params, what_their_servers_ignore_is_ignored)
         read_hf, "{\"inputs\":\"a\",\"options\":{\"wait_for_model\":true,\"use_cache\":false},"
                  "\"parameters\":{\"return_all_scores\":true,\"padding\":\"longest\","
                  "\"truncation\":true,\"max_length\":99999999999999999999},\"x\":1e999}");
-    cr_assert(predict.tokenize.truncate);
-    cr_assert_eq(predict.top_k, 0);
+    cr_assert(hf.tokenize.truncate);
+    cr_assert_eq(hf.labels.top_k, 0);
     sv_json_document_release(document);
     document = expect_read(read_predict, "{\"inputs\":\"a\",\"options\":{\"use_cache\":true},"
                                          "\"parameters\":[{}]}");
@@ -416,7 +419,7 @@ static const struct {
      SV_INVALID_VALUE, "inputs[0].parameters.binary_data_size", "both 'data' and"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"probs\"},{\"name\":\"x\"}]}", SV_INVALID_VALUE,
      "outputs[1].name",
-     "\"probs\", \"logits\", \"embedding\", \"depth\", \"truncated\" or \"words\", not \"x\""},
+     "\"embedding\", \"entities\", \"depth\", \"truncated\" or \"words\", not \"x\""},
     {read_infer, IN ",\"outputs\":[{}]}", SV_MISSING_PARAMETER, "outputs[0].name", "required"},
     {read_infer, IN ",\"outputs\":[{\"name\":\"depth\",\"parameters\":{\"classification\":1}}]}",
      SV_INVALID_VALUE, "outputs[0].name", "no classes"},

@@ -32,6 +32,12 @@ static const struct {
     {"qwen2", SL_TASK_COMPLETION},
     {"gguf", SL_TASK_COMPLETION},
     {"bert_ranker", SL_TASK_CLASSIFICATION},
+    {"bert_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"distilbert_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"roberta_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"xlm_roberta_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"electra_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"modernbert_tagger", SL_TASK_TOKEN_CLASSIFICATION},
 };
 
 /* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
@@ -95,7 +101,7 @@ static void load_batch(struct golden *g)
         g->sequences[i] = (struct sl_sequence){.first = first, .rows = lengths[i]};
     if (g->m->config.task == SL_TASK_CLASSIFICATION)
         g->batch.labels = g->right;
-    else if (g->m->config.task == SL_TASK_COMPLETION)
+    else if (g->m->config.task != SL_TASK_PRETRAINING)
         g->batch.targets = g->right;
     if (ids(g, "right", g->right, ROWS_MAX) > 0)
         g->batch.loss_scale = 1.0f / (float)(g->batch.labels ? g->batch.count : g->batch.rows);
@@ -172,13 +178,18 @@ static void expect_served(struct golden *g)
     for (int i = 0; i < g->batch.count; i++)
         items[i] = (struct sl_classifier_item){.tokens = g->tokens + g->sequences[i].first,
                                                .types = g->types + g->sequences[i].first,
-                                               .count = g->sequences[i].rows};
+                                               .count = g->sequences[i].rows,
+                                               .output = sl_model_main_output(sl_model_info(g->m))};
     EXPECT_OK(sl_classifier_run(c, items, g->batch.count, &err), err);
-    const size_t each = count / (size_t)g->batch.count;
+    size_t at = 0;
     for (int i = 0; i < g->batch.count; i++) {
-        double error = reference_max_relative(items[i].logits, want + (size_t)i * each, each);
+        const size_t each =
+            (size_t)items[i].rows * (size_t)sl_model_info(g->m)->output_size[items[i].output];
+        double error = reference_max_relative(items[i].logits, want + at, each);
         cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s, served: %g", g->name, error);
+        at += each;
     }
+    cr_assert_eq(at, count, "%s", g->name);
     sl_classifier_destroy(c);
     free(want);
 }

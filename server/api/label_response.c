@@ -1,0 +1,73 @@
+/* label_response.c - the labels of texts as JSON. */
+#include "api/label_response.h"
+#include "api/classify_request.h"
+#include "api/explain_request.h"
+#include "api/model_abilities.h"
+
+#include <stdlib.h>
+
+/* One text's scores, highest first; that one may be explained. */
+static void add_scores(struct sl_json_writer *json, const struct sv_classification *c, int index,
+                       const struct sv_label_format *format, struct sv_score *ranked, float *values)
+{
+    bool is_limited = format->top_k > 0 && format->top_k < c->classes;
+    int count = is_limited ? (int)format->top_k : c->classes;
+    if (sv_classification_is_blank(c, index))
+        count = 0;
+    sv_scores_from_logits(c->ref->model, c->task.items[index].logits, format->function, values);
+    sv_scores_rank(values, c->classes, ranked);
+    sl_json_begin_array(json);
+    for (int i = 0; i < count; i++) {
+        sl_json_begin_object(json);
+        sv_score_write(&ranked[i], c->labels, json);
+        if (c->explanations && ranked[i].class == sv_explained_label(c, index))
+            sv_explain_write(sl_json_key(json, "words"), c, index);
+        sl_json_end_object(json);
+    }
+    sl_json_end_array(json);
+}
+
+void sv_labels_add(struct sl_json_writer *json, const struct sv_classification *c,
+                   const struct sv_label_format *format, bool nested)
+{
+    struct sv_score *ranked = calloc((size_t)c->classes, sizeof *ranked);
+    float *values = calloc((size_t)c->classes, sizeof *values);
+    json->out->failed = json->out->failed || !ranked || !values;
+    if (nested)
+        sl_json_begin_array(json);
+    for (int i = 0; i < c->texts && ranked && values; i++)
+        add_scores(json, c, i, format, ranked, values);
+    if (nested)
+        sl_json_end_array(json);
+    free(ranked);
+    free(values);
+}
+
+/* Explanations are of labels, and of the words of one text. */
+static bool check_explain(const struct sv_classification *c, struct sv_error *error)
+{
+    if (c->input.explain == 0)
+        return true;
+    if (!sv_model_can(sl_model_info(c->ref->model), SV_CLASSIFIES))
+        return sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
+                       "'sluice.explain' is for classifiers of texts; %s.",
+                       sv_model_use(sl_model_info(c->ref->model)));
+    return !c->input.texts.pairs ||
+           sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
+                   "'sluice.explain' is for single texts; 'inputs' holds a pair.");
+}
+
+bool sv_labels_check(const struct sv_classification *c, const char *advice, struct sv_error *error)
+{
+    const struct sv_texts *texts = &c->input.texts;
+    char param[SV_PARAM_MAX];
+    int i = 0;
+    if (!texts->pairs || sl_model_info(c->ref->model)->takes_pairs)
+        return check_explain(c, error);
+    while (!sv_texts_pair(texts, i))
+        i++;
+    sv_param_name("inputs", texts->is_array, i, param);
+    return sv_fail(error, SV_INVALID_VALUE, param,
+                   "'%s' is a pair of texts, and '%s' does not take pairs.%s", param, c->ref->id,
+                   advice);
+}

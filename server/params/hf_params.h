@@ -1,0 +1,26 @@
+/* hf_params.h - the fields of POST /hf/{name}: those of Hugging Face's pipelines, and ours. */
+#pragma once
+
+#include "params/budget_field.h"
+#include "params/entity_options.h"
+#include "params/scores.h"
+#include "params/tokenize_options.h"
+
+struct sv_hf_params {
+    struct sv_texts inputs;
+    struct sv_tokenize_options tokenize;
+    struct sv_budget budget;
+    int64_t explain; /* words; 0: no explanation */
+    /* Of one task each: */
+    struct sv_label_format labels; /* top_k, function_to_apply */
+    struct sv_entity_options entities;
+    bool normalize; /* embeddings, to length 1 */
+};
+
+extern const struct sv_field sv_hf_fields[];
+
+/* Reads, fills in defaults and checks. NULL: see error. The request's strings belong to the
+ * document. */
+struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
+                                           struct sv_hf_params *params, struct sv_error *error)
+    SL_MUST_CHECK;

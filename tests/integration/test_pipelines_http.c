@@ -1,0 +1,198 @@
+/* test_pipelines_http.c - POST /hf/{name} responds as the pipelines of Hugging Face's transformers
+ * did when golden/record_pretrained.py asked them. */
+#include "support/daemon.h"
+#include "support/http_client.h"
+#include "support/json_query.h"
+#include "support/sluicectl_cli.h"
+#include "support/tei_client.h"
+#include "support/test.h"
+#include "support/tiny_classifiers.h"
+#include "support/tiny_store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GOLDEN SL_SOURCE_DIR "/tests/golden/pretrained/"
+
+static struct ctl_target t;
+
+static const char *const models[] = {"bert_tagger",    "distilbert_tagger",
+                                     "roberta_tagger", "xlm_roberta_tagger",
+                                     "electra_tagger", "modernbert_tagger"};
+
+static void start(void)
+{
+    daemon_make_store(&t.daemon);
+    tiny_classifiers_make(t.daemon.store);
+    for (size_t i = 0; i < COUNT(models); i++)
+        tiny_store_add_pretrained(t.daemon.store, models[i]);
+    daemon_serve(&t.daemon, (const char *const[]){"--precision", "fp32", NULL});
+    ctl_reach(&t);
+}
+
+static void stop(void)
+{
+    daemon_stop(&t.daemon);
+}
+
+TestSuite(pipelines_http, .init = start, .fini = stop, .timeout = 120);
+
+/* -- as recorded ------------------------------------------------------------------------------ */
+
+static void expect_same(const json_t *have, const json_t *want, const char *request);
+
+static void expect_same_members(const json_t *have, const json_t *want, const char *request)
+{
+    const char *key;
+    json_t *value;
+    cr_assert_eq(json_object_size(have), json_object_size(want), "%s", request);
+    json_object_foreach ((json_t *)(uintptr_t)want, key, value)
+        expect_same(json_object_get(have, key), value, request);
+}
+
+/* Numbers may differ by the order of additions in fp32. */
+static void expect_same(const json_t *have, const json_t *want, const char *request)
+{
+    cr_assert(have, "%s: a member is missing", request);
+    if (json_is_real(want)) {
+        const double wanted = json_real_value(want), bound = 1e-5 * fmax(1.0, fabs(wanted));
+        cr_assert_float_eq(json_number_value(have), wanted, bound, "%s: %.9g, not %.9g", request,
+                           json_number_value(have), wanted);
+    } else if (json_is_object(want)) {
+        expect_same_members(have, want, request);
+    } else if (json_is_array(want)) {
+        cr_assert_eq(json_array_size(have), json_array_size(want), "%s", request);
+        for (size_t i = 0; i < json_array_size(want); i++)
+            expect_same(json_array_get(have, i), json_array_get(want, i), request);
+    } else {
+        char *text = json_dumps(have, JSON_ENCODE_ANY);
+        cr_assert(json_equal(have, want), "%s: %s", request, text);
+        free(text);
+    }
+}
+
+static void check(const char *model, const json_t *recorded)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/hf/%s", model);
+    json_t *body = json_pack("{s:O, s:O}", "inputs", json_at(recorded, "inputs"), "parameters",
+                             json_at(recorded, "parameters"));
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_t *response = tei_post(&t.daemon, path, text);
+    expect_same(response, json_at(recorded, "outputs"), text);
+    json_decref(response);
+    json_decref(body);
+    free(text);
+}
+
+Test(pipelines_http, responses_are_those_of_transformers)
+{
+    for (size_t i = 0; i < COUNT(models); i++) {
+        char path[PATH_MAX], *line = NULL;
+        size_t room = 0;
+        (void)snprintf(path, sizeof path, GOLDEN "%s/pipeline.jsonl", models[i]);
+        FILE *file = fopen(path, "re");
+        cr_assert(file, "%s", path);
+        while (getline(&line, &room, file) > 0) {
+            json_t *recorded = json_from_text(line);
+            check(models[i], recorded);
+            json_decref(recorded);
+        }
+        free(line);
+        (void)fclose(file);
+    }
+}
+
+/* -- labels of tokens ------------------------------------------------------------------------- */
+
+#define TAGGER "bert_tagger"
+
+/* The entities of texts in the Open Inference Protocol are JSON in strings. */
+Test(pipelines_http, oip_gives_the_same_entities)
+{
+    json_t *want = tei_post(&t.daemon, "/hf/" TAGGER,
+                            "{\"inputs\":[\"a bc\",\"d\"],\"parameters\":"
+                            "{\"aggregation_strategy\":\"max\",\"ignore_labels\":[]}}");
+    struct http_response r = http_request(
+        &t.daemon, "POST", "/v2/models/" TAGGER "/infer",
+        "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"BYTES\",\"shape\":[2],\"data\":"
+        "[\"a bc\",\"d\"]}],\"parameters\":{\"aggregation_strategy\":\"max\","
+        "\"ignore_labels\":[]}}");
+    cr_assert_eq(r.status, 200, "%s", r.body.data);
+    json_t *o = json_from_response(&r);
+    cr_assert_str_eq(json_string_at(o, "outputs/0/name"), "entities");
+    cr_assert_eq(json_array_size(json_at(o, "outputs")), 3); /* depth and truncated */
+    for (size_t i = 0; i < 2; i++) {
+        json_t *have =
+            json_from_text(json_string_value(json_array_get(json_at(o, "outputs/0/data"), i)));
+        cr_assert(json_equal(have, json_array_get(want, i)), "%s", r.body.data);
+        json_decref(have);
+    }
+    json_decref(o);
+    json_decref(want);
+    http_response_release(&r);
+}
+
+Test(pipelines_http, a_text_has_the_same_entities_alone_and_among_others)
+{
+    static const char *const texts[] = {"the a b", "xyz", "a bc def ghi a", "q r"};
+    json_t *all = tei_post(&t.daemon, "/hf/" TAGGER,
+                           "{\"inputs\":[\"the a b\",\"xyz\",\"a bc def ghi a\",\"q r\"]}");
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        char body[64];
+        (void)snprintf(body, sizeof body, "{\"inputs\":\"%s\"}", texts[i]);
+        json_t *one = tei_post(&t.daemon, "/hf/" TAGGER, body);
+        cr_assert(json_equal(one, json_array_get(all, i)), "%s", texts[i]);
+        json_decref(one);
+    }
+    json_decref(all);
+}
+
+Test(pipelines_http, what_a_token_classifier_is)
+{
+    struct http_response r = http_request(&t.daemon, "GET", "/models/" TAGGER "/info", NULL);
+    json_t *o = json_from_response(&r);
+    cr_assert_str_eq(json_string_at(o, "model_type/token_classifier/id2label/2"), "I-PER");
+    cr_assert_null(json_at(o, "model_type/token_classifier/problem_type"));
+    json_decref(o);
+    http_response_release(&r);
+    r = http_request(&t.daemon, "GET", "/v1/models/" TAGGER, NULL);
+    o = json_from_response(&r);
+    cr_assert_str_eq(json_string_at(o, "sluice/task"), "token_classification");
+    cr_assert_str_eq(json_string_at(o, "sluice/labels/1"), "B-PER");
+    json_decref(o);
+    http_response_release(&r);
+    r = http_request(&t.daemon, "GET", "/v2/models/" TAGGER, NULL);
+    o = json_from_response(&r);
+    cr_assert_str_eq(json_string_at(o, "outputs/0/name"), "entities");
+    cr_assert_str_eq(json_string_at(o, "outputs/0/datatype"), "BYTES");
+    json_decref(o);
+    http_response_release(&r);
+}
+
+Test(pipelines_http, mistakes)
+{
+    static const struct {
+        const char *path, *body, *type, *part;
+        long status;
+    } cases[] = {
+        {"/hf/" TAGGER, "{\"inputs\":\"a\",\"parameters\":{\"aggregation_strategy\":\"mean\"}}",
+         "validation", "'parameters.aggregation_strategy' must be", 422},
+        {"/hf/" TAGGER, "{\"inputs\":\"a\",\"parameters\":{\"stride\":4}}", "validation",
+         "Texts are not split", 422},
+        {"/hf/" TAGGER, "{\"inputs\":{\"text\":\"a\",\"text_pair\":\"b\"}}", "validation",
+         "does not take pairs", 422},
+        {"/hf/" TAGGER, "{\"inputs\":\"a\",\"sluice\":{\"explain\":2}}", "validation",
+         "it classifies tokens", 422},
+        {"/models/" TAGGER "/predict", "{\"inputs\":\"a\"}", "backend",
+         "is not a classifier; it classifies tokens: use /hf/", 424},
+        {"/models/" TAGGER "/embed", "{\"inputs\":\"a\"}", "backend",
+         "gives no embeddings; it classifies tokens", 424},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct http_response answer = http_request(&t.daemon, "POST", cases[i].path, cases[i].body);
+        tei_expect_error(&answer, cases[i].status, cases[i].type, cases[i].part);
+    }
+}
