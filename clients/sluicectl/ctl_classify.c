@@ -11,6 +11,10 @@ static const struct sl_option rows[] = {
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(top), 1, LABELS_MAX},
     {"explain", "N", "also print the N words that moved the score of the first label most",
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(explain), 1, 64},
+    {"aggregation", "HOW",
+     "of models that classify tokens: how these become entities: none, simple, first, average or "
+     "max [simple]",
+     SL_OPTION_STRING, CTL_TEXT_AT(aggregation), 0, 0},
     CTL_BUDGET_ROW(CTL_TEXT_AT(budget)),
     {0}};
 
@@ -22,6 +26,7 @@ static const char notes[] =
     "rows have one more cell, with what each word added to the label's logit less the mean of\n"
     "the others. Where a text may have several labels, a text that has none is printed with\n"
     "the highest score and without a label.\n"
+    "A model that classifies tokens has a row for each entity: label, score, entity and text.\n"
     "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
     "classifies the others; the exit code is then 2, as that of `sluice classify`.\n";
 
@@ -29,6 +34,10 @@ static const char notes[] =
  * cut, and the words of explanations. */
 static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json)
 {
+    if (job->tags) {
+        sl_json_add(json, "{'name':'entities'},{'name':'truncated'}");
+        return;
+    }
     const struct sl_given_int *top = &job->arguments->top;
     const int usual = job->multi_label ? LABELS_MAX : 1;
     sl_json_add(json, "{'name':'probs','parameters':{'classification':%lld}}",
@@ -43,6 +52,8 @@ static bool check(struct ctl_texts *job, const struct print_info *info,
 {
     if (info->multi_label && !job->arguments->top.given)
         job->printer.score_min = 0.5;
+    if (info->tags)
+        job->print = print_entities;
     return !info->embeds ||
            client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives embeddings: use `sluicectl embed`",
                             info->model);

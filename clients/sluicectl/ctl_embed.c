@@ -26,7 +26,7 @@ static bool check(struct ctl_texts *job, const struct print_info *info,
     (void)job;
     return info->embeds ||
            client_error_set(failure, EXIT_BAD_INPUT, "'%s' gives no embeddings: use `sluicectl %s`",
-                            info->model, info->classifies ? "classify" : "complete");
+                            info->model, info->classifies || info->tags ? "classify" : "complete");
 }
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)

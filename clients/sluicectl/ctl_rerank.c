@@ -18,7 +18,9 @@ static bool check_model(struct ctl_texts *job, const struct print_info *info,
                         struct client_error *failure)
 {
     (void)job;
-    const char *other = info->classifies ? "classify" : info->embeds ? "embed" : "complete";
+    const char *other = info->classifies || info->tags ? "classify"
+                        : info->embeds                 ? "embed"
+                                                       : "complete";
     return info->reranks ||
            client_error_set(failure, EXIT_BAD_INPUT, "'%s' is not a reranker: use `sluicectl %s`",
                             info->model, other);

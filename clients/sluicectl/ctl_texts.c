@@ -32,6 +32,7 @@ static bool begin(struct ctl_texts *job, const struct print_info *info,
 {
     const char *side = job->arguments->truncate;
     job->multi_label = info->multi_label;
+    job->tags = info->tags;
     (void)snprintf(job->path, sizeof job->path,
                    job->query ? "/models/%s/rerank" : "/v2/models/%s/infer", info->model);
     job->texts_max = info->texts_max < CTL_TEXTS_MAX ? (int)info->texts_max : CTL_TEXTS_MAX;
@@ -128,6 +129,8 @@ static void write_inference(const struct ctl_texts *job, int count, struct sl_bu
     add_parameters(job, &json);
     if (a->explain.given)
         sl_json_add(&json, "'explain':%lld", (long long)a->explain.value);
+    if (job->tags)
+        sl_json_add(&json, "'aggregation_strategy':%s", a->aggregation ? a->aggregation : "simple");
     if (a->budget.given)
         sl_json_add_real(sl_json_key(&json, "budget"), a->budget.value);
     sl_json_add(&json, "},'outputs':[");

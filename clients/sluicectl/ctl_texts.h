@@ -19,6 +19,7 @@ struct ctl_text_arguments {
     struct sl_given_int top, explain; /* classify: labels of each text, words of explanations */
     struct sl_given_real budget;      /* of classify */
     const char *truncate;
+    const char *aggregation; /* of classify */
     bool replace;
 };
 
@@ -56,7 +57,8 @@ struct ctl_texts {
     bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
                   const char *const *texts, int count, struct client_error *failure);
     struct class_printer printer;
-    bool multi_label; /* of the model: a text may have several labels */
+    bool multi_label; /* of the model: a text may have several labels; */
+    bool tags;        /* it classifies tokens */
 
     char path[CTL_PATH_BYTES];        /* of the endpoint */
     int texts_max;                    /* per request; halved when the daemon cannot hold so many */

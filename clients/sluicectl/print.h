@@ -35,6 +35,7 @@ bool print_event(const char *json, size_t count, struct client_error *failure) S
 struct print_info {
     char *model; /* name@version */
     bool classifies, embeds;
+    bool tags;        /* it classifies tokens */
     bool reranks;     /* a classifier of pairs that ranks texts by a query */
     bool multi_label; /* a classifier that gives a text several labels, or none */
     int64_t texts_max, bytes_max;
@@ -69,6 +70,11 @@ struct class_printer {
  * also their depth and whether they were truncated. */
 bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
                    const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;
+
+/* The same for the entities of token classifiers; a text without any has no row. */
+bool print_entities(struct class_printer *printer, const struct sl_buffer *body,
+                    const char *const *texts, int count, struct client_error *failure)
+    SL_MUST_CHECK;
 
 /* The same for embeddings: of each the first numbers, all separated by spaces, or an array. */
 bool print_embeddings(struct class_printer *printer, const struct sl_buffer *body,

@@ -201,6 +201,7 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     const json_t *reranker = json_object_get(type, "reranker");
     const json_t *classifier = reranker ? reranker : json_object_get(type, "classifier");
     bool classifies = classifier, reranks = reranker, embeds = json_object_get(type, "embedding");
+    bool tags = json_object_get(type, "token_classifier");
     const char *problem = json_string_value(json_object_get(classifier, "problem_type"));
     bool multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     const char *model = json_string_value(json_object_get(response, "model_id"));
@@ -210,6 +211,7 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     json_decref(response);
     *info = (struct print_info){.model = copy,
                                 .classifies = classifies,
+                                .tags = tags,
                                 .reranks = reranks,
                                 .multi_label = multi_label,
                                 .embeds = embeds,

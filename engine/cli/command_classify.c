@@ -1,6 +1,7 @@
 /* command_classify.c - `sluice classify`: classifies each line of files. `sluice train` reads what
  * it prints, so one model can label the training data of another. */
 #include "cli/command.h"
+#include "cli/entity_lines.h"
 #include "cli/evaluation/explain_text.h"
 #include "cli/evaluation/label_names.h"
 #include "cli/text_lines.h"
@@ -12,7 +13,7 @@ struct arguments {
     struct text_arguments common;
     double min_score;
     int explain;
-    const char *separator;
+    const char *separator, *aggregation;
 };
 
 static const struct sl_option rows[] = {
@@ -24,6 +25,10 @@ static const struct sl_option rows[] = {
     TEXT_FILE_OPTIONS,
     {"explain", "N", "also print the N words that moved the score of each label most [0]",
      SL_OPTION_INT, offsetof(struct arguments, explain), 0, SL_OCCLUSIONS_MAX},
+    {"aggregation", "HOW",
+     "of models that classify tokens: how these become entities: none, simple, first, average or "
+     "max [simple]",
+     SL_OPTION_STRING, offsetof(struct arguments, aggregation), 0, 0},
     ENGINE_OPTIONS(struct text_arguments),
     {0}};
 
@@ -43,7 +48,11 @@ static const char notes[] =
     "probability is 0.5 or more: they are printed as a|b, or nothing if there is none, and\n"
     "with --json \"label\" is a list and \"scores\" has their probabilities. The line's\n"
     "probability is that of the least certain label, given or not. With --explain each\n"
-    "label has a line of its own, with its probability, and \"words\" a list for each.\n";
+    "label has a line of its own, with its probability, and \"words\" a list for each.\n"
+    "\n"
+    "A model that classifies tokens prints a line for each entity but those of the label O:\n"
+    "label, probability, the entity and the text; with --json an object for each text, whose\n"
+    "\"entities\" say where they are, in characters.\n";
 
 struct classification {
     const struct arguments *a;
@@ -236,12 +245,26 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
                              : print_line(c, err);
 }
 
+static bool classify_tokens(struct text_lines *lines, const struct arguments *a, struct sl_err *err)
+{
+    struct entity_printer printer = {.json = a->common.json, .min_score = a->min_score};
+    lines->done = "classified";
+    lines->places = true;
+    lines->print = print_entity_lines;
+    lines->context = &printer;
+    if (a->explain > 0)
+        return sl_fail(err, SL_BAD_INPUT, "--explain is for models that classify texts");
+    return read_aggregation(a->aggregation, &printer.how, err) && text_lines_run(lines, err);
+}
+
 static bool classify(struct text_lines *lines, void *arguments, struct sl_err *err)
 {
     const struct arguments *a = arguments;
+    if (lines->m->config.task == SL_TASK_TOKEN_CLASSIFICATION)
+        return classify_tokens(lines, a, err);
     struct classification c = {.a = a, .explainer = {.model = lines->m, .words_max = a->explain}};
     lines->done = "classified";
-    lines->explains = a->explain > 0;
+    lines->places = lines->explains = a->explain > 0;
     lines->print = print_text;
     lines->context = &c;
     if (lines->m->config.task != SL_TASK_CLASSIFICATION)

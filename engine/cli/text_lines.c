@@ -21,12 +21,6 @@
 
 enum { ROWS = 8192, FILES_MAX = 64 };
 
-static int outputs_of(const struct sl_model *m)
-{
-    const struct sl_model_info *info = sl_model_info(m);
-    return info->classes > 0 ? info->classes : info->dimensions;
-}
-
 /* Shows progress on standard error if that is a terminal and standard output is not. */
 static void show_progress(struct text_lines *w, bool end)
 {
@@ -54,7 +48,7 @@ static bool skip_line(struct text_lines *w, const struct sl_err *err)
 /* Explanations run the classifier again. */
 static void keep_results(const struct text_lines *w, struct sl_classifier_item *items)
 {
-    size_t outputs = (size_t)outputs_of(w->m);
+    size_t outputs = (size_t)sl_model_info(w->m)->classes;
     for (int i = 0; i < w->count; i++) {
         memcpy(w->results + (size_t)i * outputs, items[i].logits, outputs * sizeof *w->results);
         items[i].logits = w->results + (size_t)i * outputs;
@@ -80,6 +74,7 @@ static bool flush(struct text_lines *w, struct sl_err *err)
     for (int i = 0; i < w->count; i++) {
         items[i].tokens = w->waiting[i].ids;
         items[i].count = w->waiting[i].count;
+        items[i].output = sl_model_main_output(sl_model_info(w->m));
     }
     bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
     if (ok && w->explains)
@@ -99,8 +94,8 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
     size_t max = sl_tokenizer_max_tokens(tokens, line->bytes);
     if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
         !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
-        (w->explains && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
-                                             sizeof *next->offsets, err)))
+        (w->places && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
+                                           sizeof *next->offsets, err)))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
@@ -303,7 +298,8 @@ static bool open_classifier(struct text_lines *w, struct sl_err *err)
     w->classifier = sl_classifier_create(w->m, &how, err);
     if (!w->classifier || !w->explains)
         return w->classifier;
-    w->results = calloc(TEXT_LINES_BATCH * (size_t)outputs_of(w->m), sizeof *w->results);
+    w->results =
+        calloc(TEXT_LINES_BATCH * (size_t)sl_model_info(w->m)->classes, sizeof *w->results);
     return w->results || sl_fail(err, SL_NO_MEMORY, "no memory for results");
 }
 

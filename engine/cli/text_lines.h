@@ -13,7 +13,7 @@ struct text_line {
     char *text; /* not NUL-terminated */
     size_t bytes, text_capacity;
     int32_t *ids;                    /* `count` tokens */
-    struct sl_token_offset *offsets; /* of each; NULL unless texts are explained */
+    struct sl_token_offset *offsets; /* of each; NULL unless `places` */
     size_t ids_capacity, offsets_capacity;
     int count;
     bool truncated;
@@ -31,7 +31,8 @@ struct text_lines {
 
     /* Set by its `work`, which then calls text_lines_run. */
     const char *done; /* and "classified" */
-    bool explains;    /* `print` needs offsets, and runs the classifier */
+    bool places;      /* `print` needs offsets; */
+    bool explains;    /* and runs the classifier */
     /* Prints a text and its result, which are valid until it returns. */
     bool (*print)(struct text_lines *lines, struct text_line *line,
                   const struct sl_classifier_item *item, struct sl_err *err);

@@ -34,7 +34,7 @@ static const struct {
     [SV_RANKS] = {ranks, "it ranks texts by a query: use /rerank or `sluicectl rerank`"},
     [SV_CLASSIFIES] = {classifies, "it classifies texts: use /predict or `sluicectl classify`"},
     [SV_CLASSIFIES_TOKENS] = {classifies_tokens,
-                              "it classifies tokens: use /hf/{name} or `sluicectl tag`"},
+                              "it classifies tokens: use /hf/{name} or `sluicectl classify`"},
     [SV_EMBEDS] = {embeds, "it gives embeddings: use /v1/embeddings or `sluicectl embed`"},
 };
 

@@ -3,6 +3,7 @@
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
+#include "support/sluice_cli.h"
 #include "support/sluicectl_cli.h"
 #include "support/tei_client.h"
 #include "support/test.h"
@@ -169,6 +170,51 @@ Test(pipelines_http, what_a_token_classifier_is)
     cr_assert_str_eq(json_string_at(o, "outputs/0/datatype"), "BYTES");
     json_decref(o);
     http_response_release(&r);
+}
+
+/* -- terminal --------------------------------------------------------------------------------- */
+
+static void expect_first_row(const char *out, const json_t *entity, const char *text)
+{
+    char row[256];
+    (void)snprintf(row, sizeof row, "%s\t%.6g\t%s\t%s\n", json_string_at(entity, "entity_group"),
+                   json_number_at(entity, "score"), json_string_at(entity, "word"), text);
+    cr_assert_eq(strncmp(out, row, strlen(row)), 0, "%s: %s", row, out);
+}
+
+Test(pipelines_http, sluicectl_and_sluice_print_entities)
+{
+    static const char text[] = "The qu\xC3\xA9"
+                               "bec (a.b)";
+    static struct program_result out;
+    char model[PATH_MAX];
+    json_t *want = tei_post(&t.daemon, "/hf/" TAGGER,
+                            "{\"inputs\":\"The qu\xC3\xA9"
+                            "bec (a.b)\",\"parameters\":"
+                            "{\"aggregation_strategy\":\"simple\"}}");
+    cr_assert_gt(json_array_size(want), 0);
+    const struct program_result *r = CTL(&t, "classify", "--model", TAGGER, text);
+    EXPECT_EXIT(r, 0);
+    expect_first_row(r->out, json_at(want, "0"), text);
+    r = CTL(&t, "classify", "--json", "--model", TAGGER, text);
+    EXPECT_EXIT(r, 0);
+    json_t *object = json_from_text(r->out);
+    cr_assert(json_equal(json_at(object, "entities/0/start"), json_at(want, "0/start")));
+    json_decref(object);
+    (void)snprintf(model, sizeof model, GOLDEN "%s", TAGGER);
+    test_write_file(t.input, text);
+    sluice_expect_success(&out, ARGS("classify", "--precision", "fp32", model, t.input));
+    expect_first_row(out.out, json_at(want, "0"), text);
+    object = sluice_expect_json(
+        &out, ARGS("classify", "--json", "--aggregation", "none", model, t.input));
+    cr_assert_eq(json_integer_at(object, "line"), 1);
+    cr_assert_str_eq(json_string_at(object, "text"), text);
+    cr_assert_geq(json_array_size(json_at(object, "entities")), json_array_size(want));
+    json_decref(object);
+    sluice_run(&out, ARGS("classify", "--aggregation", "mean", model, t.input));
+    EXPECT_EXIT(&out, 2);
+    EXPECT_SAID(out.err, "invalid --aggregation 'mean': expected none, simple");
+    json_decref(want);
 }
 
 Test(pipelines_http, mistakes)
