@@ -82,7 +82,8 @@ static void look(void)
                             all_of(ebx, avx512 | leaf_7_ebx_avx512vl);
     usable[SL_ISA_AVX2_VNNI] = usable[SL_ISA_AVX2] && all_of(eax_1, LEAF_7_1_EAX_AVX_VNNI);
     usable[SL_ISA_AVX512_VNNI] = usable[SL_ISA_AVX512] && all_of(ecx, LEAF_7_ECX_AVX512_VNNI);
-    usable[SL_ISA_AVX512_BF16] = usable[SL_ISA_AVX512] && all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16);
+    usable[SL_ISA_AVX512_BF16] =
+        usable[SL_ISA_AVX512_VNNI] && all_of(eax_1, LEAF_7_1_EAX_AVX512_BF16);
     usable[SL_ISA_AMX] = usable[SL_ISA_AVX512_BF16] && all_of(saved, XCR0_TILES) &&
                          all_of(edx, amx) && tiles_permitted();
 }

@@ -11,10 +11,11 @@ struct level {
     const char *name;
     enum sl_isa base; /* the level it inherits from; itself for the first */
     void (*fill)(struct sl_kernels *t);
-    /* If not any, the level is only used when it, or this precision, is named. VDPBF16PS does half
-     * as many multiply-adds per second as FMA on Intel's processors, and as many or twice as many
-     * on AMD's. VNNI only differs in the products of int8. */
-    enum sl_precision precision;
+    /* If any, the level is only used when it, or one of these precisions, is named: bits of 1 <<
+     * enum sl_precision. VDPBF16PS does half as many multiply-adds per second as FMA on Intel's
+     * processors, and as many or twice as many on AMD's. VNNI only differs in the products of int8,
+     * which go with attention and activations in bf16 where there is that, too. */
+    unsigned precisions;
 };
 
 static const struct level levels[SL_ISA_COUNT] = {
@@ -25,16 +26,16 @@ static const struct level levels[SL_ISA_COUNT] = {
     [SL_ISA_AVX2_VNNI] = {.name = "avx2vnni",
                           .base = SL_ISA_AVX2,
                           .fill = sl_avx2vnni_int8,
-                          .precision = SL_PRECISION_INT8},
+                          .precisions = 1 << SL_PRECISION_INT8},
     [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_REF, .fill = sl_avx512_kernels},
     [SL_ISA_AVX512_VNNI] = {.name = "avx512vnni",
                             .base = SL_ISA_AVX512,
                             .fill = sl_avx512vnni_int8,
-                            .precision = SL_PRECISION_INT8},
+                            .precisions = 1 << SL_PRECISION_INT8},
     [SL_ISA_AVX512_BF16] = {.name = "avx512bf16",
                             .base = SL_ISA_AVX512,
                             .fill = sl_avx512bf16_kernels,
-                            .precision = SL_PRECISION_BF16},
+                            .precisions = 1 << SL_PRECISION_BF16 | 1 << SL_PRECISION_INT8},
     [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512_BF16, .fill = sl_amx_kernels},
 #else
     [SL_ISA_AVX2] = {.name = "avx2"},
@@ -84,7 +85,7 @@ const struct sl_kernels *sl_kernels_best(void)
     if (wanted && *wanted)
         return kernels_named(wanted);
     int isa = SL_ISA_COUNT - 1;
-    while (!sl_cpu_has((enum sl_isa)isa) || levels[isa].precision != SL_PRECISION_ANY)
+    while (!sl_cpu_has((enum sl_isa)isa) || levels[isa].precisions)
         isa--;
     return sl_kernels_for((enum sl_isa)isa);
 }
@@ -98,14 +99,14 @@ static bool computes(const struct sl_kernels *k, enum sl_precision precision)
 const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_precision precision)
 {
     for (int isa = SL_ISA_COUNT - 1; isa > SL_ISA_REF; isa--)
-        if (levels[isa].precision == precision && levels[isa].base == most->isa &&
+        if ((levels[isa].precisions & 1u << precision) && levels[isa].base == most->isa &&
             sl_cpu_has((enum sl_isa)isa))
             return sl_kernels_for((enum sl_isa)isa);
     if (precision == SL_PRECISION_ANY || computes(most, precision))
         return most;
     for (int isa = (int)most->isa - 1; isa >= SL_ISA_REF; isa--) {
         const struct sl_kernels *k = sl_kernels_for((enum sl_isa)isa);
-        if (k && levels[isa].precision == SL_PRECISION_ANY && computes(k, precision))
+        if (k && !levels[isa].precisions && computes(k, precision))
             return k;
     }
     return NULL;
@@ -118,9 +119,9 @@ const char *sl_isa_name(enum sl_isa isa)
     return levels[isa].name;
 }
 
-enum sl_precision sl_isa_precision(enum sl_isa isa)
+bool sl_isa_needs_precision(enum sl_isa isa)
 {
     assert(isa >= SL_ISA_REF);
     assert(isa < SL_ISA_COUNT);
-    return levels[isa].precision;
+    return levels[isa].precisions;
 }

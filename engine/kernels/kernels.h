@@ -132,7 +132,9 @@ struct sl_epilogue {
  *
  * k and v may be those of a KV cache (`cached`). Then fp32 keys are the columns of a packed matrix
  * of head_dim x keys, and bf16 values are pairs of rows, element by element: value 2 i + b of
- * column c is element 2 c + b of pair i; values past the last up to a multiple of 32 are 0.
+ * column c is element 2 c + b of pair i; values past the last up to a multiple of 32 are 0. If
+ * sl_keys_in_pairs, bf16 keys are groups of 16, column by column: element 2 i + b of key j of a
+ * group is element 2 (16 i + j) + b of that group.
  *
  * Several heads at once, without dropout and lse: the columns of a head follow those of the one
  * before in q and out; its k and v are kv_head elements further on: 0 for heads that share them. */
@@ -233,6 +235,7 @@ struct sl_kernels {
     enum sl_type operand;
     bool fuses_epilogue, int8_fuses_epilogue; /* whether products may have an `epilogue` */
     unsigned int8_bias; /* what packed int8 are higher by: 128 where they must be unsigned */
+    bool pairs_keys;    /* see sl_keys_in_pairs */
 
     /* -- matrix products ------------------------------------------------------------------ */
 
@@ -331,8 +334,8 @@ const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most,
                                          enum sl_precision precision);
 /* "ref", "portable", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "amx". */
 const char *sl_isa_name(enum sl_isa isa);
-/* The precision that selects a level which is not used without it, or SL_PRECISION_ANY. */
-enum sl_precision sl_isa_precision(enum sl_isa isa);
+/* Whether a level is only used for some precisions. */
+bool sl_isa_needs_precision(enum sl_isa isa);
 
 /* Bytes of a W of n x k packed as int8. Panels of SL_PANEL rows of W lie one after another. */
 static inline size_t sl_int8_bytes(int k, int n)
@@ -345,6 +348,12 @@ static inline size_t sl_int8_bytes(int k, int n)
  * apart. */
 void sl_int8_pack(const struct sl_kernels *kernels, void *packed, const float *w, size_t stride,
                   int k, int n, int n_first, int n_last);
+
+/* Whether cached keys of bf16 lie in groups of 16 (struct sl_attention); else they are rows. */
+static inline bool sl_keys_in_pairs(const struct sl_kernels *k, int head_dim)
+{
+    return k->pairs_keys && head_dim % 32 == 0;
+}
 
 static inline size_t sl_type_bytes(enum sl_type type)
 {

@@ -16,8 +16,7 @@ static const struct sl_kernels *fail_isa(const char *what, const char *isa, stru
 {
     char supported[64] = "";
     for (int level = SL_ISA_REF; level < SL_ISA_COUNT; level++)
-        if (sl_isa_precision((enum sl_isa)level) == SL_PRECISION_ANY &&
-            sl_kernels_for((enum sl_isa)level))
+        if (!sl_isa_needs_precision((enum sl_isa)level) && sl_kernels_for((enum sl_isa)level))
             sl_list_add(supported, sizeof supported, sl_isa_name((enum sl_isa)level));
     (void)sl_fail_value(err, what, isa, "expected one that this CPU supports: %s", supported);
     return NULL;

@@ -29,6 +29,17 @@ static void append_key(float *keys, const float *key, size_t head_dim, size_t po
         column[i * SL_PANEL] = key[i];
 }
 
+/* Every pair of its elements goes to the column of its group. */
+static void append_key_pairs(uint32_t *keys, const uint16_t *key, size_t head_dim, size_t position)
+{
+    enum { GROUP = 16 };
+
+    const size_t pairs = head_dim / 2;
+    uint32_t *column = keys + position / GROUP * GROUP * pairs + position % GROUP;
+    for (size_t i = 0; i < pairs; i++)
+        memcpy(&column[i * GROUP], key + 2 * i, sizeof *column);
+}
+
 /* The value becomes one half of a pair, of which the even one comes first; the first value of a
  * panel clears it. */
 static void append_value(uint32_t *values, const uint16_t *value, size_t head_dim, size_t position)
@@ -44,9 +55,10 @@ static void append_value(uint32_t *values, const uint16_t *value, size_t head_di
             pair[i] |= (uint32_t)value[i] << 16;
 }
 
-static void append_row(const struct sl_cache_layer *layer, const struct sl_cache *cache, int head,
+static void append_row(const struct append *a, const struct sl_cache *cache, int head,
                        const char *key, size_t position)
 {
+    const struct sl_cache_layer *layer = &a->layer;
     const size_t bytes = row_bytes(layer);
     const char *value = key + (size_t)layer->heads * bytes;
     char *keys = sl_cache_rows(cache, *layer, head, false);
@@ -54,6 +66,9 @@ static void append_row(const struct sl_cache_layer *layer, const struct sl_cache
     if (layer->packed && layer->type == SL_F32)
         append_key((float *)(void *)keys, (const float *)(const void *)key, (size_t)layer->head_dim,
                    position);
+    else if (layer->packed && sl_keys_in_pairs(a->t->kernels, layer->head_dim))
+        append_key_pairs((uint32_t *)(void *)keys, (const uint16_t *)(const void *)key,
+                         (size_t)layer->head_dim, position);
     else
         memcpy(keys + position * bytes, key, bytes);
     if (layer->packed && layer->type == SL_BF16)
@@ -73,7 +88,7 @@ static void append_units(void *ctx, int first, int last, int worker)
         const int head = i % a->layer.heads;
         assert(!s->cache || s->position + s->rows <= s->cache->capacity);
         for (int r = 0; s->cache && r < s->rows; r++)
-            append_row(&a->layer, s->cache, head,
+            append_row(a, s->cache, head,
                        sl_columns(a->key_value, s->first + r, head * a->layer.head_dim),
                        (size_t)(s->position + r));
     }

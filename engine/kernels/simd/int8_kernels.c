@@ -1,10 +1,9 @@
 /* int8_kernels.c - rows as int8, and their products, with the sums of a tile of y in registers.
  *
- * Sums are exact, so their order is free. What rounds is written as in the reference, for the same
- * bits. */
+ * Sums are exact, so their order is free. */
 #include "base/int_math.h"
-#include "kernels/int8.h"
 #include "kernels/simd/dot4.h"
+#include "kernels/simd/finish.h"
 #include "kernels/simd/level.h"
 
 #if defined __AVX512F__ && !defined SL_VEC_LANES
@@ -45,18 +44,23 @@ static inline sums4 set4(const int8_t *x)
     return (sums4){0} + all;
 }
 
-static inline __attribute__((always_inline)) void finish(const struct tile *t, const sums4 *sums,
-                                                         const int rows, const int vectors)
+/* The sums of a tile, in pairs of vectors of columns, become results. */
+static inline __attribute__((always_inline)) void finish_tile(const struct tile *t,
+                                                              const sums4 *sums, const int rows,
+                                                              const int vectors)
 {
-    const struct sl_gemm *g = t->g;
+    float memory[SUMS_MAX * LANES] __attribute__((aligned(64)));
+    struct sum_block b = {.sums = memory, .row = t->row, .rows = rows, .col = t->col};
 #pragma GCC unroll 24
     for (int s = 0; s < rows * vectors; s++) {
-        const int col = t->col + s % vectors * LANES, row = t->row + s / vectors;
-        const vec scales = vec_loadu(sl_int8_scales(g->packed, g->k, col));
-        const vec y = __builtin_convertvector(sums[s], vec) * scales;
-        if (col < g->n)
-            vec_store(g->y + (size_t)row * g->y_stride + col, g->n - col,
-                      y * vec_set(g->int8_rows[row].scale));
+        const int pair = s % vectors / 2, row = s / vectors;
+        memcpy(memory + ((pair * rows + row) * 2 + s % 2) * LANES, &sums[s], sizeof sums[s]);
+    }
+    for (int pair = 0; pair < vectors / 2 && b.col < t->g->n; pair++) {
+        b.finished = 0;
+        finish(t->g, &b, rows);
+        b.sums += rows * SUM_COLUMNS;
+        b.col += SUM_COLUMNS;
     }
 }
 
@@ -86,7 +90,7 @@ static inline __attribute__((always_inline)) int multiply(const struct tile *t, 
         }
         at += SL_INT8_HALF; /* that of the other 16 columns */
     }
-    finish(t, sums, rows, vectors);
+    finish_tile(t, sums, rows, vectors);
     return rows;
 }
 
@@ -127,4 +131,5 @@ void SL_LEVEL(int8)(struct sl_kernels *t)
     t->int8_bias = DOT4_BIAS;
     t->quantize = quantize;
     t->int8_gemm = int8_gemm;
+    t->int8_fuses_epilogue = true;
 }

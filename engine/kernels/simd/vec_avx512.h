@@ -10,6 +10,7 @@ enum { LANES = 16, VEC_REGISTERS = 32, VEC_TILE_ROWS = 12, VEC_TILE_VECTORS = 2 
 
 typedef __m512 vec;
 typedef uint32_t uvec __attribute__((vector_size(64)));
+typedef int32_t ivec __attribute__((vector_size(64)));
 
 struct vec_pair {
     vec low, high;

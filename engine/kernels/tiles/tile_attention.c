@@ -29,7 +29,8 @@ struct attention_ctx {
     int steps;         /* of TILE_K dims */
     int key_groups;    /* of 32 keys: how many `max_keys` needs */
     uint16_t *q;       /* the last few queries and zeros: [BLOCK][steps][TILE_K] */
-    uint16_t *k;       /* [steps][groups of 16 keys][TILE_PAIRS of dims][16 keys][2] */
+    uint16_t *own_k;   /* [groups of 16 keys][steps][TILE_PAIRS of dims][16 keys][2] */
+    const uint16_t *k; /* that, or the same in the cache */
     uint16_t *own_v;   /* [pairs of keys][steps][TILE_K of dims][2] */
     const uint16_t *v; /* that, or the same in the cache */
     size_t v_stride;   /* elements from one pair to the next */
@@ -51,7 +52,7 @@ static size_t lay_out(struct attention_ctx *r, void *scratch, int keys, int head
     const size_t t = sl_round_up((size_t)keys, 32), d = sl_round_up((size_t)head_dim, TILE_K);
     size_t used = 0;
     r->q = sl_take(scratch, &used, BLOCK * d * sizeof *r->q);
-    r->k = sl_take(scratch, &used, t * d * sizeof *r->k);
+    r->own_k = sl_take(scratch, &used, t * d * sizeof *r->own_k);
     r->own_v = sl_take(scratch, &used, t * d * sizeof *r->own_v);
     for (int i = 0; i < 2; i++) {
         r->scores[i] = sl_take(scratch, &used, t * SCORE_PITCH * sizeof(float));
@@ -65,12 +66,8 @@ size_t SL_LEVEL(attention_scratch)(int keys, int head_dim)
 {
     struct attention_ctx unused;
     const size_t blocks = lay_out(&unused, NULL, keys, head_dim);
-#ifdef __AMX_TILE__
-    const size_t single = sl_amx_attention_decode_scratch(keys, head_dim);
+    const size_t single = SL_LEVEL(attention_decode_scratch)(keys, head_dim);
     return blocks > single ? blocks : single;
-#else
-    return blocks;
-#endif
 }
 
 static bool fills_tiles(const struct sl_attention *a)
@@ -89,6 +86,7 @@ static struct attention_ctx ctx_of(const struct sl_attention *a)
     r.key_groups = sl_ceil_div(r.max_keys, 32);
     (void)lay_out(&r, a->scratch, a->keys, a->head_dim);
     const bool in_place = a->cached && fills_tiles(a);
+    r.k = in_place && KEYS_IN_PAIRS ? a->k : r.own_k;
     r.v = in_place ? a->v : r.own_v;
     r.v_stride = 2 * (size_t)r.steps * TILE_K;
     return r;
@@ -120,21 +118,22 @@ static void pack_values(const struct attention_ctx *r)
                          sl_tile_row(&v, row + 1, step * TILE_K), to, to + TILE_K);
 }
 
-static uint16_t *k_tile(const struct attention_ctx *r, int step, int group16)
+/* From the first step of a group of 16 keys to that of the next. */
+static size_t k_group(const struct attention_ctx *r)
 {
-    return r->k + (size_t)(step * 2 * r->key_groups + group16) * TILE_ELEMENTS;
+    return (size_t)r->steps * TILE_ELEMENTS;
 }
 
 static void pack_keys(const struct attention_ctx *r)
 {
     const struct sl_bf16_rows k = kv_rows(r, r->a->k);
-    for (int step = 0; step < r->steps; step++)
-        for (int group = 0; group < 2 * r->key_groups; group++) {
+    uint16_t *tile = r->own_k;
+    for (int group = 0; group < 2 * r->key_groups; group++)
+        for (int step = 0; step < r->steps; step++, tile += TILE_ELEMENTS) {
             __m512i rows[TILE_ROWS];
             for (int j = 0; j < TILE_ROWS; j++)
                 rows[j] = sl_tile_row(&k, group * TILE_ROWS + j, step * TILE_K);
             vec_transpose_words(rows);
-            uint16_t *tile = k_tile(r, step, group);
             for (int i = 0; i < TILE_PAIRS; i++)
                 _mm512_storeu_si512(tile + i * TILE_K, rows[i]);
         }
@@ -199,9 +198,11 @@ static void score_block(const struct attention_ctx *r, const struct block *b, fl
     for (int i = 0; i < b->groups.count; i++, scores += 2 * SCORE_PITCH * 16) {
         struct sl_tile_pair q = rows;
         sl_tiles_zero();
-        for (int step = 0; step < r->steps; step++, q.first += TILE_K, q.second += TILE_K) {
-            const uint16_t *k = k_tile(r, step, 2 * (b->groups.first + i));
-            sl_tiles_multiply(q, (struct sl_tile_pair){k, k + TILE_ELEMENTS, TILE_BYTES});
+        const uint16_t *k = r->k + (size_t)(2 * (b->groups.first + i)) * k_group(r);
+        for (int step = 0; step < r->steps; step++, k += TILE_ELEMENTS) {
+            sl_tiles_multiply(q, (struct sl_tile_pair){k, k + k_group(r), TILE_BYTES});
+            q.first += TILE_K;
+            q.second += TILE_K;
         }
         sl_tiles_store(scores, SCORE_PITCH * 16, 16 * 16, TILE_BYTES);
     }
@@ -299,7 +300,8 @@ static void attend_head(const struct sl_attention *a)
     else if (!a->cached)
         pack_values(&r);
     sl_tiles_stay_awake();
-    pack_keys(&r);
+    if (r.k == r.own_k)
+        pack_keys(&r);
     attention_blocks(&r);
     sl_tiles_release();
 }
@@ -308,12 +310,10 @@ void SL_LEVEL(attention)(const struct sl_kernels *kernels, const struct sl_atten
 {
     assert(a->scratch);
     assert(a->scale > 0.0f); /* so that the largest score stays the largest */
-#ifdef __AMX_TILE__
     if (a->queries == 1 && a->cached && fills_tiles(a)) {
-        sl_amx_attention_decode(kernels, a);
+        SL_LEVEL(attention_decode)(kernels, a);
         return;
     }
-#endif
     for (int head = 0; head < a->heads; head++) {
         const struct sl_attention one = sl_attention_head(kernels, a, head);
         attend_head(&one);

@@ -1,8 +1,10 @@
 /* tile_attention_decode.c - attention of a single query over a KV cache, several heads at once.
  *
- * Tiles read keys and values where they are. Rows of keys are a left operand, so a query is a right
- * one of a single column; probabilities are a left operand of a single row. Each stage runs through
- * all heads before the next, so that no stage waits for what the one before has just stored. */
+ * Keys and values are read where they are. With AMX, rows of keys are a left operand, so a query is
+ * a right one of a single column, and probabilities are a left operand of a single row. Without it,
+ * groups of 16 keys and pairs of values are vectors, and sums stay in registers. Each stage runs
+ * through all heads before the next, so that no stage waits for what the one before has just
+ * stored. */
 #include "kernels/tiles/tile_attention.h"
 #include "kernels/tiles/tile_softmax.h"
 #include "kernels/tiles/tiles.h"
@@ -10,6 +12,16 @@
 #include <assert.h>
 
 enum { HEADS = 16 }; /* at once */
+
+/* Some heads. */
+struct heads {
+    const struct sl_attention *a;
+    int groups;    /* of 32 keys */
+    float *scores; /* [HEADS][groups][32] */
+    uint16_t *p;   /* the same */
+    float *sums;   /* [HEADS][head_dim] */
+    float total[HEADS];
+};
 
 #ifdef __AMX_TILE__
 /* Tiles 0 and 1 scores of 16 keys, 4 and 5 keys, 6 the query. */
@@ -26,30 +38,14 @@ static const struct sl_tile_config value_tiles = {
     .rows = {1, 1, 1, 1, 1, 1, 16, 16},
 };
 
-/* Some heads. */
-struct heads {
-    const struct sl_attention *a;
-    int groups;    /* of 32 keys */
-    float *scores; /* [HEADS][groups][32] */
-    uint16_t *p;   /* the same */
-    float *sums;   /* [HEADS][head_dim] */
-    float total[HEADS];
-};
-
-static size_t lay_out(struct heads *h, void *scratch, int groups, int head_dim)
+static void configure_scores(void)
 {
-    const size_t keys = (size_t)groups * 32;
-    size_t used = 0;
-    h->scores = sl_take(scratch, &used, HEADS * keys * sizeof *h->scores);
-    h->p = sl_take(scratch, &used, HEADS * keys * sizeof *h->p);
-    h->sums = sl_take(scratch, &used, HEADS * (size_t)head_dim * sizeof *h->sums);
-    return used;
+    sl_tiles_load(&score_tiles);
 }
 
-size_t sl_amx_attention_decode_scratch(int keys, int head_dim)
+static void configure_values(void)
 {
-    struct heads unused;
-    return lay_out(&unused, NULL, sl_ceil_div(keys, 32), head_dim);
+    sl_tiles_load(&value_tiles);
 }
 
 /* Scores past the last key are of whatever is there, and never read. */
@@ -92,6 +88,72 @@ static void sum_values(const struct heads *h, const struct sl_attention *a, cons
     }
 }
 
+#else
+static void configure_scores(void)
+{
+}
+
+static void configure_values(void)
+{
+}
+
+static __m512 add_products(__m512 sums, const uint16_t *two, const uint16_t *pairs)
+{
+    int both;
+    memcpy(&both, two, sizeof both);
+    return _mm512_dpbf16_ps(sums, (__m512bh)_mm512_set1_epi32(both),
+                            (__m512bh)_mm512_loadu_si512(pairs));
+}
+
+/* Scores past the last key are of whatever is there, and never read. */
+static void score(const struct heads *h, const struct sl_attention *a, float *scores)
+{
+    const size_t group = TILE_ROWS * (size_t)a->head_dim;
+    const uint16_t *q = a->q, *k = a->k;
+    for (int i = 0; i < h->groups; i++, k += 2 * group, scores += 32) {
+        __m512 low = _mm512_setzero_ps(), high = low;
+        for (int dim = 0; dim < a->head_dim; dim += 2) {
+            low = add_products(low, q + dim, k + dim * TILE_ROWS);
+            high = add_products(high, q + dim, k + group + dim * TILE_ROWS);
+        }
+        _mm512_storeu_ps(scores, low);
+        _mm512_storeu_ps(scores + 16, high);
+    }
+}
+
+static void sum_values(const struct heads *h, const struct sl_attention *a, const uint16_t *p,
+                       float *sums)
+{
+    const size_t pair = 2 * a->kv_stride;
+    for (int dim = 0; dim < a->head_dim; dim += TILE_K) {
+        const uint16_t *v = (const uint16_t *)a->v + 2 * dim;
+        __m512 low = _mm512_setzero_ps(), high = low;
+        for (int key = 0; key < 32 * h->groups; key += 2, v += pair) {
+            low = add_products(low, p + key, v);
+            high = add_products(high, p + key, v + TILE_K);
+        }
+        _mm512_storeu_ps(sums + dim, low);
+        _mm512_storeu_ps(sums + dim + 16, high);
+    }
+}
+#endif
+
+static size_t lay_out(struct heads *h, void *scratch, int groups, int head_dim)
+{
+    const size_t keys = (size_t)groups * 32;
+    size_t used = 0;
+    h->scores = sl_take(scratch, &used, HEADS * keys * sizeof *h->scores);
+    h->p = sl_take(scratch, &used, HEADS * keys * sizeof *h->p);
+    h->sums = sl_take(scratch, &used, HEADS * (size_t)head_dim * sizeof *h->sums);
+    return used;
+}
+
+size_t SL_LEVEL(attention_decode_scratch)(int keys, int head_dim)
+{
+    struct heads unused;
+    return lay_out(&unused, NULL, sl_ceil_div(keys, 32), head_dim);
+}
+
 static void softmax(struct heads *h, int head)
 {
     const struct sl_attention *a = h->a;
@@ -109,7 +171,7 @@ static void softmax(struct heads *h, int head)
                               sl_lse16(_mm512_set1_ps(shift), _mm512_set1_ps(h->total[head])));
 }
 
-/* Keys and values come from memory, and tile loads do not overlap enough to hide it. */
+/* Keys and values come from memory, and loads do not overlap enough to hide it. */
 static void fetch(const struct heads *h, const void *rows)
 {
     const size_t bytes = (size_t)h->groups * 32 * h->a->kv_stride * sizeof(uint16_t);
@@ -123,7 +185,7 @@ static void attend_heads(const struct sl_kernels *kernels, struct heads *h, int 
     struct sl_attention each[HEADS];
     for (int i = 0; i < count; i++)
         each[i] = sl_attention_head(kernels, h->a, first + i);
-    sl_tiles_load(&score_tiles);
+    configure_scores();
     for (int i = 0; i < count; i++) {
         if (i + 1 < count)
             fetch(h, each[i + 1].k);
@@ -135,7 +197,7 @@ static void attend_heads(const struct sl_kernels *kernels, struct heads *h, int 
         if (i == count - 1)
             fetch(h, each[0].v);
     }
-    sl_tiles_load(&value_tiles);
+    configure_values();
     for (int i = 0; i < count; i++) {
         if (i + 1 < count)
             fetch(h, each[i + 1].v);
@@ -146,7 +208,7 @@ static void attend_heads(const struct sl_kernels *kernels, struct heads *h, int 
         sl_attention_row(h->a, each[i].out, h->sums + (size_t)i * width, 16, h->total[i]);
 }
 
-void sl_amx_attention_decode(const struct sl_kernels *kernels, const struct sl_attention *a)
+void SL_LEVEL(attention_decode)(const struct sl_kernels *kernels, const struct sl_attention *a)
 {
     struct heads h = {.a = a, .groups = sl_ceil_div(a->visible[0], 32)};
     assert(a->heads == 1 || (!a->lse && !a->dropout.threshold));
@@ -155,4 +217,3 @@ void sl_amx_attention_decode(const struct sl_kernels *kernels, const struct sl_a
         attend_heads(kernels, &h, first, sl_min(a->heads - first, HEADS));
     sl_tiles_release();
 }
-#endif

@@ -8,9 +8,8 @@
  * A block of 2 x 2 tiles is stored and finished (bias, activation, rounding) while the next one is
  * computed, some rows at a time between its products: the vector units are idle then. Its two lower
  * tiles are stored after the first products of the next two upper ones, which need not wait. */
-#include "kernels/int8.h"
+#include "kernels/simd/finish.h"
 #include "kernels/simd/level.h"
-#include "kernels/simd/operands.h"
 #include "kernels/tiles/tiles.h"
 
 /* Rows of a block, and in how many parts it is finished. */
@@ -19,13 +18,6 @@ enum { BLOCK = 2 * TILE_ROWS, PARTS = 8 };
 /* Rows of x that are multiplied by one panel before the next. So few stay in the L1 cache, while B
  * comes from L2 again for each; if B does not fit there, it is read less often. */
 enum { ROWS_NEAR = BLOCK, ROWS_FAR = 256, NEAR_BYTES = 1 << 20 };
-
-/* Sums on their way to memory: up to 32 rows of one panel. */
-struct block {
-    float *sums;   /* of int8, the bits of int32 */
-    size_t stride; /* floats from one row to the next */
-    int row, rows, col, finished;
-};
 
 /* A strip of rows of x that is multiplied by all of B. Elements are of two bytes, as those of bf16;
  * two of int8 are one. */
@@ -36,88 +28,8 @@ struct strip {
     int steps;            /* TILE_K elements each */
     size_t scales, panel; /* elements: before the tiles of a panel, and of all of it */
     float *sums;          /* room for a block */
-    struct block block;
+    struct sum_block block;
 };
-
-static const struct sl_gemm_epilogue no_epilogue = {.scale = 1.0f};
-
-static inline void write_row(const struct sl_gemm *g, const struct sl_gemm_epilogue *to, int row,
-                             int col, struct vec_pair v)
-{
-    const int n = g->n - col;
-    float *y = g->y + (size_t)(to->rows ? to->rows[row] : row) * g->y_stride + col;
-    if (g->accumulate) {
-        const vec factor = vec_set(to->gates ? to->scale * to->gates[row] : to->scale);
-        const struct vec_pair old = vec_load_pair(y, n);
-        v = (struct vec_pair){vec_fma(factor, v.low, old.low), vec_fma(factor, v.high, old.high)};
-    }
-    vec_store_pair(y, n, v);
-}
-
-/* Products of int8, from sums of whole numbers: in the reference's order, for the same bits. */
-static inline struct vec_pair scaled(const struct sl_gemm *g, struct vec_pair sums, int row,
-                                     struct vec_pair scales)
-{
-    const vec scale = vec_set(g->int8_rows[row].scale);
-    return (struct vec_pair){_mm512_cvtepi32_ps((__m512i)sums.low) * scales.low * scale,
-                             _mm512_cvtepi32_ps((__m512i)sums.high) * scales.high * scale};
-}
-
-/* What follows `last` is constant wherever this is inlined. */
-static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm *g,
-                                                            const struct block *b, int last,
-                                                            const enum sl_activation f,
-                                                            const bool as_operand)
-{
-    const struct sl_gemm_epilogue *to = g->epilogue ? g->epilogue : &no_epilogue;
-    const int n = g->n - b->col;
-    uint16_t *out = (uint16_t *)to->out + (size_t)(b->row + b->finished) * to->out_stride + b->col;
-    const float *sums = b->sums + b->finished * SL_PANEL, *bias = to->bias;
-    const struct vec_pair by = vec_load_pair(bias ? bias + b->col : sums, n);
-    const float *scales = g->int8_rows ? sl_int8_scales(g->packed, g->k, b->col) : sums;
-    const struct vec_pair columns = {vec_loadu(scales), vec_loadu(scales + LANES)};
-    for (int r = b->finished; r < last; r++, sums += SL_PANEL, out += to->out_stride) {
-        struct vec_pair v = {vec_loadu(sums), vec_loadu(sums + LANES)}, unused;
-        if (g->int8_rows)
-            v = scaled(g, v, b->row + r, columns);
-        if (bias)
-            v = (struct vec_pair){v.low + by.low, v.high + by.high};
-        if (as_operand) {
-            operand_store_pair(out, n, operand_activate(v, f));
-            continue;
-        }
-        vec_activate(v.low, f, &v.low, &unused.low);
-        vec_activate(v.high, f, &v.high, &unused.high);
-        write_row(g, to, b->row + r, b->col, v);
-    }
-}
-
-static inline __attribute__((always_inline)) void finish_with(const struct sl_gemm *g,
-                                                              const struct block *b, int last,
-                                                              const enum sl_activation f)
-{
-    if (g->epilogue && g->epilogue->out)
-        finish_as(g, b, last, f, true);
-    else
-        finish_as(g, b, last, f, false);
-}
-
-/* Up to row `last` of a block. */
-static void finish(const struct sl_gemm *g, struct block *b, int last)
-{
-    last = sl_min(last, b->rows);
-    if (last <= b->finished)
-        return;
-    switch (g->epilogue ? g->epilogue->activation : SL_LINEAR) {
-    case SL_LINEAR: finish_with(g, b, last, SL_LINEAR); break;
-    case SL_RELU: finish_with(g, b, last, SL_RELU); break;
-    case SL_GELU: finish_with(g, b, last, SL_GELU); break;
-    case SL_GELU_TANH: finish_with(g, b, last, SL_GELU_TANH); break;
-    case SL_SILU: finish_with(g, b, last, SL_SILU); break;
-    case SL_TANH: finish_with(g, b, last, SL_TANH); break;
-    }
-    b->finished = last;
-}
 
 /* Prefetches the tiles of B two steps ahead. Past the last panel this is useless but harmless. */
 static void fetch_ahead(const uint16_t *panel)
@@ -163,7 +75,7 @@ static inline __attribute__((always_inline)) void across(struct sl_tile_pair x,
 }
 
 /* The first products of a block, and on their way the sums of the one before to memory. */
-static inline __attribute__((always_inline)) void first_step(const struct block *before,
+static inline __attribute__((always_inline)) void first_step(const struct sum_block *before,
                                                              struct sl_tile_pair x,
                                                              struct sl_tile_pair b, const bool int8)
 {
@@ -181,13 +93,13 @@ static inline __attribute__((always_inline)) void first_step(const struct block 
 
 /* A block of a strip whose sums are stored next: where they belong, if they are results and those
  * stay in the cache. */
-static struct block block_at(const struct sl_gemm *g, const struct strip *s, int row, int col)
+static struct sum_block block_at(const struct sl_gemm *g, const struct strip *s, int row, int col)
 {
-    struct block b = {.sums = s->sums,
-                      .stride = SL_PANEL,
-                      .row = s->row + row,
-                      .rows = sl_min(s->rows - row, BLOCK),
-                      .col = col};
+    struct sum_block b = {.sums = s->sums,
+                          .stride = SL_PANEL,
+                          .row = s->row + row,
+                          .rows = sl_min(s->rows - row, BLOCK),
+                          .col = col};
     const bool near = (size_t)g->m * g->y_stride * sizeof *g->y <= NEAR_BYTES;
     if (!near || g->epilogue || g->accumulate || g->int8_rows || col + SL_PANEL > g->n)
         return b;
@@ -227,7 +139,7 @@ static inline __attribute__((always_inline)) void square(const struct sl_gemm *g
 }
 
 /* The block that no other follows. */
-static void last_block(const struct sl_gemm *g, struct block *b)
+static void last_block(const struct sl_gemm *g, struct sum_block *b)
 {
     sl_tiles_store(b->sums, LANES, TILE_ROWS * b->stride, b->stride * sizeof(float));
     sl_tiles_fence();
@@ -247,7 +159,7 @@ static inline __attribute__((always_inline)) void flat(const struct sl_gemm *g,
         const size_t at = (size_t)(2 * i) * TILE_ELEMENTS;
         across(x, panel_step(panel + at), panel_step(next + at), int8);
     }
-    struct block b = {.sums = s->sums, .row = s->row, .rows = s->rows, .col = col};
+    struct sum_block b = {.sums = s->sums, .row = s->row, .rows = s->rows, .col = col};
     sl_tiles_store(b.sums, LANES, TILE_ROWS * SL_PANEL, SL_PANEL * sizeof(float));
     sl_tiles_fence();
     finish(g, &b, BLOCK);
@@ -320,13 +232,12 @@ static void int8_gemm(const struct sl_gemm *g)
 }
 #endif
 
-/* Without AMX, products of int8 remain those of AVX-512. */
 void SL_LEVEL(gemm)(struct sl_kernels *t)
 {
     t->fuses_epilogue = true;
     t->gemm = gemm;
 #ifdef __AMX_INT8__
-    t->int8_fuses_epilogue = true;
+    t->int8_bias = 0;
     t->int8_gemm = int8_gemm;
 #endif
 }

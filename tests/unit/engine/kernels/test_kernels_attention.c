@@ -318,7 +318,10 @@ static void fill_cache(const struct sl_kernels *k, const struct problem *p, unsi
     for (size_t i = 0; i < PAST; i++) {
         const uint16_t *key = (const uint16_t *)p->k_operands + i * p->stride;
         const uint16_t *value = (const uint16_t *)p->v_operands + i * p->stride;
-        memcpy(keys + i * d, key, d * element);
+        for (size_t c = 0; c < d; c++)
+            keys[sl_keys_in_pairs(k, p->h.head_dim)
+                     ? i / 16 * 16 * d + 2 * (c / 2 * 16 + i % 16) + c % 2
+                     : i * d + c] = key[c];
         for (size_t c = 0; c < d; c++)
             values[2 * (i / 2 * d + c) + i % 2] = value[c];
     }

@@ -269,7 +269,8 @@ static void finish_in_steps(const struct sl_kernels *k, const struct product *p,
             .products = row,
             .bias = e->bias,
             .activation = e->activation,
-            .out = e->out ? (uint16_t *)e->out + (size_t)r * e->out_stride : NULL,
+            .out = e->out ? (char *)e->out + (size_t)r * e->out_stride * sl_type_bytes(k->operand)
+                          : NULL,
             .n = p->n});
         if (!e->out)
             k->axpy(y + (size_t)e->rows[r] * (size_t)p->n, e->scale * e->gates[r], row, p->n);
@@ -299,7 +300,7 @@ static void fuses(const struct sl_kernels *k, int m, int n, int depth, bool to_o
 
     struct product p = product_make(k, m, n, depth);
     const size_t stride = sl_operand_stride(k, n), bytes = (size_t)m * (size_t)n * sizeof(float);
-    const size_t out_bytes = (size_t)m * stride * sizeof(uint16_t);
+    const size_t out_bytes = (size_t)m * stride * sl_type_bytes(k->operand);
     float *bias = input_make((size_t)n, 23, 1.0f), gates[ROWS_MAX], *y[2];
     int32_t rows[ROWS_MAX];
     void *out[2];

@@ -39,7 +39,10 @@ Test(engine, precision_is_apart_from_the_instruction_set)
     if (sl_cpu_has(SL_ISA_AVX2))
         computes("avx2", "int8", sl_cpu_has(SL_ISA_AVX2_VNNI) ? "avx2vnni" : "avx2");
     if (sl_cpu_has(SL_ISA_AVX512))
-        computes("avx512", "int8", sl_cpu_has(SL_ISA_AVX512_VNNI) ? "avx512vnni" : "avx512");
+        computes("avx512", "int8",
+                 sl_cpu_has(SL_ISA_AVX512_BF16)   ? "avx512bf16"
+                 : sl_cpu_has(SL_ISA_AVX512_VNNI) ? "avx512vnni"
+                                                  : "avx512");
     if (sl_cpu_has(SL_ISA_AMX)) {
         computes("amx", "int8", "amx");
         computes("amx", "bf16", "amx");

@@ -332,7 +332,7 @@ static uint64_t bits_of(double x)
 static double room_of(const struct sl_model *m)
 {
     bool shared = strcmp(m->arch->name, "transevolve") == 0;
-    return shared && m->engine->kernels->operand == SL_BF16 ? 1e-4 : 1e-6;
+    return shared && m->kernels->operand == SL_BF16 ? 1e-4 : 1e-6;
 }
 
 /* A trained model, so that its choices differ from token to token. */
