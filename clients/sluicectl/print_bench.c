@@ -118,17 +118,22 @@ static void print_line(const char *what, const struct histogram *h, double unit)
     (void)putchar('\n');
 }
 
+static void print_totals(const struct bench_result *r, int64_t units, const char *unit)
+{
+    (void)printf("%lld requests with %lld %s in %.2f s; %lld failed, %lld of them rejected\n",
+                 (long long)r->done, (long long)units, unit, r->seconds, (long long)r->failed,
+                 (long long)r->rejected);
+    (void)printf("%.1f %% of layer operations skipped; this client used %.2f CPUs\n\n",
+                 100 * r->layer_ops_skipped, client_load(r));
+}
+
 static void print_lines(const struct bench_plan *plan, const struct bench_result *r,
                         const char *model)
 {
     (void)printf("%s, %d %s: %.0f tokens/s, %.1f requests/s\n", model, plan->connections,
                  plan->stream ? "streams" : "connections", per_second(r->tokens, r),
                  per_second(r->done, r));
-    (void)printf("%lld requests with %lld tokens in %.2f s; %lld failed, %lld of them rejected\n",
-                 (long long)r->done, (long long)r->tokens, r->seconds, (long long)r->failed,
-                 (long long)r->rejected);
-    (void)printf("%.1f %% of layer operations skipped; this client used %.2f CPUs\n\n",
-                 100 * r->layer_ops_skipped, client_load(r));
+    print_totals(r, r->tokens, "tokens");
     print_line("tokens/s per stream", &r->rate, 1000);
     print_line("time to first token, ms", &r->first_chunk, ns_per_ms);
     print_line("between tokens, ms", &r->inter_token, ns_per_ms);
@@ -146,11 +151,7 @@ static void print_classes_lines(const struct bench_plan *plan, const struct benc
     int64_t texts = r->done * plan->texts;
     (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->connections,
                  per_second(texts, r), per_second(r->prompt_tokens, r));
-    (void)printf("%lld requests with %lld texts in %.2f s; %lld failed, %lld of them rejected\n",
-                 (long long)r->done, (long long)texts, r->seconds, (long long)r->failed,
-                 (long long)r->rejected);
-    (void)printf("%.1f %% of layer operations skipped; this client used %.2f CPUs\n\n",
-                 100 * r->layer_ops_skipped, client_load(r));
+    print_totals(r, texts, "texts");
     print_line("latency, ms", &r->latency, ns_per_ms);
 }
 

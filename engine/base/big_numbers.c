@@ -2,6 +2,7 @@
 #include "base/big_numbers.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,4 +71,18 @@ void sl_big_numbers_quote(const char *json, size_t bytes, struct sl_buffer *out)
         copied = at + number;
     }
     sl_buffer_append(out, json + copied, bytes - copied);
+}
+
+json_t *sl_big_numbers_load(const char *json, size_t bytes, json_error_t *why)
+{
+    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    json_t *value = json_loadb(json, bytes, flags, why);
+    if (value || json_error_code(why) != json_error_numeric_overflow)
+        return value;
+    struct sl_buffer quoted = {0};
+    sl_big_numbers_quote(json, bytes, &quoted);
+    why->text[0] = '\0';
+    value = quoted.failed ? NULL : json_loadb(quoted.data, quoted.bytes, flags, why);
+    sl_buffer_release(&quoted);
+    return value;
 }

@@ -31,21 +31,6 @@ const char *sl_json_big_number(const json_t *value)
     return text ? sl_big_number(text, json_string_length(value)) : NULL;
 }
 
-/* NULL with an empty error: no memory. */
-static json_t *parse(const char *text, size_t bytes, json_error_t *error)
-{
-    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
-    json_t *value = json_loadb(text, bytes, flags, error);
-    if (value || json_error_code(error) != json_error_numeric_overflow)
-        return value;
-    struct sl_buffer copy = {0};
-    sl_big_numbers_quote(text, bytes, &copy);
-    error->text[0] = '\0';
-    value = copy.failed ? NULL : json_loadb(copy.data, copy.bytes, flags, error);
-    sl_buffer_release(&copy);
-    return value;
-}
-
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
 static bool fail_python(const char *text, size_t bytes, struct sl_err *err)
@@ -95,7 +80,7 @@ static bool take(struct sl_json_reader *json, const char *text, size_t bytes,
                  struct sl_line_reader *lines, struct sl_err *err)
 {
     json_error_t error;
-    json->value = parse(text, bytes, &error);
+    json->value = sl_big_numbers_load(text, bytes, &error);
     if (!json->value)
         (void)fail_json(json, text, bytes, &error, err);
     else if (json_is_array(json->value) && json_array_size(json->value) == 0)

@@ -2,7 +2,6 @@
 #include "api/embedding_response.h"
 #include "api/classify_request.h"
 #include "params/binary_tensor.h"
-#include "json/base64.h"
 
 #include <math.h>
 
@@ -15,13 +14,32 @@ void sv_embedding_normalize(float *x, int count)
         x[i] = (float)((double)x[i] / sqrt(squares));
 }
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* RFC 4648, section 4: three bytes are four digits of 6 bits; "=" stands for digits of bytes that
+ * are missing. */
+static void append_group(struct sl_buffer *out, const unsigned char *bytes, size_t count)
+{
+    uint32_t bits = (uint32_t)bytes[0] << 16;
+    if (count > 1)
+        bits |= (uint32_t)bytes[1] << 8;
+    if (count > 2)
+        bits |= bytes[2];
+    const char text[] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                         count > 1 ? digits[bits >> 6 & 63] : '=',
+                         count > 2 ? digits[bits & 63] : '='};
+    sl_buffer_append(out, text, sizeof text);
+}
+
 static void write_base64(const float *x, int count, struct sl_json_writer *json)
 {
     struct sl_buffer bytes = {0}, text = {0};
     for (int i = 0; i < count; i++)
         sv_binary_append_float(&bytes, x[i]);
     sl_buffer_append(&text, "\"", 1);
-    sv_base64_append(&text, bytes.data, bytes.bytes);
+    for (size_t i = 0; i < bytes.bytes; i += 3)
+        append_group(&text, (const unsigned char *)bytes.data + i,
+                     bytes.bytes - i < 3 ? bytes.bytes - i : 3);
     sl_buffer_append(&text, "\"", 1);
     json->out->failed = json->out->failed || bytes.failed || text.failed;
     if (!json->out->failed)

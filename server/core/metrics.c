@@ -44,7 +44,7 @@ struct sv_series {
 };
 
 struct family {
-    struct sv_series *first, *last;
+    struct sv_series *first;
     int count;
     struct sv_series *others;
     atomic_bool others_used;
@@ -243,11 +243,10 @@ static struct sv_series *append(struct family *family, struct sv_series *series)
         atomic_store(&family->others_used, true);
         return family->others;
     }
-    if (family->last)
-        family->last->next = series;
-    else
-        family->first = series;
-    family->last = series;
+    struct sv_series **end = &family->first;
+    while (*end)
+        end = &(*end)->next;
+    *end = series;
     family->count++;
     return series;
 }
@@ -311,25 +310,26 @@ static const char *value_at(const struct sv_series *series, int place)
     return value;
 }
 
+static void remove_at(struct family *family, struct sv_series **link)
+{
+    struct sv_series *series = *link;
+    *link = series->next;
+    family->count--;
+    series_destroy(series);
+}
+
 static void drop_from(struct family *family, const char *labels, const char *model,
                       const char *version)
 {
     int model_at = place_of(labels, "model"), version_at = place_of(labels, "version");
     if (model_at < 0 || version_at < 0)
         return;
-    struct sv_series *series, **link = &family->first;
-    family->last = NULL;
-    while ((series = *link)) {
-        if (strcmp(value_at(series, model_at), model) == 0 &&
-            strcmp(value_at(series, version_at), version) == 0) {
-            *link = series->next;
-            family->count--;
-            series_destroy(series);
-        } else {
-            family->last = series;
-            link = &series->next;
-        }
-    }
+    for (struct sv_series **link = &family->first; *link;)
+        if (strcmp(value_at(*link, model_at), model) == 0 &&
+            strcmp(value_at(*link, version_at), version) == 0)
+            remove_at(family, link);
+        else
+            link = &(*link)->next;
 }
 
 void sv_metrics_drop_version(struct sv_metrics *metrics, const char *model, const char *version)
@@ -345,16 +345,11 @@ void sv_metrics_drop(struct sv_metrics *metrics, enum sv_metric metric, const ch
     struct family *family = &metrics->families[metric];
     int count = count_labels(rows[metric].labels);
     pthread_rwlock_wrlock(&metrics->lock);
-    struct sv_series *series = find(family, hash_values(values, count), values, count);
-    struct sv_series **link = &family->first, *before = NULL;
-    for (; series && *link != series; link = &(*link)->next)
-        before = *link;
-    if (series) {
-        *link = series->next;
-        family->last = series->next ? family->last : before;
-        family->count--;
-        series_destroy(series);
-    }
+    struct sv_series **link = &family->first;
+    while (*link && !has_values(*link, values, count))
+        link = &(*link)->next;
+    if (*link)
+        remove_at(family, link);
     pthread_rwlock_unlock(&metrics->lock);
 }
 

@@ -1,5 +1,5 @@
 /* options_file.c - the settings of the daemon that its configuration file has: one YAML mapping. */
-#include "core/options.h"
+#include "core/options_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,14 +113,6 @@ static int line_before(const struct reader *r, const yaml_node_t *root, const ch
     return 0;
 }
 
-static bool is_known(const char *key)
-{
-    const char *name = sv_options_name(0);
-    for (int i = 0; name && strcmp(name, key) != 0; i++)
-        name = sv_options_name(i + 1);
-    return name != NULL;
-}
-
 static bool set_pair(struct reader *r, const yaml_node_t *root, const yaml_node_pair_t *pair,
                      struct sl_err *err)
 {
@@ -128,7 +120,7 @@ static bool set_pair(struct reader *r, const yaml_node_t *root, const yaml_node_
     const char *name = text_of(key), *text = text_of(value);
     if (!name)
         return fail_kind(r, key, "a key", err);
-    if (!is_known(name)) {
+    if (!sv_option_find(name)) {
         (void)sv_options_unknown(name, err);
         return fail_at(r, key->start_mark, err);
     }

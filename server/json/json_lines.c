@@ -3,9 +3,9 @@
  * Training reads the file in full; what would be useless is found here already. An array, or
  * objects that span lines, are left to it. */
 #include "json/json_lines.h"
+#include "base/big_numbers.h"
 #include "base/utf8.h"
 #include "core/limits.h"
-#include "json/json_parse.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool check_line(const char *line, size_t bytes, long long number, struct 
         return sv_fail(error, SV_INVALID_VALUE, "file",
                        "Line %lld has %zu bytes; at most %d are accepted.", number, bytes,
                        SV_JSON_LINE_BYTES_MAX);
-    json_t *value = sv_json_load(line, bytes, &why);
+    json_t *value = sl_big_numbers_load(line, bytes, &why);
     bool is_object = json_is_object(value);
     if (!value)
         (void)sv_fail(error, SV_INVALID_VALUE, "file",

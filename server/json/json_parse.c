@@ -61,20 +61,6 @@ static enum sv_error_kind kind_of(enum json_error_code code)
                : SV_INVALID_JSON;
 }
 
-json_t *sv_json_load(const char *bytes, size_t count, json_error_t *why)
-{
-    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
-    json_t *root = json_loadb(bytes, count, flags, why);
-    if (root || json_error_code(why) != json_error_numeric_overflow)
-        return root;
-    struct sl_buffer quoted = {0};
-    sl_big_numbers_quote(bytes, count, &quoted);
-    if (!quoted.failed)
-        root = json_loadb(quoted.data, quoted.bytes, flags, why);
-    sl_buffer_release(&quoted);
-    return root;
-}
-
 json_t *sv_json_parse(const char *bytes, size_t count, struct sv_error *error)
 {
     json_error_t why;
@@ -84,7 +70,7 @@ json_t *sv_json_parse(const char *bytes, size_t count, struct sv_error *error)
     }
     if (!check_complexity(bytes, count, error))
         return NULL;
-    json_t *root = sv_json_load(bytes, count, &why);
+    json_t *root = sl_big_numbers_load(bytes, count, &why);
     if (!root)
         (void)sv_fail(error, kind_of(json_error_code(&why)), NULL,
                       "The body is not valid JSON: %s (line %d, column %d).", why.text, why.line,
