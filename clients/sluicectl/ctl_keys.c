@@ -124,11 +124,8 @@ static void add_key(const struct sl_api_key *key, struct sl_json_writer *json)
     for (int i = 0; i < SL_SCOPE_COUNT; i++)
         if (key->scopes & 1u << i)
             sl_json_add_string(json, sl_scope_name((enum sl_scope)i));
-    sl_json_end_array(json);
-    if (key->expires > 0)
-        sl_json_add(json, "'expires_at':%lld", (long long)key->expires);
-    else
-        sl_json_add(json, "'expires_at':null");
+    sl_json_add(json, "],'expires_at':");
+    sl_json_add_positive(json, key->expires);
     sl_json_end_object(json);
 }
 

@@ -194,6 +194,14 @@ void sl_json_add_null(struct sl_json_writer *json)
     sl_buffer_append_string(next_value(json), "null");
 }
 
+void sl_json_add_positive(struct sl_json_writer *json, int64_t value)
+{
+    if (value > 0)
+        sl_json_add_int(json, value);
+    else
+        sl_json_add_null(json);
+}
+
 void sl_json_add_strings(struct sl_json_writer *json, const char *const *strings, int count)
 {
     begin(json, "[");

@@ -52,6 +52,7 @@ void sl_json_add_float(struct sl_json_writer *json, float value);
 void sl_json_add_real(struct sl_json_writer *json, double value);
 void sl_json_add_bool(struct sl_json_writer *json, bool value);
 void sl_json_add_null(struct sl_json_writer *json);
+void sl_json_add_positive(struct sl_json_writer *json, int64_t value); /* 0 becomes null */
 void sl_json_add_strings(struct sl_json_writer *json, const char *const *strings, int count);
 /* A value, or several with commas, that are already JSON. */
 void sl_json_add_raw(struct sl_json_writer *json, const char *text, size_t count);

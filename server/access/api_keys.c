@@ -2,6 +2,7 @@
 #include "access/api_keys.h"
 #include "base/allocate.h"
 #include "core/limits.h"
+#include "core/options.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-enum { FILE_PATH_MAX = 2 * SV_OPTION_TEXT_MAX };
 
 struct table {
     int count;
@@ -19,8 +17,8 @@ struct table {
 };
 
 struct sv_api_keys {
-    char file[FILE_PATH_MAX]; /* "": no keys are set */
-    pthread_rwlock_t lock;    /* guards the rest */
+    char file[SV_CREDENTIAL_PATH_MAX]; /* "": no keys are set */
+    pthread_rwlock_t lock;             /* guards the rest */
     struct table *table;
 };
 
@@ -106,25 +104,13 @@ static struct table *read_file(const char *path, struct sl_err *err)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* The path of systemd's credential, if it is there; "" if not. */
-static void find_credential(char path[static FILE_PATH_MAX])
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY"); // NOLINT(concurrency-mt-unsafe)
-    int length =
-        directory ? snprintf(path, FILE_PATH_MAX, "%s/%s", directory, "api_keys") : FILE_PATH_MAX;
-    if (length >= FILE_PATH_MAX || access(path, F_OK) != 0)
-        path[0] = '\0';
-}
-
 struct sv_api_keys *sv_api_keys_create(const char *file, struct sl_err *err)
 {
     struct sv_api_keys *keys = sl_new(sizeof *keys, "API keys", err);
     if (!keys)
         return NULL;
     pthread_rwlock_init(&keys->lock, NULL);
-    (void)snprintf(keys->file, sizeof keys->file, "%s", file);
-    if (!file[0])
-        find_credential(keys->file);
+    sv_option_file(file, "api_keys", keys->file);
     if (sv_api_keys_reload(keys, err))
         return keys;
     sv_api_keys_destroy(keys);

@@ -149,15 +149,6 @@ static bool take_label(struct model_change *m, const char *label, struct sv_erro
     return true;
 }
 
-static void add_version(struct sl_json_writer *json, const char *key, long version)
-{
-    (void)sl_json_key(json, key);
-    if (version > 0)
-        sl_json_add_int(json, version);
-    else
-        sl_json_add_null(json);
-}
-
 /* ---- the Open Inference Protocol: load and unload -------------------------------------------- */
 
 static void respond_repository(struct sl_json_writer *json, const struct model_change *m)
@@ -233,8 +224,8 @@ static void respond_label(struct sl_json_writer *json, const struct model_change
     bool is_rollback = m->change.kind == SV_CHANGE_ROLL_BACK;
     const char *label = is_rollback ? "stable" : m->change.label;
     sl_json_add(json, "{'object':'model.label','model':%s,'label':%s", m->change.model, label);
-    add_version(json, "version", m->result.version);
-    add_version(json, "previous_version", m->result.before);
+    sl_json_add_positive(sl_json_key(json, "version"), m->result.version);
+    sl_json_add_positive(sl_json_key(json, "previous_version"), m->result.before);
     if (strcmp(label, "canary") == 0)
         sl_json_add(json, "'weight':%d", m->result.weight);
     if (strcmp(label, "stable") == 0)

@@ -5,7 +5,10 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct sv_option_row sv_option_rows[] = {
 #define SV_OPTION(section, name, kind, fallback, min, max, among, help)                            \
@@ -154,6 +157,18 @@ const char *sv_options_show(const struct sv_options *options, int index, struct 
         break;
     }
     return row->name;
+}
+
+void sv_option_file(const char *given, const char *credential,
+                    char path[static SV_CREDENTIAL_PATH_MAX])
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY"); // NOLINT(concurrency-mt-unsafe)
+    int length = snprintf(path, SV_CREDENTIAL_PATH_MAX, "%s", given);
+    if (length > 0 || !directory)
+        return;
+    length = snprintf(path, SV_CREDENTIAL_PATH_MAX, "%s/%s", directory, credential);
+    if (length >= SV_CREDENTIAL_PATH_MAX || access(path, F_OK) != 0)
+        path[0] = '\0';
 }
 
 const char *sv_options_chosen(const char *value)

@@ -50,6 +50,13 @@ void sv_options_help(struct sl_buffer *out);
 void sv_options_sample(struct sl_buffer *out); /* conf/sluiced.yaml: every option at its default */
 /* The name by position, and the value as text; NULL past the last. */
 const char *sv_options_show(const struct sv_options *options, int index, struct sl_buffer *value);
+
+enum { SV_CREDENTIAL_PATH_MAX = 2 * SV_OPTION_TEXT_MAX };
+
+/* The path that an option gives; without one, that of systemd's credential of this name, or "" if
+ * there is none. */
+void sv_option_file(const char *given, const char *credential,
+                    char path[static SV_CREDENTIAL_PATH_MAX]);
 /* The value of an option that may be "auto", or NULL. */
 const char *sv_options_chosen(const char *value);
 

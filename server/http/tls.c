@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-enum { PEM_BYTES_MAX = 1 << 20, PEM_PATH_MAX = 2 * SV_OPTION_TEXT_MAX };
+enum { PEM_BYTES_MAX = 1 << 20 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -35,23 +34,12 @@ static bool read_stream(FILE *stream, bool is_secret, char **text, struct sl_err
             sl_fail(err, SL_IO, "%s", strerrordesc_np(errno)));
 }
 
-/* The path of the option's file, or of the credential of the same name; "" if there is none. */
-static void find_file(const char *option, const char *name, char path[static PEM_PATH_MAX])
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY"); // NOLINT(concurrency-mt-unsafe)
-    int length = snprintf(path, PEM_PATH_MAX, "%s", option);
-    if (length == 0 && directory)
-        length = snprintf(path, PEM_PATH_MAX, "%s/%s", directory, name);
-    if (!option[0] && (length >= PEM_PATH_MAX || access(path, F_OK) != 0))
-        path[0] = '\0';
-}
-
 /* *text is NULL if there is no file. */
 static bool read_file(const char *option, const char *name, bool is_secret, char **text,
                       struct sl_err *err)
 {
-    char path[PEM_PATH_MAX];
-    find_file(option, name, path);
+    char path[SV_CREDENTIAL_PATH_MAX];
+    sv_option_file(option, name, path);
     if (!path[0])
         return true;
     FILE *stream = fopen(path, "re");

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_time(struct sl_json_writer *json, int64_t seconds)
-{
-    if (seconds > 0)
-        sl_json_add_int(json, seconds);
-    else
-        sl_json_add_null(json);
-}
-
 /* Those of OpenAI are always there. */
 static void add_hyperparameters(struct sl_json_writer *json, const struct sv_job_spec *spec)
 {
@@ -78,8 +70,8 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add(json,
                 "{'id':%s,'object':'fine_tuning.job','created_at':%lld,'finished_at':", spec->id,
                 (long long)(spec->created_ns / 1000000000));
-    add_time(json, job->finished_at);
-    add_time(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
+    sl_json_add_positive(json, job->finished_at);
+    sl_json_add_positive(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
     sl_json_add(json, "'model':%s,'fine_tuned_model':", spec->model);
     add_published(json, job);
     sl_json_add(json, "'organization_id':'local','status':%s,'paused':%i,'hyperparameters':",
@@ -89,7 +81,7 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
     sl_json_add(json, "'training_file':%s,'validation_file':%s", spec->training_file,
                 spec->validation_file[0] ? spec->validation_file : NULL);
     add_results(sl_json_key(json, "result_files"), job);
-    add_time(sl_json_key(json, "trained_tokens"), job->progress.tokens);
+    sl_json_add_positive(sl_json_key(json, "trained_tokens"), job->progress.tokens);
     sl_json_add(json, "'seed':%lld,'error':", (long long)spec->seed);
     add_error(json, &job->error);
     sl_json_add(json, "'integrations':[],'metadata':");

@@ -1,7 +1,7 @@
 /* store_check.c - checks of the store before anything is loaded from it. */
 #include "base/comma_list.h"
 #include "base/file.h"
-#include "registry/registry.h"
+#include "registry/store_scan.h"
 #include "json/json_peek.h"
 
 #include <dirent.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool fail_store(const char *store, struct sl_err *err)
 {
@@ -25,12 +24,6 @@ bool sv_registry_check_store(const char *store, struct sl_err *err)
         return fail_store(store, err);
     (void)closedir(entries);
     return true;
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* What the versions of a model are for. Unknown: none has a task that can be read (yet). */
@@ -80,7 +73,7 @@ static bool list_classifiers(const char *store, char *list, size_t bytes)
     int count = scandir(store, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", store, entries[i]->d_name);
-        bool is_model = sl_model_name_is_valid(entries[i]->d_name) && is_directory(path);
+        bool is_model = sl_model_name_is_valid(entries[i]->d_name) && sv_is_directory(path);
         any = any || is_model;
         if (is_model && model_purpose(path, 0) == CLASSIFIER)
             sl_list_add(list, bytes, entries[i]->d_name);
@@ -98,7 +91,7 @@ bool sv_registry_check_classifier(const char *store, const char *id, struct sl_e
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(id, "@:"), id);
     (void)snprintf(path, sizeof path, "%s/%s", store, name);
     const char *at = strchr(id, '@');
-    bool exists = sl_model_name_is_valid(name) && is_directory(path);
+    bool exists = sl_model_name_is_valid(name) && sv_is_directory(path);
     if (exists && model_purpose(path, at ? sl_version_parse(at + 1) : 0) != OTHER)
         return true;
     bool has_models = list_classifiers(store, list, sizeof list);

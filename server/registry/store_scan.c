@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_directory(const char *path)
+bool sv_is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -105,7 +105,7 @@ static bool is_misnamed_version(const char *model, const char *name)
     char path[SL_PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/%s", model, name);
     const char *suffix = strstr(name, SL_VERSION_UNFINISHED_SUFFIX);
-    return name[0] != '.' && !suffix && length < SL_PATH_MAX && is_directory(path);
+    return name[0] != '.' && !suffix && length < SL_PATH_MAX && sv_is_directory(path);
 }
 
 int sv_scan_model(struct sv_registry *registry, const char *name)
@@ -146,7 +146,7 @@ int sv_scan_store(struct sv_registry *registry,
         (void)snprintf(path, sizeof path, "%s/%s", registry->options.store, name);
         if (sl_model_name_is_valid(name))
             visited += visit(registry, name);
-        else if (name[0] != '.' && is_directory(path))
+        else if (name[0] != '.' && sv_is_directory(path))
             sv_ignored_add(registry, name, "", SL_MODEL_NAME_RULE);
         free(entries[i]);
     }

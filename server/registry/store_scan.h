@@ -3,6 +3,7 @@
 
 #include "registry/registry_tables.h"
 
+bool sv_is_directory(const char *path);
 /* Adds the versions that a model's directory has, and forgets those that are gone; the number of
  * them. */
 int sv_scan_model(struct sv_registry *registry, const char *name);

@@ -390,17 +390,7 @@ static bool warm(struct sv_executor *base, const int32_t *tokens, int count, str
     return sl_classifier_warm_up(executor->classifier, tokens, count, err);
 }
 
-static const enum sv_metric metric_ids[] = {
-    SV_METRIC_REQUEST_SECONDS,   SV_METRIC_QUEUE_SECONDS,   SV_METRIC_INFERENCE_SECONDS,
-    SV_METRIC_BATCH_SECONDS,     SV_METRIC_PROMPT_TOKENS,   SV_METRIC_SEQUENCES_RUNNING,
-    SV_METRIC_SEQUENCES_WAITING, SV_METRIC_ADMITTED_TOKENS, SV_METRIC_QUEUE_FULL,
-    SV_METRIC_BATCH_SIZE,        SV_METRIC_BATCH_TOKENS,    SV_METRIC_MEAN_DEPTH,
-    SV_METRIC_LAYER_OPS,         SV_METRIC_LAYER_OPS_FULL,  SV_METRIC_LAYER_OPS_SKIPPED,
-};
-
 const struct sv_executor_ops sv_classification_executor_ops = {
-    .metrics = metric_ids,
-    .metric_count = sizeof metric_ids / sizeof metric_ids[0],
     .sweep = sweep,
     .step = step,
     .oldest_ns = oldest_ns,

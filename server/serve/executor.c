@@ -4,6 +4,15 @@
 #include "sluice/model.h"
 #include "sluice/tokenizer.h"
 
+/* Of every kind. */
+static const enum sv_metric common_metrics[] = {
+    SV_METRIC_REQUEST_SECONDS,   SV_METRIC_QUEUE_SECONDS,   SV_METRIC_INFERENCE_SECONDS,
+    SV_METRIC_BATCH_SECONDS,     SV_METRIC_PROMPT_TOKENS,   SV_METRIC_SEQUENCES_RUNNING,
+    SV_METRIC_SEQUENCES_WAITING, SV_METRIC_ADMITTED_TOKENS, SV_METRIC_QUEUE_FULL,
+    SV_METRIC_BATCH_SIZE,        SV_METRIC_BATCH_TOKENS,    SV_METRIC_MEAN_DEPTH,
+    SV_METRIC_LAYER_OPS,         SV_METRIC_LAYER_OPS_FULL,  SV_METRIC_LAYER_OPS_SKIPPED,
+};
+
 void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops *kind,
                       struct sv_model_ref *ref, const struct sv_executor_limits *bounds,
                       struct sv_metrics *metrics)
@@ -12,6 +21,8 @@ void sv_executor_init(struct sv_executor *executor, const struct sv_executor_ops
     executor->kind = kind;
     executor->ref = ref;
     pthread_mutex_init(&executor->lock, NULL);
+    for (size_t i = 0; i < sizeof common_metrics / sizeof common_metrics[0]; i++)
+        executor->series[common_metrics[i]] = sv_metrics_series(metrics, common_metrics[i], labels);
     for (int i = 0; i < kind->metric_count; i++)
         executor->series[kind->metrics[i]] = sv_metrics_series(metrics, kind->metrics[i], labels);
     sv_admission_init(&executor->admission, ref->id, bounds->items_max, bounds->tokens_max,

@@ -13,7 +13,7 @@
 struct sv_executor;
 
 struct sv_executor_ops {
-    const enum sv_metric *metrics; /* the metrics that it records */
+    const enum sv_metric *metrics; /* that it records besides those of all kinds */
     int metric_count;
     /* Ends cancelled and expired work; all work, with this error, if `ending` is not NULL. */
     void (*sweep)(struct sv_executor *executor, const struct sv_error *ending);
