@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint fuzz bench bench-peers soak install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint fuzz bench bench-peers pretrained soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -95,7 +95,11 @@ bench-peers: ## compare with other software in turns: make bench-peers [ONLY=for
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset bench -j $(JOBS)
 	cmake --build --preset release -j $(JOBS)
-	tests/bench/peers/run.py $(if $(ONLY),--only $(ONLY)) $(if $(REVIEWS),--reviews $(REVIEWS))
+	tests/bench/peers/run.py $(if $(ONLY),--only $(ONLY)) $(if $(REVIEWS),--reviews $(REVIEWS)) \
+	  $(if $(TEXTS),--texts $(TEXTS))
+
+pretrained: ## fetch the published models that some benchmarks need, into build/pretrained
+	tests/pretrained/fetch.py build/pretrained
 
 soak: build ## mixed traffic, swaps and jobs for a while: make soak [MINUTES=20]; writes build/soak/soak.md
 	tests/soak/soak.py build/release . $(MINUTES) build/soak

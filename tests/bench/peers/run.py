@@ -17,6 +17,7 @@ from pathlib import Path
 
 import classify
 import completions
+import encoders
 import forward
 import length
 import machine
@@ -28,7 +29,9 @@ from results import Results, add_ratios
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
-SECTIONS = {section.NAME: section for section in (forward, train, sparse, completions, classify, length, products)}
+SECTIONS = {section.NAME: section for section in (
+    forward, train, sparse, completions, classify, encoders, length, products,
+)}
 
 
 FIELDS = ("TITLE", "ABOUT", "UNIT", "BETTER", "PLOT", "AXES")  # of a section, that a report needs
@@ -46,7 +49,8 @@ class Setup:
         self.threads, self.seconds = options.threads, options.seconds
         self.prepares, self.turns = options.prepare, 0 if options.prepare else options.turns
 
-        self.reviews = options.reviews
+        self.reviews, self.texts = options.reviews, options.texts
+        self.encoder = options.encoder if options.encoder.exists() else None
 
     def copy(self, model, to):
         """A bundled model into a store; the daemon does not follow links."""
@@ -79,6 +83,8 @@ def arguments():
     parser.add_argument("--output", type=Path, default=TOP / "build/bench/peers.json")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
     parser.add_argument("--reviews", type=Path, help="directory with train.tsv and test.tsv, for `classify`")
+    parser.add_argument("--encoder", type=Path, default=TOP / "build/pretrained/all-MiniLM-L6-v2", help="for `encoders`")
+    parser.add_argument("--texts", type=Path, help="a file of lines, for `encoders` [this documentation]")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.4, help="of a turn")
     parser.add_argument("--again", action="store_true", help="measure rows that the output has, too")

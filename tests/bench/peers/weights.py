@@ -16,7 +16,7 @@ def read(checkpoint):
     (size,) = struct.unpack("<Q", raw[:8])
     header, data, out = json.loads(raw[8 : 8 + size]), raw[8 + size :], {}
     for name, about in header.items():
-        if name == "__metadata__":
+        if name == "__metadata__" or about["dtype"] not in KINDS:  # such as position_ids
             continue
         begin, end = about["data_offsets"]
         values = numpy.frombuffer(data[begin:end], KINDS[about["dtype"]])
