@@ -260,7 +260,7 @@ static bool decode_next(struct text_work *work, size_t *bytes, struct sv_error *
 static bool read_ids(struct text_work *work, struct sv_error *error)
 {
     struct sv_decode_params *params = &work->params.decode;
-    work->document = sv_decode_params_read(&work->body, params, error);
+    work->document = sv_json_read(&work->body, sv_decode_fields, NULL, params, error);
     work->count = work->document ? params->ids.count : 0;
     return work->document &&
            sv_request_check_batch_size(work->request, "ids", work->count, error) &&

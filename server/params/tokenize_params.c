@@ -44,11 +44,3 @@ struct sv_json_document *sv_tokenize_params_read(const struct sl_buffer *body,
     *params = (struct sv_tokenize_params){0};
     return sv_json_read(body, sv_tokenize_fields, check_tokenize, params, error);
 }
-
-struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
-                                               struct sv_decode_params *params,
-                                               struct sv_error *error)
-{
-    *params = (struct sv_decode_params){0};
-    return sv_json_read(body, sv_decode_fields, NULL, params, error);
-}

@@ -17,11 +17,8 @@ struct sv_decode_params {
 
 extern const struct sv_field sv_tokenize_fields[], sv_decode_fields[];
 
-/* Read, fill in defaults and check. NULL: see error. The request's strings belong to the
- * document. */
+/* Reads, fills in defaults and checks; sv_json_read does so by the other table. NULL: see error.
+ * The request's strings belong to the document. */
 struct sv_json_document *sv_tokenize_params_read(const struct sl_buffer *body,
                                                  struct sv_tokenize_params *params,
                                                  struct sv_error *error) SL_MUST_CHECK;
-struct sv_json_document *sv_decode_params_read(const struct sl_buffer *body,
-                                               struct sv_decode_params *params,
-                                               struct sv_error *error) SL_MUST_CHECK;

@@ -111,8 +111,8 @@ static struct sv_json_document *read_tokenize(const struct sl_buffer *body, stru
 
 static struct sv_json_document *read_decode(const struct sl_buffer *body, struct sv_error *error)
 {
-    struct sv_decode_params params;
-    struct sv_json_document *document = sv_decode_params_read(body, &params, error);
+    struct sv_decode_params params = {0};
+    struct sv_json_document *document = sv_json_read(body, sv_decode_fields, NULL, &params, error);
     if (!document)
         return NULL;
     prompts_check(&params.ids);

@@ -8,14 +8,20 @@ bool label_evaluation_open(struct label_evaluation *evaluation, const struct sl_
                            struct sl_err *err)
 {
     *evaluation = (struct label_evaluation){0};
-    bool ok = label_predictions_of_model(&evaluation->predictions, model, set, policy,
-                                         &evaluation->e, err);
-    evaluation->labels = ok ? label_metrics_count(&evaluation->predictions, err) : NULL;
+    if (label_predictions_of_model(&evaluation->predictions, model, set, policy, &evaluation->e,
+                                   err) &&
+        label_evaluation_measure(evaluation, err))
+        return true;
+    label_evaluation_close(evaluation);
+    return false;
+}
+
+bool label_evaluation_measure(struct label_evaluation *evaluation, struct sl_err *err)
+{
+    evaluation->labels = label_metrics_count(&evaluation->predictions, err);
     if (evaluation->labels)
         prediction_quality_measure(&evaluation->quality, &evaluation->predictions,
                                    evaluation->labels);
-    else
-        label_evaluation_close(evaluation);
     return evaluation->labels;
 }
 

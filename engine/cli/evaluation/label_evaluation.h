@@ -16,4 +16,7 @@ struct label_evaluation {
 bool label_evaluation_open(struct label_evaluation *evaluation, const struct sl_model *model,
                            const struct sl_dataset *set, const struct sl_policy *policy,
                            struct sl_err *err) SL_MUST_CHECK;
+/* What follows from the predictions, which are there. */
+bool label_evaluation_measure(struct label_evaluation *evaluation, struct sl_err *err)
+    SL_MUST_CHECK;
 void label_evaluation_close(struct label_evaluation *evaluation); /* a zeroed one is fine */

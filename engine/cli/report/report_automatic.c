@@ -80,10 +80,7 @@ static bool write_page(struct sl_buffer *out, const struct automatic_results *r,
 {
     char text[CONCLUSION_TEXT];
     const struct report_predictions p = {.model = r->l->model,
-                                         .predictions = &r->predictions,
-                                         .labels = r->labels,
-                                         .quality = &r->quality,
-                                         .loss = r->l->search.loss,
+                                         .evaluation = &r->evaluation,
                                          .tokens = r->l->tokens,
                                          .left_out = true};
     report_begin(out, title, "linear model, trained on", data);

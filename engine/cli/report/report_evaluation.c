@@ -8,12 +8,8 @@
 static bool write_page(struct sl_buffer *out, const struct report_evaluation *r, struct sl_err *err)
 {
     const struct label_evaluation *v = r->evaluation;
-    const struct report_predictions p = {.model = r->of,
-                                         .predictions = &v->predictions,
-                                         .labels = v->labels,
-                                         .quality = &v->quality,
-                                         .loss = v->e.loss,
-                                         .tokens = r->of->tokenizer};
+    const struct report_predictions p = {
+        .model = r->of, .evaluation = v, .tokens = r->of->tokenizer};
     const int depth = r->of->config.depth;
     report_begin(out, r->title, r->what, r->facts->set->path);
     report_figures(out, &p, depth > 0 ? 1.0 - v->e.layers_mean / depth : (double)NAN, r->how);

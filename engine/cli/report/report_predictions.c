@@ -23,7 +23,7 @@ enum {
 void report_figures(struct sl_buffer *out, const struct report_predictions *p, double skipped,
                     const char *how)
 {
-    const struct prediction_quality *q = p->quality;
+    const struct prediction_quality *q = &p->evaluation->quality;
     char detail[DETAIL];
     const bool several = p->model->config.multi_label;
     sl_buffer_append_string(out, "<div class=\"tiles\">\n");
@@ -36,7 +36,7 @@ void report_figures(struct sl_buffer *out, const struct report_predictions *p, d
     (void)snprintf(detail, sizeof detail, "%d of %d texts", q->texts - q->correct, q->texts);
     html_tile(out, "Mistakes", detail, "%.1f %%", 100.0 * (q->texts - q->correct) / q->texts);
     html_tile(out, "Macro F1", "mean over the labels", "%.3f", q->macro_f1);
-    html_tile(out, "Loss", "nats per text", "%.4f", p->loss);
+    html_tile(out, "Loss", "nats per text", "%.4f", p->evaluation->e.loss);
     html_tile(out, "Calibration error", "ECE, 15 bins", "%.4f", q->calibration);
     if (isfinite(skipped))
         html_tile(out, "Layers skipped", "token-layer operations", "%.1f %%", 100.0 * skipped);
@@ -69,8 +69,8 @@ static void write_labels(struct sl_buffer *out, const struct report_predictions 
         "label", "texts", "recall", "precision", several ? NULL : "most confused with", NULL};
     html_section(out, "Labels");
     html_table(out, columns, "01110");
-    for (int c = 0; c < p->predictions->classes; c++) {
-        const struct label_metrics *label = &p->labels[c];
+    for (int c = 0; c < p->evaluation->predictions.classes; c++) {
+        const struct label_metrics *label = &p->evaluation->labels[c];
         html_row(out);
         label_cell(out, p, c);
         html_number(out, "%d", label->texts);
@@ -106,7 +106,7 @@ static void write_count(struct sl_buffer *out, int count, int texts, bool right)
 static void write_matrix(struct sl_buffer *out, const struct report_predictions *p,
                          const int *confusion)
 {
-    const int classes = p->predictions->classes;
+    const int classes = p->evaluation->predictions.classes;
     sl_buffer_append_string(out,
                             "<p class=\"soft\">Rows: the label. Columns: the prediction.</p>\n"
                             "<div class=\"wide\"><table class=\"matrix\"><thead><tr><th></th>");
@@ -121,7 +121,8 @@ static void write_matrix(struct sl_buffer *out, const struct report_predictions 
         write_short_name(out, p->model->labels[row]);
         sl_buffer_append_string(out, "</th>");
         for (int c = 0; c < classes; c++)
-            write_count(out, confusion[row * classes + c], p->labels[row].texts, row == c);
+            write_count(out, confusion[row * classes + c], p->evaluation->labels[row].texts,
+                        row == c);
         sl_buffer_append_string(out, "</tr>");
     }
     sl_buffer_append_string(out, "\n</tbody></table></div>\n");
@@ -142,7 +143,7 @@ static void write_confusions(struct sl_buffer *out, const struct report_predicti
                              int *confusion)
 {
     static const char *const columns[] = {"label", "predicted as", "texts", NULL};
-    const int classes = p->predictions->classes;
+    const int classes = p->evaluation->predictions.classes;
     int64_t worst;
     sl_buffer_append_string(out, "<p class=\"soft\">The most frequent ones.</p>\n");
     html_table(out, columns, "001");
@@ -159,11 +160,11 @@ static void write_confusions(struct sl_buffer *out, const struct report_predicti
 static bool write_confusion(struct sl_buffer *out, const struct report_predictions *p,
                             struct sl_err *err)
 {
-    int *confusion = label_confusion_count(p->predictions, err);
+    int *confusion = label_confusion_count(&p->evaluation->predictions, err);
     if (!confusion)
         return false;
     html_section(out, "Confusion");
-    if (p->predictions->classes <= MATRIX_LABELS)
+    if (p->evaluation->predictions.classes <= MATRIX_LABELS)
         write_matrix(out, p, confusion);
     else
         write_confusions(out, p, confusion);
@@ -174,7 +175,7 @@ static bool write_confusion(struct sl_buffer *out, const struct report_predictio
 
 static void write_calibration(struct sl_buffer *out, const struct report_predictions *p)
 {
-    const struct prediction_quality *q = p->quality;
+    const struct prediction_quality *q = &p->evaluation->quality;
     html_section(out, "Calibration");
     sl_buffer_printf(out,
                      "<p>The expected calibration error is %.4f: on average a score is off by %.1f "
@@ -182,7 +183,7 @@ static void write_calibration(struct sl_buffer *out, const struct report_predict
                      q->calibration, 100.0 * q->calibration,
                      p->model->config.multi_label ? "texts have a label with it"
                                                   : "predictions with it are right");
-    chart_reliability(out, p->predictions);
+    chart_reliability(out, &p->evaluation->predictions);
     html_section_end(out);
 }
 
@@ -210,7 +211,7 @@ static bool write_text(struct sl_buffer *out, const struct report_predictions *p
     size_t bytes;
     if (!words)
         return true;
-    const char *text = sl_dataset_text(p->predictions->set, mistake->example, &bytes);
+    const char *text = sl_dataset_text(p->evaluation->predictions.set, mistake->example, &bytes);
     const int label = mistake->predicted >= 0 ? mistake->predicted : mistake->label;
     return report_words_write(words, text, bytes, label, MISTAKE_BYTES, out, err);
 }
@@ -220,7 +221,8 @@ static bool write_mistake(struct sl_buffer *out, const struct report_predictions
                           struct sl_err *err)
 {
     html_row(out);
-    html_number(out, "%lld", (long long)p->predictions->set->examples[mistake->example].line);
+    html_number(out, "%lld",
+                (long long)p->evaluation->predictions.set->examples[mistake->example].line);
     label_cell(out, p, mistake->label);
     label_cell(out, p, mistake->predicted);
     html_number(out, "%.3f", (double)mistake->score);
@@ -235,7 +237,7 @@ static bool write_table(struct sl_buffer *out, const struct report_predictions *
                         const struct label_prediction *const *wrong, int count, struct sl_err *err)
 {
     static const char *const columns[] = {"line", "label", "predicted as", "score", "text", NULL};
-    const bool has_text = p->predictions->set->text;
+    const bool has_text = p->evaluation->predictions.set->text;
     struct report_words *words = has_text ? report_words_open(p->model, p->tokens, err) : NULL;
     bool ok = words || !has_text;
     if (p->model->config.multi_label)
@@ -263,7 +265,7 @@ static bool write_table(struct sl_buffer *out, const struct report_predictions *
 static bool write_mistakes(struct sl_buffer *out, const struct report_predictions *p,
                            struct sl_err *err)
 {
-    const struct label_predictions *all = p->predictions;
+    const struct label_predictions *all = &p->evaluation->predictions;
     int count = 0;
     const struct label_prediction **wrong = calloc((size_t)all->count + 1, sizeof *wrong);
     if (!wrong)

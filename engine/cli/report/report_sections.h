@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "cli/evaluation/dataset_facts.h"
-#include "cli/evaluation/prediction_quality.h"
+#include "cli/evaluation/label_evaluation.h"
 
 /* Before the work: makes the directory of a report (NULL: none is wanted). A title needs one. */
 bool report_prepare(const char *directory, const char *title, struct sl_err *err) SL_MUST_CHECK;
@@ -21,10 +21,7 @@ void report_dataset(struct sl_buffer *out, const struct dataset_facts *facts, in
 /* Predictions, and what they were compared with. */
 struct report_predictions {
     const struct sl_model *model; /* its labels */
-    const struct label_predictions *predictions;
-    const struct label_metrics *labels;
-    const struct prediction_quality *quality;
-    double loss;
+    const struct label_evaluation *evaluation;
     const struct sl_tokenizer *tokens; /* the model's */
     bool left_out; /* predicted by models that left the text out, which `model` has learnt */
 };

@@ -199,28 +199,26 @@ bool automatic_results_open(struct automatic_results *r, const struct sl_linear_
                             const struct sl_evaluation *validation, double min_precision,
                             struct sl_err *err)
 {
-    *r = (struct automatic_results){.l = l, .facts = facts, .validation = validation};
-    bool ok = label_predictions_of_search(&r->predictions, l, err) &&
-              (!(min_precision > 0.0) ||
-               minimum_score_find(&r->minimum, &r->predictions, min_precision, err));
-    r->labels = ok ? label_metrics_count(&r->predictions, err) : NULL;
-    if (r->labels)
-        prediction_quality_measure(&r->quality, &r->predictions, r->labels);
-    else
-        automatic_results_close(r);
-    return r->labels;
+    *r = (struct automatic_results){
+        .l = l, .facts = facts, .evaluation.e.loss = l->search.loss, .validation = validation};
+    struct label_predictions *predictions = &r->evaluation.predictions;
+    if (label_predictions_of_search(predictions, l, err) &&
+        (!(min_precision > 0.0) ||
+         minimum_score_find(&r->minimum, predictions, min_precision, err)) &&
+        label_evaluation_measure(&r->evaluation, err))
+        return true;
+    automatic_results_close(r);
+    return false;
 }
 
 void automatic_results_close(struct automatic_results *r)
 {
-    label_predictions_close(&r->predictions);
-    free(r->labels);
-    r->labels = NULL;
+    label_evaluation_close(&r->evaluation);
 }
 
 static double accuracy_of(const struct automatic_results *r)
 {
-    return (double)r->quality.correct / r->quality.texts;
+    return (double)r->evaluation.quality.correct / r->evaluation.quality.texts;
 }
 
 double automatic_results_accuracy(const struct automatic_results *r)
@@ -276,7 +274,7 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
                          const char *published)
 {
     const struct sl_linear_search *search = &r->l->search;
-    const struct prediction_quality *q = &r->quality;
+    const struct prediction_quality *q = &r->evaluation.quality;
     sl_json_add(json,
                 "{'method':%s,'texts':%d,'folds':%d,'accuracy':%f,'accuracy_interval':[%f,%f],"
                 "'macro_f1':%f,'loss':%f,'calibration_error':%f",
@@ -296,7 +294,7 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
     if (!is_multi_label(r))
         write_curve(json, &search->curve);
     write_trial(sl_json_key(json, "recipe"), &search->trials[search->best], is_multi_label(r));
-    label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->labels);
+    label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->evaluation.labels);
     if (published)
         sl_json_add(json, "'published':%s", published);
     if (published && r->l->refers)
@@ -385,12 +383,12 @@ void automatic_results_method(const struct automatic_results *r, char text[CONCL
         (void)snprintf(text, CONCLUSION_TEXT,
                        "On all %d texts, each predicted without it in %d-fold cross-validation. "
                        "The published model was then fitted to all texts.",
-                       r->quality.texts, search->folds);
+                       r->evaluation.quality.texts, search->folds);
     else
         (void)snprintf(text, CONCLUSION_TEXT,
                        "On %d texts that were held out. The published model was then fitted to all "
                        "%d texts.",
-                       r->quality.texts, r->l->set.count);
+                       r->evaluation.quality.texts, r->l->set.count);
 }
 
 static void print_sentence(const char *text)
@@ -403,7 +401,7 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
                              bool json)
 {
     const struct sl_linear_search *search = &r->l->search;
-    const struct prediction_quality *q = &r->quality;
+    const struct prediction_quality *q = &r->evaluation.quality;
     char recipe[RECIPE_TEXT], text[CONCLUSION_TEXT];
     if (json) {
         struct sl_buffer line = {0};
@@ -429,7 +427,7 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
         print_curve(&search->curve);
     automatic_results_minimum_score(r, text);
     print_sentence(text);
-    label_metrics_print(r->l->model, r->labels);
+    label_metrics_print(r->l->model, r->evaluation.labels);
     printf("\npublished to %s%s%s\n", model,
            r->l->refers ? ", which uses the word vectors of " : "",
            r->l->refers ? r->l->origin.model : "");

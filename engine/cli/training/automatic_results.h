@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/evaluation/dataset_facts.h"
-#include "cli/evaluation/prediction_quality.h"
+#include "cli/evaluation/label_evaluation.h"
 #include "linear/linear_training.h"
 
 /* Prints lengths, labels, duplicates and contradictions. */
@@ -19,9 +19,7 @@ void automatic_results_trial(const struct sl_linear_search *search, bool multi_l
 struct automatic_results {
     const struct sl_linear_training *l;
     const struct dataset_facts *facts;
-    struct label_predictions predictions;
-    struct label_metrics *labels;
-    struct prediction_quality quality;
+    struct label_evaluation evaluation;     /* of the texts left out; of `e` the loss alone */
     struct minimum_score minimum;           /* precision 0: none was asked for */
     const struct sl_evaluation *validation; /* of facts->validation; NULL: there is none */
 };

@@ -37,7 +37,8 @@ static struct sv_json_document *read_tokenize(const struct sl_buffer *body)
 
 static struct sv_json_document *read_decode(const struct sl_buffer *body)
 {
-    return sv_decode_params_read(body, &decode, &error);
+    decode = (struct sv_decode_params){0};
+    return sv_json_read(body, sv_decode_fields, NULL, &decode, &error);
 }
 
 static struct sv_json_document *read_infer(const struct sl_buffer *body)
