@@ -68,6 +68,8 @@ static void live_line(void *context, const struct sl_word_vectors_progress *p)
                   p->loss, left / 60, left % 60, p->fraction < 1.0 ? "" : "\n");
 }
 
+static const struct sl_word_vectors_report report = {.report = live_line};
+
 static int width_of(const struct arguments *a)
 {
     const struct sl_word_vectors_options *v = &a->vectors;
@@ -93,7 +95,6 @@ static bool begin(const struct arguments *a, const struct sl_tokenizer *tokens,
                   const struct sl_documents *documents, const struct sl_engine *engine,
                   float *vectors, struct sl_err *err)
 {
-    const struct sl_word_vectors_report report = {.report = live_line};
     const struct sl_parameter table = {
         .data = vectors, .rows = sl_tokenizer_size(tokens), .cols = a->vectors.width};
     if (a->known)
@@ -106,7 +107,6 @@ static bool learn_documents(const struct arguments *a, int vocab,
                             const struct sl_documents *documents, const struct sl_engine *engine,
                             float *vectors, struct sl_err *err)
 {
-    const struct sl_word_vectors_report report = {.report = live_line};
     if (a->vectors.document_steps == 0)
         return true;
     int64_t *counts = calloc((size_t)vocab, sizeof *counts);
@@ -124,7 +124,6 @@ static bool append_skip_gram(const struct arguments *a, int vocab,
                              const struct sl_documents *documents, const struct sl_engine *engine,
                              const float *tuned, float *out, struct sl_err *err)
 {
-    const struct sl_word_vectors_report report = {.report = live_line};
     struct sl_word_vectors_options options = a->vectors;
     options.width = a->vectors.skip_gram_width;
     float *vectors = calloc((size_t)vocab, (size_t)options.width * sizeof *vectors);

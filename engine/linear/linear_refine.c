@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { REPEATED = 3 };
+enum { REPEATED = 3, NEIGHBOURS = 10 };
 
 /* Of the time that is given, neighbours get at most this part. */
 static const double part_of_neighbours = 0.6;
@@ -54,40 +54,30 @@ static bool try_new(struct sl_linear_run *s, struct sl_linear_recipe recipe, str
     return was_tried(s, &recipe) || !has_time(s) || sl_linear_try(s, recipe, err) >= 0;
 }
 
-/* One number or choice of a recipe at a time. */
+/* One number or choice of a recipe at a time. What cannot change stays the best, which is known. */
 static bool try_neighbours(struct sl_linear_run *s, float factor, struct sl_err *err)
 {
     const struct sl_linear_recipe best = s->out->trials[s->out->best].recipe;
     const float factors[] = {factor, 1.0f / factor};
-    struct sl_linear_recipe r;
+    const int longest = sl_linear_order(s->options->features->texts), order = best.ngrams.order;
+    struct sl_linear_recipe near[NEIGHBOURS];
+    for (int i = 0; i < NEIGHBOURS; i++)
+        near[i] = best;
     for (int i = 0; i < 2; i++) {
-        r = best;
-        r.sparse_c *= factors[i];
-        if (!try_new(s, r, err))
-            return false;
-        r = best;
-        r.dense_c *= factors[i];
-        if (!try_new(s, r, err))
-            return false;
-        r.sparse_c *= factors[i];
-        if (!try_new(s, r, err))
-            return false;
+        near[3 * i].sparse_c *= factors[i];
+        near[3 * i + 1].dense_c *= factors[i];
+        near[3 * i + 2].dense_c *= factors[i];
+        near[3 * i + 2].sparse_c *= factors[i];
     }
-    r = best;
-    r.ratios = !best.ratios;
-    if (best.sparse_c > 0.0f && !try_new(s, r, err))
-        return false;
-    const int longest = sl_linear_order(s->options->features->texts);
-    for (int step = -1; step <= 1; step += 2) {
-        r = best;
-        r.ngrams.order += step;
-        if (best.sparse_c > 0.0f && r.ngrams.order >= 1 && r.ngrams.order <= longest &&
-            !try_new(s, r, err))
+    near[6].ratios = !best.ratios;
+    near[7].ngrams.order = order > 1 ? order - 1 : order;
+    near[8].ngrams.order = order < longest ? order + 1 : order;
+    if (s->options->features->has_characters)
+        near[9].ngrams.characters = !best.ngrams.characters;
+    for (int i = 0; i < (best.sparse_c > 0.0f ? NEIGHBOURS : 6); i++)
+        if (!try_new(s, near[i], err))
             return false;
-    }
-    r = best;
-    r.ngrams.characters = !best.ngrams.characters;
-    return !(best.sparse_c > 0.0f && s->options->features->has_characters) || try_new(s, r, err);
+    return true;
 }
 
 /* ---- more folds ------------------------------------------------------------------------------ */

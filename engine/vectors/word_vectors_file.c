@@ -3,6 +3,7 @@
 #include "base/byte_string.h"
 #include "base/file.h"
 #include "data/line_reader.h"
+#include "tokenizer/piece_table.h"
 #include "vectors/word_vectors.h"
 
 #include <math.h>
@@ -44,61 +45,6 @@ bool sl_word_vectors_write(const char *path, const struct sl_tokenizer *tokens,
 
 /* -- reading ---------------------------------------------------------------------------------- */
 
-/* The ids of all tokens, sorted by their text. */
-struct token_index {
-    const struct sl_tokenizer *tokens;
-    int32_t *ids;
-    int count;
-};
-
-static int compare_text(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
-{
-    int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
-    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
-}
-
-static int compare_ids(const void *a, const void *b, void *index)
-{
-    const struct sl_tokenizer *tokens = ((const struct token_index *)index)->tokens;
-    size_t a_bytes, b_bytes;
-    const char *x = sl_tokenizer_piece(tokens, *(const int32_t *)a, &a_bytes);
-    const char *y = sl_tokenizer_piece(tokens, *(const int32_t *)b, &b_bytes);
-    return compare_text(x, a_bytes, y, b_bytes);
-}
-
-static bool index_open(struct token_index *index, const struct sl_tokenizer *tokens,
-                       struct sl_err *err)
-{
-    int count = sl_tokenizer_size(tokens);
-    *index = (struct token_index){.tokens = tokens, .count = count};
-    index->ids = calloc((size_t)count, sizeof *index->ids);
-    if (!index->ids)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for an index of %d tokens", count);
-    for (int i = 0; i < count; i++)
-        index->ids[i] = i;
-    qsort_r(index->ids, (size_t)count, sizeof *index->ids, compare_ids, index);
-    return true;
-}
-
-/* The id of a token; -1: the vocabulary has none such. */
-static int32_t index_find(const struct token_index *index, const char *text, size_t bytes)
-{
-    int first = 0, last = index->count;
-    while (first < last) {
-        int middle = first + (last - first) / 2;
-        size_t piece_bytes;
-        const char *piece = sl_tokenizer_piece(index->tokens, index->ids[middle], &piece_bytes);
-        int order = compare_text(piece, piece_bytes, text, bytes);
-        if (order == 0)
-            return index->ids[middle];
-        if (order < 0)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return -1;
-}
-
 /* What was read: vectors has a row more, for tokens that the vocabulary lacks. */
 struct rows_read {
     float *vectors;
@@ -122,15 +68,15 @@ static bool read_numbers(const char *text, float *out, int width)
 }
 
 /* The reader's buffer holds a line feed after the line, or nothing: a copy ends with a NUL. */
-static bool read_vector(const struct sl_line *line, const struct token_index *index,
+static bool read_vector(const struct sl_line *line, const struct sl_piece_table *tokens,
                         struct rows_read *rows, struct sl_err *err)
 {
     char *copy = sl_bytes_copy(line->text, line->bytes);
     if (!copy)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a line");
     char *space = strchr(copy, ' ');
-    int32_t id = space ? index_find(index, copy, (size_t)(space - copy)) : -1;
-    float *row = rows->vectors + (size_t)(id >= 0 ? id : index->count) * (size_t)rows->width;
+    int32_t id = space ? sl_piece_table_find(tokens, copy, (size_t)(space - copy)) : -1;
+    float *row = rows->vectors + (size_t)(id >= 0 ? id : rows->count) * (size_t)rows->width;
     bool ok = space && space > copy && read_numbers(space, row, rows->width);
     if (ok && id >= 0)
         rows->known[id] = true;
@@ -151,7 +97,7 @@ static bool read_header(const struct sl_line *line, int width, struct sl_err *er
                    width);
 }
 
-static bool read_lines(struct sl_line_reader *lines, const struct token_index *index,
+static bool read_lines(struct sl_line_reader *lines, const struct sl_piece_table *tokens,
                        struct rows_read *rows, struct sl_err *err)
 {
     struct sl_line line;
@@ -162,7 +108,7 @@ static bool read_lines(struct sl_line_reader *lines, const struct token_index *i
     while (sl_line_reader_next_nonempty(lines, &line, err)) {
         if (!line.text)
             return true;
-        if (!read_vector(&line, index, rows, err))
+        if (!read_vector(&line, tokens, rows, err))
             return sl_line_reader_wrap(lines, line.number, err);
     }
     return false;
@@ -172,13 +118,13 @@ static bool read_file(const char *path, const struct sl_tokenizer *tokens, struc
                       struct sl_err *err)
 {
     const struct sl_data_limits limits = {.file_bytes = INT64_MAX};
-    struct token_index index;
-    if (!index_open(&index, tokens, err))
-        return false;
-    struct sl_line_reader *lines = sl_line_reader_open(path, NULL, &limits, err);
-    bool ok = lines && read_lines(lines, &index, rows, err);
+    struct sl_piece_table table;
+    struct sl_line_reader *lines = NULL;
+    bool ok = sl_piece_table_fill(&table, tokens->pieces, tokens->count, NULL, err) &&
+              (lines = sl_line_reader_open(path, NULL, &limits, err)) &&
+              read_lines(lines, &table, rows, err);
     sl_line_reader_close(lines);
-    free(index.ids);
+    sl_piece_table_release(&table);
     return ok;
 }
 

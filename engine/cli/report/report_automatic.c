@@ -45,10 +45,8 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
         several ? "micro F1" : "accuracy", sl_linear_loss_weight(l->set.count),
         several ? ", which is divided by the labels per text if they are more than one" : "",
         several ? "F1" : "accuracy");
-    automatic_results_legend(l, more);
-    write_sentence(out, more);
-    automatic_results_time(l, more);
-    write_sentence(out, more);
+    write_sentence(out, automatic_results_legend(l, more));
+    write_sentence(out, automatic_results_time(l, more));
     html_section_end(out);
 }
 
@@ -68,9 +66,8 @@ static void write_curve(struct sl_buffer *out, const struct sl_learning_curve *c
                                 .percent = true,
                                 .doubles = true,
                                 .dots = true};
-    automatic_results_conclude(curve, text);
     html_section(out, "Would more texts help?");
-    write_sentence(out, text);
+    write_sentence(out, automatic_results_conclude(curve, text));
     chart_write(out, &chart);
     html_section_end(out);
 }
@@ -84,12 +81,9 @@ static bool write_page(struct sl_buffer *out, const struct automatic_results *r,
                                          .tokens = r->l->tokens,
                                          .left_out = true};
     report_begin(out, title, "linear model, trained on", data);
-    automatic_results_method(r, text);
-    report_figures(out, &p, (double)NAN, text);
-    automatic_results_validation(r, text);
-    write_sentence(out, text);
-    automatic_results_minimum_score(r, text);
-    write_sentence(out, text);
+    report_figures(out, &p, (double)NAN, automatic_results_method(r, text));
+    write_sentence(out, automatic_results_validation(r, text));
+    write_sentence(out, automatic_results_minimum_score(r, text));
     report_dataset(out, r->facts, r->l->base->config.context_length);
     write_trials(out, r->l);
     if (!r->l->set.multi_label)

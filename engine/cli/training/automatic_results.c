@@ -35,7 +35,8 @@ void automatic_results_warn_base(const struct sl_linear_training *l, const char 
             base, 100.0 * l->unknown);
 }
 
-void automatic_results_estimate(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+const char *automatic_results_estimate(const struct sl_linear_training *l,
+                                       char text[CONCLUSION_TEXT])
 {
     enum { MANY = 2000000, SECONDS_LONG = 300, MINUTE = 60 };
 
@@ -50,6 +51,7 @@ void automatic_results_estimate(const struct sl_linear_training *l, char text[CO
         (void)snprintf(text, CONCLUSION_TEXT,
                        "the first of %d recipes took %.0f s: all may take %.0f minutes",
                        search->planned, search->trials[0].seconds, seconds / MINUTE);
+    return text;
 }
 
 /* ---- the trials ------------------------------------------------------------------------------ */
@@ -74,7 +76,7 @@ const char *automatic_results_recipe(const struct sl_linear_recipe *r, char text
     return text;
 }
 
-void automatic_results_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+const char *automatic_results_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
 {
     /* Independent labels have the same calibration in both. */
     (void)snprintf(text, CONCLUSION_TEXT,
@@ -84,15 +86,16 @@ void automatic_results_legend(const struct sl_linear_training *l, char text[CONC
                        ? ""
                        : " These losses are with a temperature alone; the chosen "
                          "recipe is then calibrated fully, which can lower its loss.");
+    return text;
 }
 
-void automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
+const char *automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT])
 {
     const struct sl_linear_search *search = &l->search;
     int near = search->count - search->planned - search->repeated, bytes;
     text[0] = '\0';
     if (!(l->seconds > 0.0))
-        return;
+        return text;
     bytes = snprintf(text, CONCLUSION_TEXT, "With more time, %d recipe%s near the best %s tried",
                      near, near == 1 ? "" : "s", near == 1 ? "was" : "were");
     if (search->repeated > 1)
@@ -109,6 +112,7 @@ void automatic_results_time(const struct sl_linear_training *l, char text[CONCLU
     else
         (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
                        "; it did not suffice for more folds.");
+    return text;
 }
 
 static void write_trial(struct sl_json_writer *json, const struct sl_linear_trial *trial,
@@ -150,7 +154,8 @@ void automatic_results_trial(const struct sl_linear_search *search, bool multi_l
 
 /* ---- the learning curve ---------------------------------------------------------------------- */
 
-void automatic_results_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT])
+const char *automatic_results_conclude(const struct sl_learning_curve *curve,
+                                       char text[CONCLUSION_TEXT])
 {
     const double unclear = 0.01, part_of_mistakes = 0.03;
     const double mistakes = curve->count > 0 ? 1.0 - curve->points[curve->count - 1].accuracy : 0.0;
@@ -168,17 +173,17 @@ void automatic_results_conclude(const struct sl_learning_curve *curve, char text
                        curve->chance > unclear ? "It is unclear whether more texts would help"
                                                : "More texts like these would hardly help",
                        100.0 * curve->gain, 100.0 * curve->chance);
+    return text;
 }
 
 static void print_curve(const struct sl_learning_curve *curve)
 {
     char text[CONCLUSION_TEXT];
-    automatic_results_conclude(curve, text);
     for (int i = 0; i < curve->count; i++)
         printf("%s %.2f %% with %d%s",
                i ? "," : "accuracy by number of texts:", 100.0 * curve->points[i].accuracy,
                curve->points[i].texts, i + 1 < curve->count ? "" : "\n");
-    printf("%s\n", text);
+    printf("%s\n", automatic_results_conclude(curve, text));
 }
 
 static void write_curve(struct sl_json_writer *json, const struct sl_learning_curve *curve)
@@ -188,8 +193,7 @@ static void write_curve(struct sl_json_writer *json, const struct sl_learning_cu
     for (int i = 0; i < curve->count; i++)
         sl_json_add(json, "{'texts':%d,'accuracy':%f}", curve->points[i].texts,
                     curve->points[i].accuracy);
-    automatic_results_conclude(curve, text);
-    sl_json_add(json, "],'more_texts':%s", text);
+    sl_json_add(json, "],'more_texts':%s", automatic_results_conclude(curve, text));
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -337,13 +341,14 @@ static void explain_no_score(const struct minimum_score *minimum, char text[CONC
                        100.0 * minimum->precision, floor(1000.0 * minimum->attainable) / 10.0);
 }
 
-void automatic_results_minimum_score(const struct automatic_results *r, char text[CONCLUSION_TEXT])
+const char *automatic_results_minimum_score(const struct automatic_results *r,
+                                            char text[CONCLUSION_TEXT])
 {
     const struct minimum_score *minimum = &r->minimum;
     const double right = minimum->reached > 0 ? 100.0 * minimum->right / minimum->reached : 0.0;
     text[0] = '\0';
     if (!(minimum->precision > 0.0))
-        return;
+        return text;
     if (minimum->reached == 0)
         explain_no_score(minimum, text);
     else if (minimum->reached == minimum->predicted)
@@ -360,23 +365,26 @@ void automatic_results_minimum_score(const struct automatic_results *r, char tex
                        100.0 * minimum->low, 100.0 * minimum->high,
                        100.0 * minimum->reached / minimum->predicted,
                        is_multi_label(r) ? "predicted labels" : "texts");
+    return text;
 }
 
-void automatic_results_validation(const struct automatic_results *r, char text[CONCLUSION_TEXT])
+const char *automatic_results_validation(const struct automatic_results *r,
+                                         char text[CONCLUSION_TEXT])
 {
     char f1[32] = "";
     text[0] = '\0';
     if (!r->validation)
-        return;
+        return text;
     if (is_multi_label(r))
         (void)snprintf(f1, sizeof f1, "micro F1 %.4f, subset ", r->validation->micro_f1);
     (void)snprintf(text, CONCLUSION_TEXT,
                    "On the %d texts of the validation file: %saccuracy %.2f %%, loss %.4f.",
                    r->facts->validation->count, f1, 100.0 * r->validation->accuracy,
                    r->validation->loss);
+    return text;
 }
 
-void automatic_results_method(const struct automatic_results *r, char text[CONCLUSION_TEXT])
+const char *automatic_results_method(const struct automatic_results *r, char text[CONCLUSION_TEXT])
 {
     const struct sl_linear_search *search = &r->l->search;
     if (search->folds_predicted > 1)
@@ -389,6 +397,7 @@ void automatic_results_method(const struct automatic_results *r, char text[CONCL
                        "On %d texts that were held out. The published model was then fitted to all "
                        "%d texts.",
                        r->evaluation.quality.texts, r->l->set.count);
+    return text;
 }
 
 static void print_sentence(const char *text)
@@ -409,24 +418,19 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
         command_print_json(&line);
         return;
     }
-    automatic_results_legend(r->l, text);
-    print_sentence(text);
-    automatic_results_time(r->l, text);
-    print_sentence(text);
+    print_sentence(automatic_results_legend(r->l, text));
+    print_sentence(automatic_results_time(r->l, text));
     printf("\nchosen: %s\n",
            automatic_results_recipe(&search->trials[search->best].recipe, recipe));
     if (is_multi_label(r))
         printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     printf("accuracy %.2f %% (95 %% interval %.2f to %.2f), loss %.4f, calibration error %.4f\n",
            100.0 * accuracy_of(r), 100.0 * q->low, 100.0 * q->high, search->loss, q->calibration);
-    automatic_results_method(r, text);
-    print_sentence(text);
-    automatic_results_validation(r, text);
-    print_sentence(text);
+    print_sentence(automatic_results_method(r, text));
+    print_sentence(automatic_results_validation(r, text));
     if (!is_multi_label(r))
         print_curve(&search->curve);
-    automatic_results_minimum_score(r, text);
-    print_sentence(text);
+    print_sentence(automatic_results_minimum_score(r, text));
     label_metrics_print(r->l->model, r->evaluation.labels);
     printf("\npublished to %s%s%s\n", model,
            r->l->refers ? ", which uses the word vectors of " : "",

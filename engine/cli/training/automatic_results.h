@@ -46,21 +46,25 @@ double automatic_results_loss(const struct automatic_results *report);
 enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 320 };
 
 /* Before the first trial and after it: how long the search takes, if that is long; else "". */
-void automatic_results_estimate(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+const char *automatic_results_estimate(const struct sl_linear_training *l,
+                                       char text[CONCLUSION_TEXT]);
 
 /* What was done with more time than the usual recipes take; "" if there was none. */
-void automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+const char *automatic_results_time(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
 /* What the words of recipes, and the losses beside them, mean. */
-void automatic_results_legend(const struct sl_linear_training *l, char text[CONCLUSION_TEXT]);
+const char *automatic_results_legend(const struct sl_linear_training *l,
+                                     char text[CONCLUSION_TEXT]);
 /* A recipe in words. */
 const char *automatic_results_recipe(const struct sl_linear_recipe *recipe, char text[RECIPE_TEXT]);
 /* What the learning curve says of more texts, a sentence. */
-void automatic_results_conclude(const struct sl_learning_curve *curve, char text[CONCLUSION_TEXT]);
+const char *automatic_results_conclude(const struct sl_learning_curve *curve,
+                                       char text[CONCLUSION_TEXT]);
 /* On which texts the figures are. */
-void automatic_results_method(const struct automatic_results *report, char text[CONCLUSION_TEXT]);
-/* The result on the validation file; "" if there is none. */
-void automatic_results_validation(const struct automatic_results *report,
-                                  char text[CONCLUSION_TEXT]);
-/* Which score to trust; "" if that was not asked for. */
-void automatic_results_minimum_score(const struct automatic_results *report,
+const char *automatic_results_method(const struct automatic_results *report,
                                      char text[CONCLUSION_TEXT]);
+/* The result on the validation file; "" if there is none. */
+const char *automatic_results_validation(const struct automatic_results *report,
+                                         char text[CONCLUSION_TEXT]);
+/* Which score to trust; "" if that was not asked for. */
+const char *automatic_results_minimum_score(const struct automatic_results *report,
+                                            char text[CONCLUSION_TEXT]);
