@@ -95,14 +95,21 @@ static const char *irregular(const struct stat *status)
                                        : "not a regular file";
 }
 
-static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
+/* The size of a file that is to be read. */
+static bool size_of(int fd, const char *path, size_t *size, struct sl_err *err)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
         return fail_errno(err, "stat", path);
-    if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, irregular(&status));
-    size_t size = (size_t)status.st_size;
+    *size = (size_t)status.st_size;
+    return S_ISREG(status.st_mode) || fail_kind(err, path, irregular(&status));
+}
+
+static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
+{
+    size_t size;
+    if (!size_of(fd, path, &size, err))
+        return false;
     void *data = NULL;
     if (size > 0) {
         data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -129,12 +136,9 @@ bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err)
 /* Reads the whole file into fresh pages. */
 static bool copy_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
 {
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return fail_errno(err, "stat", path);
-    if (!S_ISREG(status.st_mode))
-        return fail_kind(err, path, irregular(&status));
-    size_t size = (size_t)status.st_size, read_bytes = 0;
+    size_t size, read_bytes = 0;
+    if (!size_of(fd, path, &size, err))
+        return false;
     *map = (struct sl_map){.size = size};
     if (size == 0)
         return true;

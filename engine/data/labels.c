@@ -38,17 +38,6 @@ int32_t sl_labels_find(const struct sl_labels *labels, const char *key, size_t b
     return compare(labels->keys[place].key, key, bytes) == 0 ? labels->keys[place].id : -1;
 }
 
-/* As a string of its own. */
-static char *copy(const char *text, size_t bytes)
-{
-    char *string = malloc(bytes + 1);
-    if (!string)
-        return NULL;
-    memcpy(string, text, bytes);
-    string[bytes] = '\0';
-    return string;
-}
-
 /* Returns the copy of the key, or NULL. */
 static char *key_add(struct sl_labels *labels, const char *key, size_t bytes, int32_t id,
                      struct sl_err *err)
@@ -61,7 +50,7 @@ static char *key_add(struct sl_labels *labels, const char *key, size_t bytes, in
     if (!sl_dynarray_reserve(&labels->keys, &labels->keys_room, (size_t)labels->key_count + 1,
                              sizeof *labels->keys, err))
         return NULL;
-    char *own = copy(key, bytes);
+    char *own = sl_bytes_copy(key, bytes);
     if (!own) {
         sl_fail(err, SL_NO_MEMORY, "no memory for %d labels", labels->key_count + 1);
         return NULL;
@@ -80,7 +69,7 @@ static bool label_add(struct sl_labels *labels, const char *key, size_t key_byte
     if (!sl_dynarray_reserve(&labels->list, &labels->list_room, (size_t)labels->count + 1,
                              sizeof *labels->list, err))
         return false;
-    struct sl_label fresh = {.name = copy(name, name_bytes)};
+    struct sl_label fresh = {.name = sl_bytes_copy(name, name_bytes)};
     if (!fresh.name)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d labels", labels->count + 1);
     fresh.key = key_add(labels, key, key_bytes, labels->count, err);

@@ -30,11 +30,6 @@ static bool bytes_open(struct sl_tokenizer *tokenizer, struct sl_err *err)
     return true;
 }
 
-static void bytes_close(struct sl_tokenizer *tokenizer)
-{
-    (void)tokenizer;
-}
-
 static bool bytes_encode(const struct sl_tokenizer *tokenizer, struct sl_encoder_output *sink,
                          struct sl_err *err)
 {
@@ -53,6 +48,5 @@ const struct sl_tokenizer_kind sl_tokenizer_bytes = {
     .fixed = true,
     .learn = bytes_learn,
     .open = bytes_open,
-    .close = bytes_close,
     .encode = bytes_encode,
 };

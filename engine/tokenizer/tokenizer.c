@@ -76,7 +76,8 @@ void sl_tokenizer_destroy(struct sl_tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
-    tokenizer->kind->close(tokenizer);
+    if (tokenizer->kind->close)
+        tokenizer->kind->close(tokenizer);
     free(tokenizer->pieces);
     free(tokenizer->text);
     free(tokenizer);

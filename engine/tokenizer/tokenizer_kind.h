@@ -82,7 +82,7 @@ struct sl_tokenizer_kind {
 
     /* Pieces are set: checks them, finds the special tokens, builds the lookup tables. */
     bool (*open)(struct sl_tokenizer *tokenizer, struct sl_err *err);
-    void (*close)(struct sl_tokenizer *tokenizer); /* undoes open, also after it failed */
+    void (*close)(struct sl_tokenizer *tokenizer); /* undoes open, also after it failed; or NULL */
 
     /* Decoding otherwise; NULL: as above. */
     long (*decode)(const struct sl_tokenizer *tokenizer, const struct sl_decoding *decoding,

@@ -27,7 +27,6 @@ struct executor {
     struct sl_classifier_item *feeds;
     struct sv_classification_item **fed;   /* the item of each feed, */
     struct sv_classification_task **owner; /* and its task */
-    int64_t layers_used, layers_full;
 
     struct sv_classification_stats stats;
 };
@@ -339,8 +338,8 @@ static void take(struct executor *executor, int index, int64_t now)
                sizeof *item->logits);
     item->layers_used = fed->layers_used;
     item->layers_full = fed->layers_full;
-    executor->layers_used += fed->layers_used;
-    executor->layers_full += fed->layers_full;
+    executor->base.layers_used += fed->layers_used;
+    executor->base.layers_full += fed->layers_full;
     sv_metric_observe(executor->base.series[SV_METRIC_MEAN_DEPTH],
                       sv_mean_depth(executor->info->depth, fed->layers_used, fed->layers_full));
     item->finite = fed->finite;
@@ -376,7 +375,7 @@ static bool step(struct sv_executor *base)
         record_batch(executor, count, now - began);
         for (int i = 0; i < count; i++)
             take(executor, i, now);
-        sv_executor_record_layers(base, executor->layers_used, executor->layers_full);
+        sv_executor_record_layers(base);
     } else
         fail_batch(executor, count, &err);
     base->running = 0;

@@ -23,7 +23,6 @@ struct executor {
     struct sv_queue draining;     /* generated, but not yet all in the stream */
     struct sl_chunk *feeds;
     struct sv_sequence **fed;
-    int64_t layers_used, layers_full;
 };
 
 /* ---- making and unmaking --------------------------------------------------------------------- */
@@ -345,8 +344,8 @@ static void record_tokens(struct executor *executor, struct sv_sequence *sequenc
 static void apply_result(struct executor *executor, struct sv_sequence *sequence,
                          const struct sl_chunk *feed, int64_t now)
 {
-    executor->layers_used += feed->layers_used;
-    executor->layers_full += feed->layers_full;
+    executor->base.layers_used += feed->layers_used;
+    executor->base.layers_full += feed->layers_full;
     sl_generation_accept(sequence->generation, feed);
     record_tokens(executor, sequence, now);
     if (sl_generation_finished(sequence->generation))
@@ -361,7 +360,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
     for (int i = 0; i < count; i++)
         rows += executor->feeds[i].count;
     sv_executor_record_batch(&executor->base, count, rows, took);
-    sv_executor_record_layers(&executor->base, executor->layers_used, executor->layers_full);
+    sv_executor_record_layers(&executor->base);
 }
 
 /* The engine rejected the batch, which is a bug. Its requests fail; the daemon goes on. */

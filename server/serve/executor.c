@@ -115,8 +115,9 @@ void sv_executor_record_batch(struct sv_executor *executor, int texts, int rows,
     sv_metric_observe(executor->series[SV_METRIC_BATCH_SECONDS], 1e-9 * (double)took);
 }
 
-void sv_executor_record_layers(struct sv_executor *executor, int64_t used, int64_t full)
+void sv_executor_record_layers(struct sv_executor *executor)
 {
+    const int64_t used = executor->layers_used, full = executor->layers_full;
     sv_metric_set(executor->series[SV_METRIC_LAYER_OPS], (double)used);
     sv_metric_set(executor->series[SV_METRIC_LAYER_OPS_FULL], (double)full);
     if (full > 0)

@@ -38,8 +38,9 @@ struct sv_executor {
     pthread_mutex_t lock; /* guards `arrived` and what the kind documents */
     struct sv_queue arrived;
 
-    struct sv_queue waiting; /* to be run; used by the scheduler's thread only */
-    int running;             /* texts in the batch or in a slot */
+    struct sv_queue waiting;          /* to be run; used by the scheduler's thread only */
+    int running;                      /* texts in the batch or in a slot */
+    int64_t layers_used, layers_full; /* so far */
 };
 
 struct sv_executor_limits {
@@ -67,6 +68,5 @@ void sv_executor_record_start(struct sv_executor *executor, int64_t queued_ns, i
 /* started_ns is 0 if the request was in no batch. */
 void sv_executor_record_end(struct sv_executor *executor, const struct sv_request *request,
                             int64_t started_ns, int64_t finished_ns);
-/* The second takes totals since the executor was made. */
 void sv_executor_record_batch(struct sv_executor *executor, int texts, int rows, int64_t took);
-void sv_executor_record_layers(struct sv_executor *executor, int64_t used, int64_t full);
+void sv_executor_record_layers(struct sv_executor *executor);
