@@ -91,6 +91,7 @@ static struct ask *submit(struct sv_model_ref *ref, uint64_t seed, int count)
         ask->items[i] = (struct sv_classification_item){
             .tokens = ids,
             .count = write_text(seed, (int)i, PLAIN_SPECIAL + PLAIN_SIGNS - 1, info->context, ids),
+            .rows = 1,
             .text = (int)i,
             .logits = ask->logits + i * (size_t)info->classes};
         ask->items[i].cost = ask->items[i].count;
