@@ -296,13 +296,19 @@ static bool read_base(struct sl_model_config *model_config, const json_t *root, 
     return sl_base_reference_read(&model_config->base, root, err);
 }
 
+static bool read_chat(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
+{
+    return sl_chat_member_read(&model_config->chat, root, err);
+}
+
 /* The members in the order in which they need each other. */
 static bool read_members(struct sl_model_config *model_config, const json_t *root,
                          struct sl_err *err)
 {
     static bool (*const readers[])(struct sl_model_config *, const json_t *, struct sl_err *) = {
-        read_arch,      read_task,   read_labels, read_problem_type, read_hypers, read_vocab,
-        read_tokenizer, read_policy, read_points, read_int8_loss,    read_base,   read_training};
+        read_arch,  read_task,      read_labels,  read_problem_type, read_hypers,
+        read_vocab, read_tokenizer, read_policy,  read_points,       read_int8_loss,
+        read_base,  read_chat,      read_training};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (!readers[i](model_config, root, err))
             return false;
@@ -312,10 +318,10 @@ static bool read_members(struct sl_model_config *model_config, const json_t *roo
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
                           struct sl_err *err)
 {
-    static const char *const keys[] = {
-        "format",          "architecture", "task",      "labels",    problem_type,
-        "hyperparameters", "vocab_size",   "tokenizer", "inference", "operating_points",
-        int8_loss,         "base",         "training",  NULL};
+    static const char *const keys[] = {"format",     "architecture",     "task",       "labels",
+                                       problem_type, "hyperparameters",  "vocab_size", "tokenizer",
+                                       "inference",  "operating_points", int8_loss,    "base",
+                                       "chat",       "training",         NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
@@ -422,7 +428,8 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
                                   model_config->operating_point_count) &&
         print_int8_loss(root, model_config) && print_labels(root, model_config) &&
         print_problem_type(root, model_config) &&
-        sl_base_reference_print(root, &model_config->base))
+        sl_base_reference_print(root, &model_config->base) &&
+        sl_chat_member_print(root, &model_config->chat))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

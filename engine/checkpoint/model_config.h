@@ -13,14 +13,16 @@
  *      "operating_points": [as operating_points.h says],   where it has a threshold
  *      "int8_loss_increase": 0.0004,    a fraction of the loss, where it was measured
  *      "base": {as base_model.h says},   if its word vectors are in another model's file
+ *      "chat": {as chat_member.h says},  of an imported model
  *      "training": {where it came from: any object}}
  *
  * After reading, everything has been checked: hyper-parameters are complete and within bounds.
- * "inference", "operating_points", "int8_loss_increase", "base" and "training" may be missing, and
- * so may members of "inference": the architecture's defaults apply. */
+ * "inference", "operating_points", "int8_loss_increase", "base", "chat" and "training" may be
+ * missing, and so may members of "inference": the architecture's defaults apply. */
 #pragma once
 
 #include "checkpoint/base_model.h"
+#include "checkpoint/chat_member.h"
 #include "model/model.h"
 
 /* How much larger the loss on held-out data is in int8, as a fraction. */
@@ -38,6 +40,7 @@ struct sl_model_config {
     int operating_point_count;
     struct sl_int8_loss int8_loss;
     struct sl_base_reference base;
+    struct sl_chat_facts chat;
     char **labels;         /* hyper.classes names; owned when it was read */
     const char *tokenizer; /* the name of a kind, from its table */
     bool lower;            /* and whether it lower-cases, for kinds that split into words */

@@ -58,6 +58,7 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     m->tokenizer = c->tokens;
     c->tokens = NULL;
     m->labels = c->model_config.labels;
+    m->chat = c->model_config.chat;
     c->model_config.labels = NULL;
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
@@ -94,6 +95,7 @@ static struct sl_model *pretrained_open(struct sl_engine *engine, const char *di
     if (m) {
         m->tokenizer = p.tokens;
         m->labels = p.published.labels;
+        m->chat = p.chat;
         p.tokens = NULL;
         p.published.labels = NULL;
         memcpy(m->sha256, p.sha256, sizeof m->sha256);

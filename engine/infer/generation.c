@@ -175,18 +175,21 @@ void sl_generation_destroy(struct sl_generation *g)
 static void top_tokens(const struct sl_generation *g, struct sl_token_logprob *record)
 {
     const float *lp = g->log_probabilities;
-    for (; record->top_count < g->options.top_logprobs && record->top_count < vocab_of(g);
-         record->top_count++) {
-        int32_t best = -1;
-        for (int32_t id = 0; id < vocab_of(g); id++) {
-            bool taken = false;
-            for (int i = 0; i < record->top_count; i++)
-                taken = taken || record->top_ids[i] == id;
-            if (!taken && (best < 0 || lp[id] > lp[best]))
-                best = id;
+    float *best = record->top_log_probabilities;
+    for (int32_t id = 0; id < vocab_of(g) && g->options.top_logprobs > 0; id++) {
+        int at = record->top_count;
+        if (at == g->options.top_logprobs && !(lp[id] > best[at - 1]))
+            continue;
+        if (at < g->options.top_logprobs)
+            record->top_count++;
+        else
+            at--;
+        for (; at > 0 && lp[id] > best[at - 1]; at--) {
+            best[at] = best[at - 1];
+            record->top_ids[at] = record->top_ids[at - 1];
         }
-        record->top_ids[record->top_count] = best;
-        record->top_log_probabilities[record->top_count] = lp[best];
+        best[at] = lp[id];
+        record->top_ids[at] = id;
     }
 }
 
@@ -326,6 +329,10 @@ static void choose(struct sl_generation *g, const float *logits)
     g->counts[id]++;
     g->history[g->history_count++] = id;
     g->usage.completion_tokens++;
+    if (sl_chat_facts_ends(&g->model->chat, id)) {
+        g->finish = SL_FINISH_STOP;
+        return;
+    }
     append_token(g, id, logits);
     size_t reach = SL_STOP_BYTES_MAX;
     from = from > g->echoed + reach ? from - reach : g->echoed;

@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "model/engine.h"
 #include "sluice/model.h"
+#include "tokenizer/chat_template.h"
 
 struct sl_model {
     struct sl_engine *engine;
@@ -21,6 +22,7 @@ struct sl_model {
     struct sl_policy point_policies[SL_OPERATING_POINTS_MAX]; /* of each operating point */
     int operating_point_count;
     struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
+    struct sl_chat_facts chat;
     struct sl_arena structs;
     struct sl_builder builder; /* names, shapes and initial values */
     struct sl_arena values, packed, grads;

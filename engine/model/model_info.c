@@ -76,6 +76,7 @@ void sl_model_describe(struct sl_model *m)
         .parameters = sl_model_parameter_count(m),
         .buffers = sl_stored_floats(&m->builder, !m->base),
         .created = m->created,
+        .chat_template = m->chat.template ? m->chat.template->name : NULL,
         .gate = m->arch->skipping ? m->arch->skipping(&m->policy) : "none",
         .operating_points = m->operating_points,
         .operating_point_count = m->operating_point_count,

@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "formats/json_io.h"
 #include "formats/pretrained_tokenizer.h"
+#include "pretrained/chat_files.h"
 #include "pretrained/sentence_files.h"
 
 #include <dirent.h>
@@ -81,6 +82,7 @@ static bool set_tokenizer(struct sl_pretrained *p, struct sl_tokenizer *tokens, 
     if (!tokens)
         return false;
     published->config.vocab = sl_tokenizer_size(tokens);
+    sl_chat_facts_complete(&p->chat, tokens);
     return sl_config_check(published->arch, &published->config, err);
 }
 
@@ -88,6 +90,7 @@ static bool open_directory(struct sl_pretrained *p, const char *directory, const
                            struct sl_err *err)
 {
     if (!read_model(p, directory, config, err) ||
+        !sl_chat_files_read(directory, config, &p->chat, err) ||
         !set_tokenizer(p, sl_pretrained_tokenizer_open(directory, err), err) ||
         !sl_weights_open(&p->weights, directory, err))
         return false;
@@ -103,7 +106,8 @@ static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *
     bool ok = sl_config_json_read(&p->published, config, /* embeds= */ false, err);
     json_decref(config);
     sl_sha256_hex(p->gguf.map.data, p->gguf.map.size, p->sha256);
-    return ok && set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);
+    return ok && sl_chat_metadata_read(&p->gguf.file, &p->chat, err) &&
+           set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);
 }
 
 static bool open_any(struct sl_pretrained *p, const char *path, struct sl_err *err)

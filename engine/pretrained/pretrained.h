@@ -8,10 +8,12 @@
 
 #include "pretrained/gguf_model.h"
 #include "pretrained/weight_names.h"
+#include "tokenizer/chat_template.h"
 
 struct sl_pretrained {
     struct sl_published published; /* with the size of the vocabulary; owned */
     struct sl_tokenizer *tokens;   /* owned; set to NULL to keep it */
+    struct sl_chat_facts chat;
     struct sl_weights weights;
     struct sl_gguf_model gguf; /* zeros: a directory */
     char sha256[65];           /* of the weights' files */

@@ -88,14 +88,36 @@ static bool is_within_word(const char *text, struct sl_origin range, const struc
            (classes_after(text, match->stop, range.stop) & SL_CHAR_WORD);
 }
 
-void sl_added_matcher_split(const struct sl_added_matcher *matcher, const char *text,
-                            struct sl_origin range, struct sl_splits *out)
+/* Whether the match is special and touches a plain part. */
+static bool is_plain(const struct sl_added_search *search, const struct match *match)
 {
+    if (search->plain_count == 0 || !match->token->special)
+        return false;
+    const struct sl_origin place = sl_text_range(search->view, match->start, match->stop);
+    int low = 0, high = search->plain_count; /* the first part that ends behind its beginning */
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (search->plain[middle].stop > place.start)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < search->plain_count && search->plain[low].start < place.stop;
+}
+
+void sl_added_matcher_split(const struct sl_added_matcher *matcher,
+                            const struct sl_added_search *search, struct sl_origin range,
+                            struct sl_splits *out)
+{
+    const char *text = search->view->text;
     struct match match;
     size_t done = range.start;
     for (size_t at = range.start;
          matcher->any && match_next(matcher, text, at, range.stop, &match);) {
         const struct sl_added_token *token = match.token;
+        at = match.start + 1; /* another may begin within a plain one */
+        if (is_plain(search, &match))
+            continue;
         at = match.stop;
         if (token->single_word && is_within_word(text, range, &match))
             continue;

@@ -2,6 +2,7 @@
  * it. */
 #pragma once
 
+#include "sluice/tokenizer.h"
 #include "tokenizer/byte_trie.h"
 #include "tokenizer/text_splits.h"
 
@@ -27,7 +28,15 @@ bool sl_added_matcher_add(struct sl_added_matcher *matcher, const struct sl_adde
                           int index, struct sl_piece text, struct sl_err *err) SL_MUST_CHECK;
 void sl_added_matcher_release(struct sl_added_matcher *matcher);
 
+/* A text to look in, and parts of the original text where no special token is found. */
+struct sl_added_search {
+    const struct sl_text_view *view;
+    const struct sl_byte_range *plain; /* rising, without overlaps */
+    int plain_count;
+};
+
 /* Adds the tokens found in bytes [start, stop) of a text, and the text between them: of several
  * that begin at a place the longest, from left to right. */
-void sl_added_matcher_split(const struct sl_added_matcher *matcher, const char *text,
-                            struct sl_origin range, struct sl_splits *out);
+void sl_added_matcher_split(const struct sl_added_matcher *matcher,
+                            const struct sl_added_search *search, struct sl_origin range,
+                            struct sl_splits *out);

@@ -153,6 +153,7 @@ static long encode_listed(const struct sl_tokenizer *tokenizer, const struct sl_
     struct listed_text a = {.job = *job}, b = {.job = *job};
     b.job.text = job->pair;
     b.job.bytes = job->pair_bytes;
+    b.job.plain_count = 0;
     long count = -1;
     if (list_text(tokenizer, &a, err) && (!job->pair || list_text(tokenizer, &b, err))) {
         truncate_texts(tokenizer, job, &a, &b);

@@ -117,8 +117,10 @@ static bool encode_words(const struct pipeline *p, struct scratch *s,
                          struct sl_encoder_output *output, struct sl_err *err)
 {
     struct sl_split_text *work = &s->work;
+    const struct sl_encoding *job = output->job;
+    const struct sl_added_search search = {&work->view, job->plain, job->plain_count};
     work->splits.count = 0;
-    sl_added_matcher_split(&p->normalized, work->view.text,
+    sl_added_matcher_split(&p->normalized, &search,
                            (struct sl_origin){0, (uint32_t)work->view.bytes}, &work->splits);
     for (int i = 0; i < p->pre_tokenizer_count && !sl_split_text_failed(work); i++)
         sl_pre_tokenizer_step_apply(&p->pre_tokenizers[i], work);
@@ -156,7 +158,8 @@ static bool encode_splits(const struct pipeline *p, struct scratch *s,
 {
     const struct sl_encoding *job = output->job;
     const struct sl_text_view view = {.text = job->text, .bytes = job->bytes};
-    sl_added_matcher_split(&p->original, job->text, (struct sl_origin){0, (uint32_t)job->bytes},
+    const struct sl_added_search search = {&view, job->plain, job->plain_count};
+    sl_added_matcher_split(&p->original, &search, (struct sl_origin){0, (uint32_t)job->bytes},
                            &s->original);
     if (s->original.failed)
         return fail_memory(err);

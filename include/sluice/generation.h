@@ -26,7 +26,7 @@ extern "C" {
 
 struct sl_generation;
 
-enum { SL_STOPS_MAX = 16, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 5 };
+enum { SL_STOPS_MAX = 16, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 20 };
 
 struct sl_generation_options {
     const int32_t *prompt;       /* copied; ids below the vocabulary's size */
@@ -44,7 +44,7 @@ struct sl_generation_options {
 
 enum sl_finish {
     SL_RUNNING,
-    SL_FINISH_STOP,   /* a stop string appeared */
+    SL_FINISH_STOP,   /* a stop string appeared, or a token that ends the model's texts */
     SL_FINISH_LENGTH, /* max_tokens were generated */
     SL_FINISH_ERROR   /* the model produced NaN or infinity, or memory ran out */
 };

@@ -91,6 +91,7 @@ struct sl_model_info {
     const char *threshold;     /* the name of their threshold; NULL: the architecture has none */
     /* Numbers of model.safetensors that are not parameters, such as word vectors. */
     int64_t buffers;
+    const char *chat_template; /* the name of the known one (chat.h); NULL: none */
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
 /* The first output that the model has; SL_OUTPUTS: none, it completes texts. */

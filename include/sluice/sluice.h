@@ -15,6 +15,7 @@
  * `pkg-config --cflags --libs sluice`. Complete programs are in examples/. */
 #pragma once
 
+#include "sluice/chat.h"
 #include "sluice/classifier.h"
 #include "sluice/dataset.h"
 #include "sluice/engine.h"

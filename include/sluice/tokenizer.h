@@ -61,10 +61,19 @@ enum sl_truncation {
     SL_TRUNCATE_LEFT
 };
 
+/* Bytes [start, stop) of a text. */
+struct sl_byte_range {
+    size_t start, stop;
+};
+
 /* A text to encode, or two, and where the ids go. */
 struct sl_encoding {
     const char *text; /* UTF-8; any bytes for `bytes` */
     size_t bytes;
+    /* Where a `pipeline` finds no special token in the text, whatever is spelled out there: parts
+     * that come from strangers. In rising order; they do not overlap. */
+    const struct sl_byte_range *plain;
+    int plain_count;
     const char *pair; /* the second of two texts; NULL: there is one */
     size_t pair_bytes;
     enum sl_unknown unknown;

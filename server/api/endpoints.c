@@ -64,11 +64,8 @@ static const struct sv_route routes[] = {
 #include "api/endpoint_table.def"
 };
 
-static const char no_chats[] = "chat is not supported; use POST /v1/completions.";
-
 static const struct sv_route_hint hints[] = {
-    {"/v1/chat/completions", no_chats},
-    {"/v1/responses", no_chats},
+    {"/v1/responses", "use POST /v1/chat/completions."},
     {NULL, NULL},
 };
 

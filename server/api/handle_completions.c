@@ -1,487 +1,98 @@
-/* handle_completions.c - POST /v1/completions: requests become generations, their text answers. */
+/* handle_completions.c - POST /v1/completions and /v1/chat/completions. */
+#include "api/completion_request.h"
 #include "api/handlers.h"
-#include "api/model_abilities.h"
-#include "api/model_resolver.h"
-#include "api/operating_point.h"
-#include "api/text_to_tokens.h"
-#include "base/clock.h"
-#include "core/options.h"
-#include "params/completion_params.h"
-#include "serve/scheduler.h"
-#include "json/json_peek.h"
 
-#include "sluice/generation.h"
+#include "sluice/chat.h"
 #include "sluice/model.h"
-#include "sluice/tokenizer.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-/* The state of one request. */
-struct completion {
-    struct sv_request *request;
-    struct sv_model_ref *ref;
-    struct sv_tokens *prompts;
-    int prompt_count;
-    struct sv_truncation *truncations;
-    struct sv_completion_task task;
-    char id[32];
-    int64_t created;
-    bool with_tokens;             /* log probabilities are requested */
-    _Atomic int64_t last_sent_ns; /* when the stream last sent something */
-};
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-static const int64_t ns_per_second = 1000000000;
-
-static void release_prompts(struct completion *c)
-{
-    for (int i = 0; c->prompts && i < c->prompt_count; i++)
-        sv_tokens_release(&c->prompts[i]);
-    free(c->prompts);
-    c->prompts = NULL;
-}
-
-static void completion_destroy(void *state)
-{
-    struct completion *c = state;
-    for (int i = 0; c->task.sequences && i < c->task.count; i++)
-        sl_generation_destroy(c->task.sequences[i].generation);
-    free(c->task.sequences);
-    release_prompts(c);
-    free(c->truncations);
-    sv_sse_stream_destroy(c->task.stream);
-    sv_model_ref_release(c->ref);
-    free(c);
-}
-
-/* ---- prompts to tokens ----------------------------------------------------------------------- */
-
-static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt, const char *param,
-                     struct sv_tokens *to, struct sv_error *error)
-{
-    to->given = prompt->id_count;
-    to->ids = malloc(((size_t)prompt->id_count + 1) * sizeof *to->ids);
-    if (!to->ids)
-        return sv_fail_no_memory(error);
-    for (int i = 0; i < prompt->id_count; i++)
-        to->ids[i] = prompt->ids[i];
-    return sv_check_token_ids(c->ref, prompt, param, error);
-}
-
-/* A prompt longer than the context is rejected, or truncated if the request allows it. */
-static bool fit(const struct sv_completion_params *params, struct completion *c, int index,
-                const char *param, struct sv_error *error)
-{
-    struct sv_tokens *t = &c->prompts[index];
-    int context = sl_model_info(c->ref->model)->context;
-    t->count = t->given < context ? t->given : context;
-    if (t->count == t->given)
-        return true;
-    if (!params->truncate)
-        return sv_fail(
-            error, SV_CONTEXT_LENGTH, param,
-            "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true to use the "
-            "last %d.",
-            param, t->given, c->ref->id, context, context);
-    c->truncations[c->task.usage.truncation_count++] =
-        (struct sv_truncation){.prompt = index, .given = t->given, .used = t->count};
-    return true;
-}
-
-static const struct sv_prompt *prompt_of(const struct sv_completion_params *params, int index)
-{
-    static const struct sv_prompt nothing = {{0}, NULL, 0}; /* "prompt": null */
-    return params->prompt.count ? &params->prompt.items[index] : &nothing;
-}
-
-static bool read_prompts(const struct sv_completion_params *params, struct completion *c,
-                         struct sv_error *error)
-{
-    c->prompts = calloc((size_t)c->prompt_count, sizeof *c->prompts);
-    c->truncations = calloc((size_t)c->prompt_count, sizeof *c->truncations);
-    if (!c->prompts || !c->truncations)
-        return sv_fail_no_memory(error);
-    for (int i = 0; i < c->prompt_count; i++) {
-        char param[SV_PARAM_MAX];
-        sv_param_name("prompt", params->prompt.is_array, i, param);
-        const struct sv_prompt *prompt = prompt_of(params, i);
-        const struct sv_tokenize_input input = {
-            .text = &prompt->text, .param = param, .unknown = params->unknown};
-        if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], error)
-                        : !sv_tokenize(c->ref, &input, &c->prompts[i], error))
-            return false;
-        if (!fit(params, c, i, param, error))
-            return false;
-        c->task.usage.prompt_tokens += c->prompts[i].count;
-    }
-    return true;
-}
-
-/* ---- generations ----------------------------------------------------------------------------- */
-
-/* Expands the bias to one number per id of the vocabulary; NULL if there is none. */
-static bool expand_logit_bias(const struct sv_logit_biases *biases, int vocab, float **out,
-                              struct sv_error *error)
-{
-    *out = NULL;
-    if (biases->count == 0)
-        return true;
-    *out = calloc((size_t)vocab, sizeof **out);
-    if (!*out)
-        return sv_fail_no_memory(error);
-    for (int i = 0; i < biases->count; i++) {
-        if (biases->items[i].id >= vocab)
-            return sv_fail(error, SV_INVALID_VALUE, "logit_bias",
-                           "'logit_bias' names the token id %d; the vocabulary has 0 to %d.",
-                           (int)biases->items[i].id, vocab - 1);
-        (*out)[biases->items[i].id] = biases->items[i].value;
-    }
-    return true;
-}
-
-static struct sl_generation_options generation_options(const struct sv_completion_params *params,
-                                                       int vocab, uint64_t seed)
-{
-    struct sl_generation_options options = {
-        .max_tokens = (int)params->max_tokens,
-        .sampling = {.temperature = (float)params->temperature,
-                     .top_k = params->top_k < vocab ? (int)params->top_k : 0,
-                     .top_p = (float)params->top_p,
-                     .presence_penalty = (float)params->presence_penalty,
-                     .frequency_penalty = (float)params->frequency_penalty},
-        .seed = seed,
-        .stop_count = params->stop.count,
-        .logprobs = params->logprobs_given,
-        .top_logprobs = (int)params->logprobs,
-        .echo = params->echo,
-    };
-    for (int i = 0; i < params->stop.count; i++)
-        options.stops[i] = params->stop.items[i].data;
-    return options;
-}
-
-/* n samples of every prompt, numbered prompt by prompt. A prompt gives the same text here as
- * alone. */
-static bool make_sequences(const struct sv_completion_params *params, struct completion *c,
-                           struct sl_generation_options *options, struct sv_error *error)
-{
-    const struct sl_model *model = c->ref->model;
-    struct sl_err err;
-    int samples = (int)params->n;
-    c->task.sequences = calloc((size_t)c->task.count, sizeof *c->task.sequences);
-    if (!c->task.sequences)
-        return sv_fail_no_memory(error);
-    for (int i = 0; i < c->task.count; i++) {
-        const struct sv_tokens *prompt = &c->prompts[i / samples];
-        struct sv_sequence *sequence = &c->task.sequences[i];
-        options->prompt = prompt->ids + (prompt->given - prompt->count);
-        options->prompt_count = prompt->count;
-        options->choice = i % samples;
-        sequence->choice = i;
-        sequence->cost = prompt->count + params->max_tokens;
-        sequence->generation = sl_generation_create(model, options, &err);
-        if (!sequence->generation)
-            return sv_fail(error, err.code == SL_BAD_INPUT ? SV_INVALID_VALUE : SV_INTERNAL, NULL,
-                           "%s", err.text);
-    }
-    return true;
-}
-
-static void on_stream_space(void *context)
-{
-    const struct completion *c = context;
-    sv_scheduler_wake(c->request->server->scheduler);
-}
-
-static bool make_stream(const struct sv_completion_params *params, struct completion *c,
+static bool fail_length(const struct sv_model_ref *ref, const char *param, int tokens,
                         struct sv_error *error)
 {
-    struct sl_err err;
-    const struct sv_sse_stream_options options = {
-        .head = {.id = c->id,
-                 .model = c->ref->id,
-                 .fingerprint = c->ref->fingerprint,
-                 .created = c->created},
-        .choices = c->task.count,
-        .tokens = c->with_tokens ? sl_model_tokenizer(c->ref->model) : NULL,
-        .include_usage = params->include_usage,
-        .on_space = on_stream_space,
-        .context = c,
-    };
-    if (!params->stream)
-        return true;
-    c->task.stream = sv_sse_stream_create(&options, &err);
-    return c->task.stream || sv_fail_no_memory(error);
-}
-
-static bool make_task(const struct sv_completion_params *params, struct completion *c,
-                      struct sv_error *error)
-{
-    int vocab = sl_model_info(c->ref->model)->vocab;
-    float *bias = NULL;
-    uint64_t seed = params->seed_given ? (uint64_t)params->seed : sv_next_id(c->request->server);
-    struct sl_generation_options options = generation_options(params, vocab, seed);
-    bool made = expand_logit_bias(&params->bias, vocab, &bias, error);
-    options.sampling.bias = bias;
-    made = made && make_stream(params, c, error) && make_sequences(params, c, &options, error);
-    free(bias); /* each generation has its copy */
-    return made;
-}
-
-/* ---- the answer ------------------------------------------------------------------------------ */
-
-static void add_headers(struct sv_request *request, const struct completion *c)
-{
-    const struct sv_completion_task *t = &c->task;
-    sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&t->usage));
-    sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
-                          sv_usage_layer_ops_skipped(&t->usage));
-    sv_add_budget_header(request, &t->usage);
-    sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
-    sv_request_add_header(request, "x-inference-time", "%lld",
-                          sv_ms(t->finished_ns - t->started_ns));
-    sv_request_add_header(request, "x-total-time", "%lld",
-                          sv_ms(sl_now_ns() - request->received_ns));
-    if (t->usage.truncation_count > 0)
-        sv_request_add_header(request, "x-sluice-truncated", "%d", t->usage.truncation_count);
-}
-
-static void add_choice(struct sl_json_writer *json, const struct completion *c,
-                       const struct sv_sequence *sequence)
-{
-    struct sv_completion_choice piece = {.choice = sequence->choice,
-                                         .finish = sl_generation_finish(sequence->generation)};
-    piece.text = sl_generation_text(sequence->generation, &piece.bytes);
-    if (c->with_tokens) {
-        piece.tokens = sl_model_tokenizer(c->ref->model);
-        piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
-    }
-    sv_completion_response_choice(json, &piece);
-}
-
-static enum sv_progress respond_complete(struct sv_request *request, const struct completion *c)
-{
-    struct sl_json_writer json = {.out = &request->response.body};
-    const struct sv_completion_head head = {.id = c->id,
-                                            .model = c->ref->id,
-                                            .fingerprint = c->ref->fingerprint,
-                                            .created = c->created};
-    sv_completion_response_begin(&json, &head);
-    for (int i = 0; i < c->task.count; i++)
-        add_choice(&json, c, &c->task.sequences[i]);
-    sl_json_add(&json, "],'usage':");
-    sv_completion_response_usage(&json, &c->task.usage);
-    sl_json_end_object(&json);
-    add_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
-}
-
-static enum sv_progress respond_stream(struct sv_request *request, const struct completion *c)
-{
-    sv_request_add_header(request, "Cache-Control", "no-cache");
-    sv_request_add_header(request, "X-Accel-Buffering", "no");
-    sv_add_budget_header(request, &c->task.usage);
-    if (c->task.usage.truncation_count > 0)
-        sv_request_add_header(request, "x-sluice-truncated", "%d", c->task.usage.truncation_count);
-    (void)sv_request_respond(request, 200, "text/event-stream; charset=utf-8");
-    return SV_STREAMING;
-}
-
-static enum sv_progress proceed(struct sv_request *request)
-{
-    const struct completion *c = request->state;
-    bool finished = atomic_load(&c->task.finished);
-    if (c->task.stream && sv_sse_stream_has_begun(c->task.stream))
-        return respond_stream(request, c);
-    if (!finished)
-        return SV_PENDING;
-    if (c->task.error.kind != SV_OK)
-        return sv_request_fail(request, &c->task.error);
-    assert(!c->task.stream); /* a finished stream has begun */
-    return respond_complete(request, c);
-}
-
-static ssize_t pull(struct sv_request *request, char *bytes, size_t max)
-{
-    struct completion *c = request->state;
-    ssize_t taken = sv_sse_stream_pull(c->task.stream, bytes, max);
-    if (taken > 0)
-        atomic_store(&c->last_sent_ns, sl_now_ns());
-    return taken;
-}
-
-static void cancel(struct sv_request *request)
-{
-    sv_scheduler_sweep(request->server->scheduler);
-}
-
-static bool tick(struct sv_request *request, int64_t now_ns)
-{
-    struct completion *c = request->state;
-    int64_t silent = now_ns - atomic_load(&c->last_sent_ns);
-    if (!c->task.stream || silent < request->server->options->sse_ping_seconds * ns_per_second)
-        return false;
-    atomic_store(&c->last_sent_ns, now_ns);
-    sv_sse_stream_ping(c->task.stream);
-    return true;
-}
-
-static enum sv_error_kind outcome(struct sv_request *request, bool complete)
-{
-    const struct completion *c = request->state;
-    if (atomic_load(&c->task.finished) && c->task.error.kind != SV_OK)
-        return c->task.error.kind;
-    bool had_all = complete || (c->task.stream && sv_sse_stream_is_delivered(c->task.stream));
-    return had_all ? SV_OK : SV_CLIENT_DISCONNECTED;
-}
-
-static const struct sv_async async = {.proceed = proceed,
-                                      .pull = pull,
-                                      .cancel = cancel,
-                                      .tick = tick,
-                                      .outcome = outcome,
-                                      .destroy = completion_destroy};
-
-/* ---- the request ----------------------------------------------------------------------------- */
-
-/* A reference, or NULL with the error. */
-static struct sv_model_ref *find_model(struct sv_request *request, const char *name,
-                                       struct sv_error *error)
-{
-    struct sv_model_ref *ref = sv_resolve_model(request, name, error);
-    if (!ref || sl_model_info(ref->model)->task == SL_TASK_COMPLETION)
-        return ref;
-    (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model", "The model '%s' completes no texts; %s.",
-                  name, sv_model_use(sl_model_info(ref->model)));
-    sv_model_ref_release(ref);
-    return NULL;
-}
-
-/* At most what the tokenizer can make of a prompt, and what the model reads. */
-static int64_t cost_at_most(const struct sv_completion_params *params, const struct completion *c)
-{
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
-    size_t context = (size_t)sl_model_info(c->ref->model)->context;
-    int64_t cost = 0;
-    for (int i = 0; i < c->prompt_count; i++) {
-        const struct sv_prompt *prompt = prompt_of(params, i);
-        size_t max = prompt->ids ? (size_t)prompt->id_count
-                                 : sl_tokenizer_max_tokens(tokenizer, prompt->text.bytes);
-        cost += params->n * ((int64_t)(max < context ? max : context) + params->max_tokens);
-    }
-    return cost;
-}
-
-static int64_t cost_of(const struct sv_completion_params *params, const struct completion *c)
-{
-    int64_t cost = 0;
-    for (int i = 0; i < c->prompt_count; i++)
-        cost += params->n * (c->prompts[i].count + params->max_tokens);
-    return cost;
-}
-
-/* Admits the request by its bytes, then tokenizes its prompts and makes its generations. */
-static bool prepare(const struct sv_completion_params *params, struct completion *c,
-                    struct sv_error *error)
-{
-    struct sv_scheduler *scheduler = c->request->server->scheduler;
-    int64_t reserved;
-    c->task.usage.depth = sl_model_info(c->ref->model)->depth;
-    c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
-    c->task.count = c->prompt_count * (int)params->n;
-    if (!sv_choose_operating_point(c->request, c->ref, &params->budget, &c->task.usage,
-                                   &c->task.operating_point, error))
-        return false;
-    if (!sv_scheduler_admit(scheduler, c->ref, c->task.count, cost_at_most(params, c), &reserved,
-                            error))
-        return false;
-    if (!read_prompts(params, c, error)) {
-        sv_scheduler_withdraw(scheduler, c->ref, c->task.count, reserved);
-        return false;
-    }
-    int64_t cost = cost_of(params, c);
-    if (!sv_scheduler_settle(scheduler, c->ref, c->task.count, reserved, cost, error))
-        return false;
-    if (make_task(params, c, error))
-        return true;
-    sv_scheduler_withdraw(scheduler, c->ref, c->task.count, cost);
-    return false;
-}
-
-static void submit(struct sv_request *request, struct completion *c)
-{
-    release_prompts(c); /* the generations have copies */
-    c->task.request = request;
-    c->task.deadline_ns = sv_request_deadline_ns(request);
-    c->task.usage.truncations = c->truncations;
-    request->async = &async; /* from here on the request owns c */
-    request->state = c;
-    sv_scheduler_submit_completion(request->server->scheduler, c->ref, &c->task);
-}
-
-static struct completion *completion_create(struct sv_request *request, struct sv_error *error)
-{
-    struct completion *c = sv_new(sizeof *c, error);
-    if (!c)
-        return NULL;
-    c->request = request;
-    c->created = time(NULL);
-    c->last_sent_ns = request->received_ns;
-    (void)snprintf(c->id, sizeof c->id, "cmpl-%016llx",
-                   (unsigned long long)sv_next_id(request->server));
-    return c;
-}
-
-/* `ref` is taken; NULL: the model is not known yet. */
-static bool begin(struct sv_request *request, const struct sv_completion_params *params,
-                  struct sv_model_ref *ref, struct sv_error *error)
-{
-    struct completion *c = completion_create(request, error);
-    if (!c) {
-        sv_model_ref_release(ref);
-        return false;
-    }
-    c->ref = ref ? ref : find_model(request, params->model.data, error);
-    c->with_tokens = params->logprobs_given;
-    if (!c->ref || !prepare(params, c, error)) {
-        completion_destroy(c);
-        return false;
-    }
-    submit(request, c);
-    return true;
-}
-
-/* Before the body is parsed: with a full queue that would be wasted. *ref is NULL if the model is
- * not known yet. */
-static bool check_queue(struct sv_request *request, struct sv_model_ref **ref,
-                        struct sv_error *error)
-{
-    char name[SV_PATH_MAX];
-    *ref = NULL;
-    if (!sv_json_peek_string(&request->body, "model", name, sizeof name))
-        return true;
-    *ref = find_model(request, name, error);
-    if (!*ref)
-        return false;
-    if (sv_scheduler_is_open(request->server->scheduler, *ref, error))
-        return true;
-    sv_model_ref_release(*ref);
-    return false;
+    const int context = sl_model_info(ref->model)->context;
+    return sv_fail(error, SV_CONTEXT_LENGTH, param,
+                   "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true to use "
+                   "the last %d.",
+                   param, tokens, ref->id, context, context);
 }
 
 enum sv_progress sv_handle_completions(struct sv_request *request)
 {
-    struct sv_error error;
-    struct sv_completion_params params;
-    struct sv_model_ref *ref;
-    if (!sv_request_is_accepted(request, &error) || !check_queue(request, &ref, &error))
-        return sv_request_fail(request, &error);
-    struct sv_json_document *document = sv_completion_params_read(&request->body, &params, &error);
-    bool started = document && begin(request, &params, ref, &error);
-    if (!document)
-        sv_model_ref_release(ref);
-    sv_json_document_release(document);
-    return started ? SV_PENDING : sv_request_fail(request, &error);
+    static const struct sv_completion_api api = {.format = &sv_text_format,
+                                                 .prompt = "prompt",
+                                                 .read = sv_completion_params_read,
+                                                 .fail_length = fail_length};
+    return sv_complete(request, &api);
+}
+
+/* ---- conversations --------------------------------------------------------------------------- */
+
+static bool fail_chat(const struct sv_model_ref *ref, const struct sl_err *err,
+                      struct sv_error *error)
+{
+    char param[SV_PARAM_MAX];
+    sv_param_name("messages", err->index >= 0, (int)err->index, param);
+    if (err->code == SL_NO_MEMORY)
+        return sv_fail_no_memory(error);
+    if (err->code == SL_NOT_FOUND)
+        return sv_fail(error, SV_NO_CHAT_TEMPLATE, "model",
+                       "'%s' cannot answer conversations: %s. Send a prompt to /v1/completions.",
+                       ref->id, err->text);
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s': %s.", param, err->text);
+}
+
+static struct sl_chat_message *list_messages(const struct sv_list *list, struct sv_error *error)
+{
+    const struct sv_message *from = list->items;
+    struct sl_chat_message *messages = calloc((size_t)list->count, sizeof *messages);
+    if (!messages)
+        (void)sv_fail_no_memory(error);
+    for (int i = 0; i < list->count && messages; i++) {
+        const bool is_developer = from[i].role == SL_CHAT_ROLES;
+        messages[i] = (struct sl_chat_message){
+            .role = is_developer ? SL_CHAT_SYSTEM : (enum sl_chat_role)from[i].role,
+            .text = from[i].content.data,
+            .bytes = from[i].content.bytes};
+    }
+    return messages;
+}
+
+static bool write_prompt(const struct sv_model_ref *ref, struct sv_completion_params *params,
+                         struct sv_error *error)
+{
+    struct sl_err err;
+    struct sl_chat_message *messages = list_messages(&params->messages, error);
+    const struct sl_chat chat = {messages, params->messages.count};
+    struct sl_chat_prompt *written = &params->written;
+    if (!messages)
+        return false;
+    bool ok = sl_chat_render(ref->model, &chat, written, &err) || fail_chat(ref, &err, error);
+    free(messages);
+    params->written_prompt = (struct sv_prompt){.text = {written->text, written->bytes},
+                                                .plain = written->plain,
+                                                .plain_count = written->plain_count};
+    params->prompt = (struct sv_prompts){.count = 1, .items = &params->written_prompt};
+    return ok;
+}
+
+static bool fail_chat_length(const struct sv_model_ref *ref, const char *param, int tokens,
+                             struct sv_error *error)
+{
+    return sv_fail(error, SV_CONTEXT_LENGTH, param,
+                   "'%s' has %d tokens as a prompt; the context of '%s' has %d. Leave out the "
+                   "oldest messages.",
+                   param, tokens, ref->id, sl_model_info(ref->model)->context);
+}
+
+enum sv_progress sv_handle_chat_completions(struct sv_request *request)
+{
+    static const struct sv_completion_api api = {.format = &sv_chat_format,
+                                                 .prompt = "messages",
+                                                 .read = sv_chat_params_read,
+                                                 .write_prompt = write_prompt,
+                                                 .fail_length = fail_chat_length};
+    return sv_complete(request, &api);
 }

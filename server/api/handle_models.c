@@ -114,6 +114,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     sl_json_add(json, "'sha256':%s", info->sha256);
     if (info->dimensions > 0)
         sl_json_add(json, "'dimensions':%d,'pooling':%s", info->dimensions, info->pooling);
+    if (info->chat_template)
+        sl_json_add(json, "'chat_template':%s", info->chat_template);
     if (info->problem_type)
         sl_json_add(json, "'problem_type':%s", info->problem_type);
     if (info->classes > 0)

@@ -48,6 +48,19 @@ const struct sv_response_schema sv_response_schemas[] = {
      "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
     {"Logprobs", "tokens: [string]; token_logprobs: [number|null]; top_logprobs: [{number}|null]; "
                  "text_offset: [size] (in characters)"},
+    {"ChatCompletion",
+     "id: string; object: 'chat.completion'|'chat.completion.chunk' (the latter in a stream); "
+     "created: integer (seconds since 1970); model: string (name@version); "
+     "system_fingerprint: string; choices: [ChatChoice]; usage?: CompletionUsage|null"},
+    {"ChatChoice",
+     "index: size; message?: ChatAnswer; delta?: ChatDelta (in a stream, instead); "
+     "logprobs: ChatLogprobs|null; "
+     "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
+    {"ChatAnswer", "role: 'assistant'; content: string; refusal: null"},
+    {"ChatDelta", "role?: 'assistant' (in the first event); content?: string; refusal?: null"},
+    {"ChatLogprobs", "content: [ChatToken]; refusal: null"},
+    {"ChatToken", "token: string; logprob: number; bytes: [size]; top_logprobs: [ChatAlternative]"},
+    {"ChatAlternative", "token: string; logprob: number; bytes: [size]"},
     {"CompletionUsage", "prompt_tokens: size; completion_tokens: size; total_tokens: size; "
                         "sluice: CompletionDepth"},
     {"CompletionDepth", DEPTH "; truncated?: [TruncatedPrompt]"},
@@ -98,6 +111,7 @@ const struct sv_response_schema sv_response_schemas[] = {
      "operating_points?: [OperatingPoint] (choices of a budget, by falling budget; the first "
      "computes everything); "
      "sha256: string (digest of the weights); dimensions?: size (of embeddings); "
+     "chat_template?: string (what writes conversations); "
      "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
      "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "
      "labels?: [string] (of a classifier of texts or tokens)"},

@@ -57,6 +57,8 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
     const struct sl_encoding encoding = {
         .text = text->bytes > 0 ? text->data : "",
         .bytes = text->bytes,
+        .plain = input->plain,
+        .plain_count = input->plain_count,
         .pair = pair ? pair->data : NULL,
         .pair_bytes = pair ? pair->bytes : 0,
         .unknown = input->unknown,

@@ -11,8 +11,10 @@
 /* A text or two, and how to tokenize them. */
 struct sv_tokenize_input {
     const struct sv_string *text, *pair; /* pair NULL: there is one */
-    const char *param;                   /* its name in messages */
-    bool in_parameters;                  /* as in struct sv_tokenize_options */
+    const struct sl_byte_range *plain;   /* parts of the text without special tokens */
+    int plain_count;
+    const char *param;  /* its name in messages */
+    bool in_parameters; /* as in struct sv_tokenize_options */
     enum sl_unknown unknown;
     bool adds_special; /* add the tokens that the model expects around a text */
     bool wants_places;

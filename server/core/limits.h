@@ -78,6 +78,7 @@ enum {
     SV_QUESTIONS_MAX = 400,       /* about one text */
     SV_CHOICES_MAX = 255,         /* of one question */
     SV_PARTS_MAX = 256,           /* of one message, and messages of one input */
+    SV_MESSAGES_MAX = 1024,       /* of one conversation */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
     SV_QUERIES_BYTES_MAX = 16 << 20, /* of a query, once for each text that it ranks */

@@ -1,4 +1,4 @@
-/* completion_response.c - the JSON of a text completion, whole or in pieces. */
+/* completion_response.c - what completions have in common, and the shape of those of texts. */
 #include "json/completion_response.h"
 #include "base/utf8.h"
 
@@ -6,16 +6,17 @@
 #include <math.h>
 
 void sv_completion_response_begin(struct sl_json_writer *json,
-                                  const struct sv_completion_head *head)
+                                  const struct sv_completion_head *head, bool is_event)
 {
+    const struct sv_completion_format *format = head->format;
     sl_json_add(json,
-                "{'id':%s,'object':'text_completion','created':%lld,'model':%s,"
-                "'system_fingerprint':%s,'choices':[",
-                head->id, (long long)head->created, head->model, head->fingerprint);
+                "{'id':%s,'object':%s,'created':%lld,'model':%s,'system_fingerprint':%s,"
+                "'choices':[",
+                head->id, is_event ? format->stream_object : format->object,
+                (long long)head->created, head->model, head->fingerprint);
 }
 
-/* JSON has no infinity; this API writes -9999. */
-static void add_probability(struct sl_json_writer *json, float log_probability)
+void sv_add_probability(struct sl_json_writer *json, float log_probability)
 {
     if (isnan(log_probability))
         sl_json_add_null(json);
@@ -23,19 +24,28 @@ static void add_probability(struct sl_json_writer *json, float log_probability)
         sl_json_printf(json, "%.7g", isinf(log_probability) ? -9999.0 : (double)log_probability);
 }
 
-/* A token as text. Bytes that are not a character are written as this API does it,
- * bytes:\xe2\x82. As U+FFFD they would all be the same, and names of an object must differ. */
-static void spell_token(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id)
+void sv_token_text(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id)
 {
-    size_t bytes = 0;
-    const char *piece = sl_tokenizer_piece(tokens, id, &bytes);
-    bool is_text = !piece || sl_utf8_is_valid(piece, bytes);
+    char bytes[256];
+    size_t count = sl_tokenizer_decode_next(tokens, id, /* first= */ false, bytes, sizeof bytes);
+    const bool fits = count > 0 && count <= sizeof bytes;
+    const char *piece = fits ? bytes : sl_tokenizer_piece(tokens, id, &count);
     sl_buffer_clear(text);
-    sl_buffer_append_string(text, is_text ? "" : "bytes:");
-    if (is_text && piece)
-        sl_buffer_append(text, piece, bytes);
-    for (size_t i = 0; i < bytes && !is_text; i++)
-        sl_buffer_printf(text, "\\x%02x", (unsigned)(unsigned char)piece[i]);
+    if (piece)
+        sl_buffer_append(text, piece, count);
+}
+
+void sv_spell_token(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id)
+{
+    sv_token_text(text, tokens, id);
+    if (text->bytes == 0 || sl_utf8_is_valid(text->data, text->bytes))
+        return;
+    struct sl_buffer raw = *text;
+    *text = (struct sl_buffer){0};
+    sl_buffer_append_string(text, "bytes:");
+    for (size_t i = 0; i < raw.bytes; i++)
+        sl_buffer_printf(text, "\\x%02x", (unsigned)(unsigned char)raw.data[i]);
+    sl_buffer_release(&raw);
 }
 
 static void add_tokens(struct sl_json_writer *json, const struct sv_completion_choice *piece,
@@ -43,12 +53,12 @@ static void add_tokens(struct sl_json_writer *json, const struct sv_completion_c
 {
     sl_json_add(json, "'tokens':[");
     for (int i = 0; i < piece->record_count; i++) {
-        spell_token(text, piece->tokens, piece->records[i].id);
+        sv_spell_token(text, piece->tokens, piece->records[i].id);
         sl_json_add_bytes(json, text->data, text->bytes);
     }
     sl_json_add(json, "],'token_logprobs':[");
     for (int i = 0; i < piece->record_count; i++)
-        add_probability(json, piece->records[i].log_probability);
+        sv_add_probability(json, piece->records[i].log_probability);
     sl_json_end_array(json);
 }
 
@@ -61,9 +71,9 @@ static void add_top(struct sl_json_writer *json, const struct sv_completion_choi
     }
     sl_json_begin_object(json);
     for (int k = 0; k < record->top_count; k++) {
-        spell_token(text, piece->tokens, record->top_ids[k]);
-        add_probability(sl_json_key_bytes(json, text->data, text->bytes),
-                        record->top_log_probabilities[k]);
+        sv_spell_token(text, piece->tokens, record->top_ids[k]);
+        sv_add_probability(sl_json_key_bytes(json, text->data, text->bytes),
+                           record->top_log_probabilities[k]);
     }
     sl_json_end_object(json);
 }
@@ -104,7 +114,7 @@ static void add_records(struct sl_json_writer *json, const struct sv_completion_
     sl_buffer_release(&text);
 }
 
-static const char *finish_name(enum sl_finish finish)
+const char *sv_finish_name(enum sl_finish finish)
 {
     switch (finish) {
     case SL_FINISH_STOP: return "stop";
@@ -115,8 +125,7 @@ static const char *finish_name(enum sl_finish finish)
     return NULL;
 }
 
-void sv_completion_response_choice(struct sl_json_writer *json,
-                                   const struct sv_completion_choice *piece)
+static void add_choice(struct sl_json_writer *json, const struct sv_completion_choice *piece)
 {
     sl_json_add(json, "{'index':%d,'text':%.*s,'logprobs':", piece->choice, (int)piece->bytes,
                 piece->text);
@@ -124,8 +133,14 @@ void sv_completion_response_choice(struct sl_json_writer *json,
         add_records(json, piece);
     else
         sl_json_add_null(json);
-    sl_json_add(json, "'finish_reason':%s}", finish_name(piece->finish));
+    sl_json_add(json, "'finish_reason':%s}", sv_finish_name(piece->finish));
 }
+
+const struct sv_completion_format sv_text_format = {.id_prefix = "cmpl",
+                                                    .object = "text_completion",
+                                                    .stream_object = "text_completion",
+                                                    .whole = add_choice,
+                                                    .piece = add_choice};
 
 static void add_truncations(struct sl_json_writer *json, const struct sv_usage *usage)
 {

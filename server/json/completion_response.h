@@ -1,5 +1,5 @@
-/* completion_response.h - the JSON of a text completion, whole or in pieces: OpenAI's shape, with
- * our additions. */
+/* completion_response.h - the JSON of a completion of a text or of a conversation, whole or in
+ * pieces: OpenAI's shapes, with our additions. */
 #pragma once
 
 #include "base/json_writer.h"
@@ -10,8 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sv_completion_choice;
+
+/* One of the two shapes. */
+struct sv_completion_format {
+    const char *id_prefix, *object, *stream_object;
+    /* The object of one choice; and in a stream that of its next piece. */
+    void (*whole)(struct sl_json_writer *json, const struct sv_completion_choice *piece);
+    void (*piece)(struct sl_json_writer *json, const struct sv_completion_choice *piece);
+    /* Of events before the first piece of a choice and after its last. NULL: there are none, and
+     * the last piece has the reason why it is the last. */
+    void (*opening)(struct sl_json_writer *json, const struct sv_completion_choice *piece);
+    void (*closing)(struct sl_json_writer *json, const struct sv_completion_choice *piece);
+};
+
+extern const struct sv_completion_format sv_text_format; /* completion_response.c */
+extern const struct sv_completion_format sv_chat_format; /* chat_response.c */
+
 /* The beginning of every chunk of a response. */
 struct sv_completion_head {
+    const struct sv_completion_format *format;
     const char *id, *model, *fingerprint;
     int64_t created;
 };
@@ -28,11 +46,18 @@ struct sv_completion_choice {
     enum sl_finish finish; /* SL_RUNNING: more will come */
 };
 
-/* Begins the object and the array of its choices; the caller ends both. */
+/* Begins the object, or that of an event, and the array of its choices; the caller ends both. */
 void sv_completion_response_begin(struct sl_json_writer *json,
-                                  const struct sv_completion_head *head);
-/* The object of one choice. */
-void sv_completion_response_choice(struct sl_json_writer *json,
-                                   const struct sv_completion_choice *piece);
+                                  const struct sv_completion_head *head, bool is_event);
 /* The object that is the value of "usage". */
 void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_usage *usage);
+
+/* What both shapes have. The value of finish_reason, NULL: null. */
+const char *sv_finish_name(enum sl_finish finish);
+/* JSON has no infinity; this API writes -9999. */
+void sv_add_probability(struct sl_json_writer *json, float log_probability);
+/* What a token adds to a text; of one that adds nothing, how the vocabulary spells it. */
+void sv_token_text(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id);
+/* The same in UTF-8: bytes that are not a character are written as this API does it,
+ * bytes:\xe2\x82. As U+FFFD they would all be the same, and names of an object must differ. */
+void sv_spell_token(struct sl_buffer *text, const struct sl_tokenizer *tokens, int32_t id);

@@ -1,21 +1,20 @@
-/* completion_params.c - the fields of POST /v1/completions: OpenAI's fields, and ours. */
+/* completion_params.c - the fields of POST /v1/completions. */
 #include "params/completion_params.h"
-#include "params/tokenize_options.h"
-
-#include "sluice/generation.h"
 
 #include <stdint.h>
 
-#define AT(member) offsetof(struct sv_completion_params, member)
+#define AT SV_COMPLETION_AT
 
-static const struct sv_field stream_options[] = {
+enum { LOGPROBS_MAX = 5 };
+
+const struct sv_field sv_stream_option_fields[] = {
     SV_FIELD("include_usage", BOOL, AT(include_usage), 0, 1,
              .presence_offset = AT(include_usage_given), .default_json = "false",
              .help = "send token counts in a last event of their own"),
     {.kind = SV_FIELD_END},
 };
 
-static const struct sv_field sluice_fields[] = {
+const struct sv_field sv_completion_extra_fields[] = {
     SV_BUDGET_FIELD(sv_completion_params, budget),
     {.kind = SV_FIELD_END},
 };
@@ -27,41 +26,17 @@ const struct sv_field sv_completion_fields[] = {
                     .help = "text, token ids, or an array of either; null is an empty text"),
     SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX, .default_json = "16",
              .help = "tokens to generate per completion"),
-    SV_FIELD("temperature", NUMBER, AT(temperature), 0, 2, .default_json = "1",
-             .help = "0 picks the most likely token; higher is more random"),
-    SV_FIELD("top_p", NUMBER, AT(top_p), 0, 1, .default_json = "1",
-             .help = "sample from the most likely tokens that reach this probability together"),
-    SV_FIELD("top_k", INT, AT(top_k), 0, SV_TOP_K_MAX, .default_json = "0",
-             .help = "sample from this many most likely tokens; 0 for all"),
-    SV_FIELD("n", INT, AT(n), 1, SV_N_MAX, .default_json = "1", .help = "completions per prompt"),
     SV_FIELD("best_of", INT, AT(best_of), 1, SV_N_MAX, .presence_offset = AT(best_of_given),
              .help = "accepted if equal to n"),
-    SV_FIELD("stop", STRINGS, AT(stop), 0, SL_STOPS_MAX,
-             .help = "up to 16 strings that end the completion"),
-    SV_FIELD("seed", INT, AT(seed), (double)INT64_MIN, (double)INT64_MAX,
-             .presence_offset = AT(seed_given),
-             .help = "seed of the random numbers; without one each request gets its own"),
-    SV_FIELD("logprobs", INT, AT(logprobs), 0, SL_LOGPROBS_MAX,
-             .presence_offset = AT(logprobs_given),
+    SV_FIELD("logprobs", INT, AT(logprobs), 0, LOGPROBS_MAX, .presence_offset = AT(logprobs_given),
              .help = "log probabilities of the tokens and of this many alternatives"),
     SV_FIELD("echo", BOOL, AT(echo), 0, 1, .default_json = "false",
              .help = "repeat the prompt before the completion"),
-    SV_FIELD("stream", BOOL, AT(stream), 0, 1, .default_json = "false",
-             .help = "send the completion as server-sent events"),
-    SV_OBJECT_FIELD("stream_options", stream_options, .help = "options of a stream"),
-    SV_FIELD("presence_penalty", NUMBER, AT(presence_penalty), -2, 2, .default_json = "0",
-             .help = "subtracted from the logits of tokens that occurred"),
-    SV_FIELD("frequency_penalty", NUMBER, AT(frequency_penalty), -2, 2, .default_json = "0",
-             .help = "subtracted from the logits of tokens, once per occurrence"),
-    SV_CUSTOM_FIELD("logit_bias", sv_type_logit_bias, AT(bias), -100, 100,
-                    .help = "numbers to add to logits, by token id"),
-    SV_IGNORED_FIELD("user", 1024),
     SV_FIELD("truncate", BOOL, AT(truncate), 0, 1, .default_json = "false",
              .help = "keep the end of a prompt that is longer than the context"),
-    SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
-    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what OpenAI does not have"),
+    SV_SAMPLING_ROWS,
     SV_UNSUPPORTED_FIELD("suffix", "Infilling is not supported."),
-    SV_UNSUPPORTED_FIELD("messages", "Chat is not supported; send 'prompt'."),
+    SV_UNSUPPORTED_FIELD("messages", "Send it to /v1/chat/completions, or send 'prompt'."),
     SV_UNSUPPORTED_FIELD("max_completion_tokens", "Send 'max_tokens'."),
     SV_UNSUPPORTED_FIELD("top_logprobs", "Send 'logprobs': 0 to 5."),
     SV_UNSUPPORTED_FIELD("functions", "Leave it out."),
@@ -92,9 +67,8 @@ static bool check_stop_strings(const struct sv_completion_params *params, struct
     return true;
 }
 
-static bool check(void *to, struct sv_error *error)
+bool sv_completion_params_check(const struct sv_completion_params *params, struct sv_error *error)
 {
-    const struct sv_completion_params *params = to;
     if (params->best_of_given && params->best_of != params->n)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "best_of",
                        "'best_of' must equal 'n', which is %lld.", (long long)params->n);
@@ -102,6 +76,11 @@ static bool check(void *to, struct sv_error *error)
         return sv_fail(error, SV_INVALID_VALUE, "stream_options",
                        "'stream_options' is accepted only with 'stream': true.");
     return check_stop_strings(params, error);
+}
+
+static bool check(void *to, struct sv_error *error)
+{
+    return sv_completion_params_check(to, error);
 }
 
 struct sv_json_document *sv_completion_params_read(const struct sl_buffer *body,

@@ -5,9 +5,13 @@
 
 #include "json/json_schema.h"
 
+#include "sluice/tokenizer.h"
+
 /* One prompt: text, or token ids when `ids` is not NULL. */
 struct sv_prompt {
     struct sv_string text;
+    const struct sl_byte_range *plain; /* parts of it without special tokens */
+    int plain_count;
     const int32_t *ids;
     int id_count;
 };
@@ -79,6 +83,10 @@ extern const struct sv_field_type sv_type_content;
  * that have them. Their subfields are these. */
 extern const struct sv_field sv_part_fields[], sv_message_fields[];
 extern const struct sv_field_type sv_type_parts, sv_type_messages;
+/* The subfields of a message of a conversation, a struct sv_message. */
+extern const struct sv_field sv_chat_message_fields[];
+/* Whatever it is. */
+extern const struct sv_field_type sv_type_ignored;
 /* struct sv_string_or_bool, at most `max` bytes */
 extern const struct sv_field_type sv_type_string_or_bool;
 

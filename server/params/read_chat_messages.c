@@ -1,6 +1,6 @@
 /* read_chat_messages.c - JSON into the parts of one text: messages and their content, as OpenAI has
  * them. */
-#include "params/field_types.h"
+#include "params/completion_params.h"
 #include "json/json_field_reader.h"
 
 #include <jansson.h>
@@ -39,6 +39,52 @@ const struct sv_field sv_message_fields[] = {
                     .required = true, .subfields = sv_part_fields, .help = "text, or its parts"),
     {.kind = SV_FIELD_END},
 };
+
+/* -- a conversation --------------------------------------------------------------------------- */
+
+static const char *const chat_part_types[] = {"text", NULL};
+
+static const struct sv_field chat_part_fields[] = {
+    SV_KEYWORD_FIELD("type", chat_part_types, .required = true, .help = "type of the part"),
+    SV_FIELD("text", STRING, offsetof(struct part, text), 0, SV_TEXT_BYTES_MAX, .required = true,
+             .help = "the text"),
+    SV_UNSUPPORTED_FIELD("image_url", "Only text is supported."),
+    SV_UNSUPPORTED_FIELD("input_audio", "Only text is supported."),
+    SV_UNSUPPORTED_FIELD("file", "Only text is supported."),
+    SV_UNSUPPORTED_FIELD("refusal", "Send it as a part of type text."),
+    {.kind = SV_FIELD_END},
+};
+
+/* In the order of enum sl_chat_role. */
+static const char *const chat_roles[] = {"system", "user", "assistant", "developer", NULL};
+
+const struct sv_field sv_chat_message_fields[] = {
+    SV_ENUM_FIELD("role", offsetof(struct sv_message, role), SL_CHAT_SYSTEM, chat_roles,
+                  .required = true, .help = "who says it; the developer is the system"),
+    SV_CUSTOM_FIELD("content", sv_type_content, offsetof(struct sv_message, content), 1,
+                    SV_PARTS_MAX, .required = true, .subfields = chat_part_fields,
+                    .help = "text, or its parts, which become its lines"),
+    SV_IGNORED_FIELD("name", SV_NAME_BYTES_MAX),
+    SV_CUSTOM_FIELD("annotations", sv_type_ignored, 0, 0, 0, .help = "ignored"),
+    SV_UNSUPPORTED_FIELD("refusal", "Send it as 'content'."),
+    SV_UNSUPPORTED_FIELD("tool_calls", "Tools are not supported."),
+    SV_UNSUPPORTED_FIELD("tool_call_id", "Tools are not supported."),
+    SV_UNSUPPORTED_FIELD("function_call", "Functions are not supported."),
+    SV_UNSUPPORTED_FIELD("audio", "Only text is supported."),
+    {.kind = SV_FIELD_END},
+};
+
+static bool read_ignored(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    (void)r;
+    (void)field;
+    (void)value;
+    return true;
+}
+
+const struct sv_field_type sv_type_ignored = {read_ignored, "any"};
+
+/* -- parts of one text ------------------------------------------------------------------------ */
 
 /* Reads an array of the field's objects into structs of this size. NULL: see error. */
 static void *read_objects(const struct sv_reader *r, const struct sv_field *field, json_t *value,

@@ -20,7 +20,7 @@ struct choice {
     size_t bytes_sent, characters_sent;
     enum sl_finish finish; /* SL_RUNNING until it is complete */
     bool full;             /* something did not fit */
-    bool closed;           /* its finish_reason was sent */
+    bool opened, closed;   /* its first event was sent, and its finish_reason */
 };
 
 struct sv_sse_stream {
@@ -67,14 +67,15 @@ struct sv_sse_stream *sv_sse_stream_create(const struct sv_sse_stream_options *o
     pthread_mutex_init(&stream->lock, NULL);
     sl_buffer_append_string(&stream->head, "data: ");
     stream->after_head.out = &stream->head;
-    sv_completion_response_begin(&stream->after_head, &options->head);
+    sv_completion_response_begin(&stream->after_head, &options->head, /* is_event= */ true);
     stream->after_head.out = &stream->frame;
     if (!allocate(stream) || stream->head.failed) {
         (void)sl_fail(err, SL_NO_MEMORY, "stream of %d choices", options->choices);
         sv_sse_stream_destroy(stream);
         return NULL;
     }
-    stream->options.head = (struct sv_completion_head){0}; /* its strings belong to the caller */
+    /* Its strings belong to the caller. */
+    stream->options.head = (struct sv_completion_head){.format = options->head.format};
     return stream;
 }
 
@@ -213,6 +214,15 @@ static void end_event(struct sv_sse_stream *stream, struct sl_json_writer *json,
     sl_buffer_append_string(&stream->frame, "\n\n");
 }
 
+static void write_event(struct sv_sse_stream *stream,
+                        void (*write)(struct sl_json_writer *, const struct sv_completion_choice *),
+                        const struct sv_completion_choice *piece, bool last)
+{
+    struct sl_json_writer json = begin_event(stream);
+    write(&json, piece);
+    end_event(stream, &json, last);
+}
+
 static void write_piece(struct sv_sse_stream *stream, int index, struct choice *choice)
 {
     const struct sv_completion_choice piece = {
@@ -226,12 +236,18 @@ static void write_piece(struct sv_sse_stream *stream, int index, struct choice *
         .record_count = choice->record_count,
         .finish = choice->finish,
     };
-    struct sl_json_writer json = begin_event(stream);
-    sv_completion_response_choice(&json, &piece);
+    const struct sv_completion_format *format = stream->options.head.format;
+    const bool has_text = choice->bytes > 0 || choice->record_count > 0;
     stream->closed += choice->finish != SL_RUNNING;
     choice->closed = choice->finish != SL_RUNNING;
-    end_event(stream, &json,
-              !stream->options.include_usage && stream->closed == stream->options.choices);
+    const bool last = !stream->options.include_usage && stream->closed == stream->options.choices;
+    if (format->opening && !choice->opened)
+        write_event(stream, format->opening, &piece, false);
+    if (has_text || !format->closing)
+        write_event(stream, format->piece, &piece, last && !format->closing);
+    if (format->closing && choice->closed)
+        write_event(stream, format->closing, &piece, last);
+    choice->opened = true;
     choice->bytes_sent += choice->bytes;
     choice->characters_sent += sl_utf8_count(choice->text, choice->bytes);
     choice->bytes = 0;

@@ -42,11 +42,11 @@ def word_piece():
     return t
 
 
-def byte_level():
+def byte_level(*special):
     t = Tokenizer(models.BPE({b: i for i, b in enumerate(BYTES)}, []))
     t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     t.decoder = decoders.ByteLevel()
-    t.add_special_tokens(["<|endoftext|>"])
+    t.add_special_tokens(["<|endoftext|>", *special])
     return t
 
 
@@ -74,7 +74,8 @@ def unigram():
     return t
 
 
-TOKENIZERS = {257: byte_level, 57: word_piece, 264: byte_level_of_roberta, 40: unigram}
+CHAT_TOKENS = ["<|im_start|>", "<|im_end|>"]
+TOKENIZERS = {257: byte_level, 259: lambda: byte_level(*CHAT_TOKENS), 57: word_piece, 264: byte_level_of_roberta, 40: unigram}
 ENCODER = dict(vocab_size=57, hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=40,
                max_position_embeddings=32, initializer_range=0.4)
 DECODER = dict(vocab_size=257, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, intermediate_size=40,
@@ -130,6 +131,8 @@ def cases():
     modern_tiny = dict(tiny, vocab_size=264, local_attention=8, pad_token_id=1, bos_token_id=0, eos_token_id=2,
                        cls_token_id=0, sep_token_id=2, initializer_cutoff_factor=3.0)
     yield "modernbert_tagger", hf.ModernBertForTokenClassification(hf.ModernBertConfig(**modern_tiny, **tags)), None
+    chat = dict(DECODER, vocab_size=259, max_position_embeddings=256, bos_token_id=257, eos_token_id=[258, 256])
+    yield "llama_chat", hf.LlamaForCausalLM(hf.LlamaConfig(**chat, num_key_value_heads=2)), None
 
 
 def draw_norms(model):
@@ -264,6 +267,13 @@ def record_pipeline(directory, model):
             f.write("\n")
 
 
+def chat_template(directory):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "chat.json"), encoding="utf-8") as f:
+        template = json.load(f)["templates"]["smollm2"][0]
+    write(f"{directory}/tokenizer_config.json",
+          {"bos_token": CHAT_TOKENS[0], "eos_token": CHAT_TOKENS[1], "chat_template": template})
+
+
 def record(directory, model, pooling):
     draw_norms(model)
     model.eval()
@@ -271,9 +281,11 @@ def record(directory, model, pooling):
         write_gguf(directory, model)
     else:
         model.save_pretrained(directory)
-    completes = model.config.vocab_size == 257
+    completes = model.can_generate()
     if not directory.endswith("/gguf"):
         TOKENIZERS[model.config.vocab_size]().save(f"{directory}/tokenizer.json")
+    if directory.endswith("/llama_chat"):
+        chat_template(directory)
     if pooling:
         sentence_files(directory, pooling)
     record_pipeline(directory, model)

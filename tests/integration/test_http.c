@@ -357,7 +357,7 @@ Test(http, each_family_has_its_errors)
     } cases[] = {
         {"/metrics/x", "application/problem+json", "\"status\":404"},
         {"/v1/nothing", "application/json", "{\"error\":{\"message\":"},
-        {"/v1/chat/completions", "application/json", "use POST /v1/completions"},
+        {"/v1/chat", "application/json", "\"code\":\"not_found\""},
         {"/v1/models/none", "application/json", "\"code\":\"model_not_found\""},
         {"/v1/models/", "application/json", "\"code\":\"not_found\""},
         {"/v1/models/%00", "application/json", "\"code\":\"not_found\""},

@@ -314,8 +314,15 @@ test('a prompt that is too long says both lengths', async () => {
 
 test('what there is not is a NotFoundError', async () => {
   await assert.rejects(
+    client.responses.create({ model: MODEL, input: 'a' }),
+    isError(NotFoundError, 404, { code: 'not_found', message: /chat.completions/ }),
+  );
+});
+
+test('a model without a chat template is a BadRequestError', async () => {
+  await assert.rejects(
     client.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content: 'a' }] }),
-    isError(NotFoundError, 404, { code: 'not_found', type: 'invalid_request_error' }),
+    isError(BadRequestError, 400, { code: 'no_chat_template', param: 'model' }),
   );
 });
 

@@ -1,6 +1,7 @@
-"""openai_client.py - files, training jobs, models and embeddings through the `openai` client; see openai_client.sh."""
+"""openai_client.py - files, training jobs, models, embeddings and conversations through the `openai` client; see openai_client.sh."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import urllib.request
 
 import openai
 
+CHAT_MODEL = pathlib.Path(__file__).parent.parent / "golden/pretrained/llama_chat"
 TINY = {"width": 16, "depth": 1, "heads": 2, "ffn_width": 32, "context_length": 16, "batch_size": 8}
 
 
@@ -38,6 +40,7 @@ class Daemon:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        shutil.copytree(CHAT_MODEL, folder / "store/chat/1")
         ports = folder / "ports"
         self.process = subprocess.Popen(
             [sluiced, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
@@ -181,6 +184,45 @@ def embeddings(_, daemon):
     raises(openai.NotFoundError, 404, "model_not_found", client.embeddings.create, model="none", input="a")
 
 
+def conversations(_, daemon):
+    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    messages = [{"role": "system", "content": "Be brief."},
+                {"role": "user", "content": [{"type": "text", "text": "Who are you?"}]}]
+
+    def ask(**fields):
+        usual = {"model": "chat", "messages": messages, "max_completion_tokens": 12, "seed": 4}
+        return client.chat.completions.create(**{**usual, **fields})
+
+    whole = ask(logprobs=True, top_logprobs=3)
+    assert whole.object == "chat.completion" and whole.id.startswith("chatcmpl-"), whole
+    assert [choice.index for choice in whole.choices] == [0]
+    for choice in whole.choices:
+        assert choice.message.role == "assistant" and choice.message.refusal is None, choice
+        assert all(len(token.top_logprobs) == 3 for token in choice.logprobs.content)
+        assert sum(len(token.bytes) for token in choice.logprobs.content) == 12, choice
+    assert whole.usage.total_tokens == whole.usage.prompt_tokens + whole.usage.completion_tokens
+    texts, reasons, roles, usage = [""], [None], [0], None
+    for chunk in ask(stream=True, stream_options={"include_usage": True}):
+        assert chunk.object == "chat.completion.chunk" and usage is None
+        usage = chunk.usage
+        for choice in chunk.choices:
+            assert reasons[choice.index] is None, "text after its end"
+            roles[choice.index] += choice.delta.role == "assistant"
+            texts[choice.index] += choice.delta.content or ""
+            reasons[choice.index] = choice.finish_reason
+    assert texts == [choice.message.content for choice in whole.choices], (texts, whole)
+    assert reasons == [choice.finish_reason for choice in whole.choices]
+    assert roles == [1] and usage == whole.usage
+    with client.chat.completions.stream(model="chat", messages=messages, logit_bias={"258": 100}) as events:
+        final = events.get_final_completion()
+    assert final.choices[0].finish_reason == "stop" and final.choices[0].message.content == "", final
+    next_turn = messages + [whole.choices[0].message, {"role": "user", "content": "Why?"}]
+    assert ask(messages=next_turn).usage.prompt_tokens > whole.usage.prompt_tokens
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+    raises(openai.BadRequestError, 400, "unsupported_parameter", ask, tools=[tool])
+    raises(openai.BadRequestError, 400, "no_chat_template", ask, model="tiny")
+
+
 def retries(_, daemon):
     """A full queue is a RateLimitError; a client that retries gets its answer when there is room."""
     client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
@@ -203,7 +245,7 @@ def main(sluiced, sluice):
         daemon = Daemon(sluiced, sluice, folder)
         try:
             client = openai.OpenAI(api_key="none", base_url=daemon.admin, max_retries=0)
-            for test in [files, jobs, models, embeddings, retries]:
+            for test in [files, jobs, models, embeddings, conversations, retries]:
                 test(client, daemon)
                 print("ok", test.__name__)
             daemon.stop()

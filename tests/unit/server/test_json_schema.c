@@ -126,7 +126,7 @@ Test(json_schema, mistakes_are_named)
         {M "\"promt\":\"x\"}", SV_UNKNOWN_PARAMETER, "promt",
          "Accepted: model, prompt, max_tokens"},
         {M "\"suffix\":\"x\"}", SV_UNSUPPORTED_PARAMETER, "suffix", "not supported"},
-        {M "\"messages\":[]}", SV_UNSUPPORTED_PARAMETER, "messages", "send 'prompt'"},
+        {M "\"messages\":[]}", SV_UNSUPPORTED_PARAMETER, "messages", "or send 'prompt'"},
         {M "\"tools\":[]}", SV_UNSUPPORTED_PARAMETER, "tools", "not supported"},
         {M "\"best_of\":3}", SV_UNSUPPORTED_PARAMETER, "best_of", "must equal 'n', which is 1"},
         {M "\"max_tokens\":-1}", SV_INVALID_VALUE, "max_tokens",

@@ -74,7 +74,7 @@ static struct ask *submit(uint64_t seed, int choices, int tokens, bool streams)
     struct sv_error error;
     int64_t reserved;
     const struct sv_sse_stream_options stream = {
-        .head = {"id", "m", "fp", 0}, .choices = choices, .on_space = room};
+        .head = {&sv_text_format, "id", "m", "fp", 0}, .choices = choices, .on_space = room};
     if (!sv_scheduler_admit(fixture.scheduler, ref, choices, (int64_t)choices * (PROMPT + tokens),
                             &reserved, &error))
         return NULL;

@@ -25,7 +25,11 @@ static struct sv_sse_stream *make(int choices, bool include_usage)
     struct sl_err err;
     struct sv_sse_stream *stream;
     const struct sv_sse_stream_options options = {
-        .head = {.id = "cmpl-1", .model = "m@1", .fingerprint = "fp_0", .created = 7},
+        .head = {.format = &sv_text_format,
+                 .id = "cmpl-1",
+                 .model = "m@1",
+                 .fingerprint = "fp_0",
+                 .created = 7},
         .choices = choices,
         .include_usage = include_usage,
         .on_space = count_room,
@@ -326,7 +330,7 @@ Test(response_stream, bytes_have_names_of_their_own_and_offsets_of_whole_charact
                                                .top_ids = {1 + 0xE2, 1 + 0x82}};
     const struct sv_completion_choice piece = {
         .text = text, .bytes = TOKENS, .tokens = bytes, .records = records, .record_count = TOKENS};
-    sv_completion_response_choice(&(struct sl_json_writer){.out = &out}, &piece);
+    sv_text_format.whole(&(struct sl_json_writer){.out = &out}, &piece);
     json_t *root = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
     cr_assert(root, "%s: %s", error.text, out.data);
     cr_assert(strstr(out.data,

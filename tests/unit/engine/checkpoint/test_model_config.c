@@ -187,7 +187,7 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "problem_type, hyperparameters, vocab_size, "
-     "tokenizer, inference, operating_points, int8_loss_increase, base, training"},
+     "tokenizer, inference, operating_points, int8_loss_increase, base, chat, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
@@ -259,6 +259,16 @@ static const struct {
      "base: invalid 'model' '../1': expected <model>/<version>"},
     {"\"training\"", "\"base\":{\"model\":\"base/1\",\"sha256\":\"00\"},\"training\"", SL_CORRUPT,
      "base: invalid 'sha256' '00': expected 64 hex digits"},
+    {"\"training\"", "\"chat\":[],\"training\"", SL_CORRUPT,
+     "'chat' is an array: expected an object"},
+    {"\"training\"", "\"chat\":{\"template\":\"basic\"},\"training\"", SL_CORRUPT,
+     "chat: unknown 'template' 'basic': expected one of: chatml, smollm2"},
+    {"\"training\"", "\"chat\":{\"template\":7},\"training\"", SL_CORRUPT,
+     "chat: 'template' is a whole number: expected a string"},
+    {"\"training\"", "\"chat\":{\"end_tokens\":[\"x\"]},\"training\"", SL_CORRUPT,
+     "chat: end_tokens: item 0 is a string: expected an id"},
+    {"\"training\"", "\"chat\":{\"end\":[]},\"training\"", SL_CORRUPT,
+     "chat: unknown key 'end': expected one of: template, unknown_template"},
     {"{\"any\":[1]}", "\"none\"", SL_CORRUPT, "'training' is a string: expected an object"},
     {"{\"any\":[1]}", "{\"a\":1,\"a\":2}", SL_CORRUPT, "not JSON"},
 };

@@ -38,6 +38,7 @@ static const struct {
     {"xlm_roberta_tagger", SL_TASK_TOKEN_CLASSIFICATION},
     {"electra_tagger", SL_TASK_TOKEN_CLASSIFICATION},
     {"modernbert_tagger", SL_TASK_TOKEN_CLASSIFICATION},
+    {"llama_chat", SL_TASK_COMPLETION},
 };
 
 /* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
