@@ -3,6 +3,7 @@
 #include "base/sha256.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
+#include "cli/import_costs.h"
 #include "cli/model_path.h"
 #include "formats/json_io.h"
 #include "model/model.h"
@@ -10,11 +11,12 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct arguments {
-    const char *from, *out;
+    const char *from, *out, *texts;
     bool bf16, json;
 };
 
@@ -23,6 +25,9 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, offsetof(struct arguments, out), 0, 0},
     {"bf16", NULL, "store matrices as bf16, which halves the size of the model", SL_OPTION_FLAG,
      offsetof(struct arguments, bf16), 0, 0},
+    {"texts", "FILE",
+     "measure what bf16 and int8 cost on the lines of this file [on texts of its own]",
+     SL_OPTION_STRING, offsetof(struct arguments, texts), 0, 0},
     {"json", NULL, "print JSON", SL_OPTION_FLAG, offsetof(struct arguments, json), 0, 0},
     {0}};
 
@@ -30,10 +35,13 @@ static void print_help(const char *operand)
 {
     (void)operand;
     command_help(&command_import, &(struct sl_option_parser){.tables = {{.rows = rows}}});
-    printf("\nReads a directory of Hugging Face's (config.json, safetensors, tokenizer.json or\n"
-           "vocab.txt, the files of sentence-transformers), or a GGUF file. Nothing in it is\n"
-           "executed. What is not supported is refused by its name before anything is written.\n"
-           "Such a directory can also be served and used as it is.\n");
+    printf(
+        "\nReads a directory of Hugging Face's (config.json, safetensors, tokenizer.json or\n"
+        "vocab.txt, the files of sentence-transformers), or a GGUF file. Nothing in it is\n"
+        "executed. What is not supported is refused by its name before anything is written.\n"
+        "Its results in bf16 and int8 are compared with those in fp32; int8 becomes the default\n"
+        "where it changes them by at most 0.1 %% and the CPU has VNNI and no AMX.\n"
+        "Such a directory can also be served and used as it is.\n");
 }
 
 /* -- where it is from ------------------------------------------------------------------------- */
@@ -57,11 +65,13 @@ static json_t *license_of(const char *directory)
 }
 
 /* The member "training" of config.json. */
-static char *origin_of(const struct arguments *a, const struct sl_pretrained *p, struct sl_err *err)
+static char *origin_of(const struct arguments *a, const struct sl_pretrained *p,
+                       const struct import_costs *costs, struct sl_err *err)
 {
     json_auto_t *origin = json_pack(
-        "{s:{s:o, s:s, s:s, s:o}}", "imported", "from", sl_json_file_name(a->from), "class",
-        p->published.task->architecture, "sha256", p->sha256, "license", license_of(a->from));
+        "{s:{s:o, s:s, s:s, s:o, s:o}}", "imported", "from", sl_json_file_name(a->from), "class",
+        p->published.task->architecture, "sha256", p->sha256, "license", license_of(a->from),
+        "precision", sl_json_parse(costs->json, strlen(costs->json), err));
     if (origin)
         return sl_json_print(origin, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the model's origin");
@@ -71,36 +81,40 @@ static char *origin_of(const struct arguments *a, const struct sl_pretrained *p,
 /* -- the version ------------------------------------------------------------------------------ */
 
 static void print_imported(const struct arguments *a, const struct sl_pretrained *p,
-                           const struct sl_model *m)
+                           const struct sl_model *m, const struct import_costs *costs)
 {
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     const char *class = p->published.task->architecture;
     if (!a->json) {
-        printf("%s: %s, %" PRId64 " parameters\n", a->out, class, sl_model_parameter_count(m));
+        printf("%s: %s, %" PRId64 " parameters\nResults beside those in fp32, on %d texts:\n%s",
+               a->out, class, sl_model_parameter_count(m), costs->texts, costs->words);
         return;
     }
-    sl_json_add(&json, "{'directory':%s,'class':%s,'parameters':%lld}", a->out, class,
+    sl_json_add(&json, "{'directory':%s,'class':%s,'parameters':%lld,'precision':", a->out, class,
                 (long long)sl_model_parameter_count(m));
+    sl_json_add_raw(&json, costs->json, strlen(costs->json));
+    sl_json_add(&json, "}");
     command_print_json(&text);
 }
 
 static bool write_version(const struct arguments *a, struct sl_pretrained *p, struct sl_model *m,
-                          struct sl_err *err)
+                          const struct import_costs *costs, struct sl_err *err)
 {
-    char *origin = origin_of(a, p, err);
+    char *origin = origin_of(a, p, costs, err);
     if (!origin)
         return false;
-    const struct sl_model_config model_config = {.arch = m->arch,
-                                                 .hyper = m->config,
-                                                 .policy = sl_policy_defaults(m->arch),
-                                                 .labels = p->published.labels,
-                                                 .tokenizer = sl_tokenizer_kind(p->tokens),
-                                                 .lower = p->tokens->lower,
-                                                 .truncation_side =
-                                                     sl_tokenizer_truncation_side(p->tokens),
-                                                 .chat = p->chat,
-                                                 .training = origin};
+    const struct sl_model_config model_config = {
+        .arch = m->arch,
+        .hyper = m->config,
+        .policy = sl_policy_defaults(m->arch),
+        .int8_loss = {isfinite(costs->int8_change), costs->int8_change},
+        .labels = p->published.labels,
+        .tokenizer = sl_tokenizer_kind(p->tokens),
+        .lower = p->tokens->lower,
+        .truncation_side = sl_tokenizer_truncation_side(p->tokens),
+        .chat = p->chat,
+        .training = origin};
     const struct sl_checkpoint_parts parts = {.model_config = &model_config,
                                               .tokens = p->tokens,
                                               .parameters = m->state_dict,
@@ -117,10 +131,15 @@ static bool import(const struct arguments *a, struct sl_engine *engine, struct s
     if (!sl_pretrained_open(&p, a->from, err))
         return sl_wrap(err, "'%s'", a->from);
     struct sl_model *m = sl_model_create(engine, p.published.arch, &p.published.config, err);
+    struct import_costs costs = {0};
     bool ok = m && sl_pretrained_load(&p, m->state_dict, m->state_dict_count, err);
-    ok = ok ? write_version(a, &p, m, err) : sl_wrap(err, "'%s'", a->from);
+    if (!ok)
+        (void)sl_wrap(err, "'%s'", a->from);
+    ok = ok && import_costs_measure(&costs, a->from, a->texts, err) &&
+         write_version(a, &p, m, &costs, err);
     if (ok)
-        print_imported(a, &p, m);
+        print_imported(a, &p, m, &costs);
+    import_costs_release(&costs);
     if (m)
         sl_model_close(m);
     sl_pretrained_close(&p);

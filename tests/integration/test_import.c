@@ -4,6 +4,7 @@
 #include "support/sluice_cli.h"
 #include "support/test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,9 @@ static void expect_same_answers(const char *command, const char *model)
     struct sl_err err;
     write_file("texts", texts, strlen(texts));
     EXPECT_OK(sl_path_join(path, source, "texts", &err), err);
-    sluice_expect_success(&as_it_is, ARGS(command, model, path, "--json"));
-    sluice_expect_success(&imported, ARGS(command, dirs.output, path, "--json"));
+    sluice_expect_success(&as_it_is, ARGS(command, model, path, "--json", "--precision", "fp32"));
+    sluice_expect_success(&imported,
+                          ARGS(command, dirs.output, path, "--json", "--precision", "fp32"));
     cr_expect_str_eq(as_it_is.out, imported.out);
     cr_expect_gt(strlen(imported.out), 100);
 }
@@ -146,6 +148,52 @@ Test(import, shards_and_old_names_are_read)
     cr_assert_eq(rename(from, to), 0);
     write_file("model.safetensors.index.json", index, strlen(index));
     sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
+}
+
+/* -- what a precision costs ------------------------------------------------------------------- */
+
+/* A number of "int8" as import prints it. */
+static double int8_cost(const char *model, const char *name, int texts, const char *file)
+{
+    static struct program_result r;
+    char output[SL_PATH_MAX + 16];
+    (void)snprintf(output, sizeof output, "%s/%s/1", dirs.top, model);
+    char golden[PATH_MAX];
+    (void)snprintf(golden, sizeof golden, GOLDEN "%s", model);
+    json_t *o = sluice_expect_json(
+        &r, ARGS("import", golden, "--output", output, "--json", file ? "--texts" : NULL, file));
+    const json_t *precision = json_object_get(o, "precision");
+    cr_expect_eq(json_integer_value(json_object_get(precision, "texts")), texts);
+    const json_t *value = json_object_get(json_object_get(precision, "int8"), name);
+    cr_assert(json_is_number(value), "%s: %s", model, r.out);
+    const double number = json_number_value(value);
+    json_decref(o);
+    return number;
+}
+
+Test(import, what_int8_costs_is_measured)
+{
+    const double cosine = int8_cost("bert", "lowest_cosine", 24, NULL);
+    cr_expect(cosine > 0.98 && cosine < 1.0, "%g", cosine);
+    const double change = int8_cost("bert_classifier", "probability_change", 24, NULL);
+    cr_expect(change > 0.0 && change < 0.05, "%g", change);
+    const double increase = int8_cost("llama", "loss_increase", 24, NULL);
+    cr_expect(fabs(increase) < 0.01 && increase != 0.0, "%g", increase);
+}
+
+Test(import, what_int8_costs_is_measured_on_the_users_texts)
+{
+    static struct program_result r;
+    char path[SL_PATH_MAX];
+    struct sl_err err;
+    write_file("texts", "one\n\ntwo two\n", 13);
+    EXPECT_OK(sl_path_join(path, source, "texts", &err), err);
+    (void)int8_cost("bert", "cosine", 2, path);
+    write_file("texts", "\n\n", 2);
+    sluice_run(&r, ARGS("import", GOLDEN "bert", "--output", dirs.output, "--texts", path));
+    cr_expect_eq(r.exit_code, 2);
+    cr_expect(strstr(r.err, "expected a text on each line"), "%s", r.err);
+    cr_expect_neq(access(dirs.output, F_OK), 0);
 }
 
 /* -- what is refused -------------------------------------------------------------------------- */
