@@ -16,8 +16,8 @@ struct arguments {
     struct sl_given_int max_tokens, seed;
     struct sl_given_real temperature, top_p, budget;
     struct sl_strings stop;
-    const char *truncate;
-    bool stream, no_stream, replace, usage;
+    const char *truncate, *system;
+    bool chat, stream, no_stream, replace, usage;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -25,8 +25,9 @@ struct arguments {
 static const struct sl_option rows[] = {
     {"model", "NAME", "model to use [the only language model loaded]", SL_OPTION_STRING, AT(model),
      0, 0},
-    {"max-tokens", "N", "maximum number of tokens to generate [64]", SL_OPTION_GIVEN_INT,
-     AT(max_tokens), 0, 1e6},
+    {"max-tokens", "N",
+     "maximum number of tokens to generate [64; with --chat what the context has room for]",
+     SL_OPTION_GIVEN_INT, AT(max_tokens), 0, 1e6},
     {"temperature", "T", "sampling temperature; 0: always the most likely token [1]",
      SL_OPTION_GIVEN_REAL, AT(temperature), 0, 2},
     {"top-p", "P", "sample from the most likely tokens with this total probability [1]",
@@ -36,6 +37,10 @@ static const struct sl_option rows[] = {
     CTL_BUDGET_ROW(AT(budget)),
     {"stop", "TEXT", "stop before this text; can be given up to 16 times", SL_OPTION_STRINGS,
      AT(stop), 0, 0},
+    {"chat", NULL, "the text is a user's message: print the model's answer", SL_OPTION_FLAG,
+     AT(chat), 0, 0},
+    {"system", "TEXT", "with --chat: message of the system [as the model says]", SL_OPTION_STRING,
+     AT(system), 0, 0},
     {"truncate", "SIDE", "left: drop the beginning of a prompt that is too long [reject it]",
      SL_OPTION_STRING, AT(truncate), 0, 0},
     {"replace", NULL,
@@ -82,6 +87,8 @@ static bool is_valid(const struct arguments *a, const struct sl_buffer *prompt)
     for (int i = 0; i < a->stop.count; i++)
         if (!sl_utf8_is_valid(a->stop.items[i], strlen(a->stop.items[i])))
             return false;
+    if (a->system && !sl_utf8_is_valid(a->system, strlen(a->system)))
+        return false;
     return prompt->bytes == 0 || sl_utf8_is_valid(prompt->data, prompt->bytes);
 }
 
@@ -101,6 +108,20 @@ static void add_handling(struct sl_json_writer *json, const struct arguments *a)
         sl_json_add(json, "'unknown_characters':'replace'");
 }
 
+static void add_prompt(struct sl_json_writer *json, const struct arguments *a,
+                       const struct sl_buffer *prompt)
+{
+    const char *text = prompt->data ? prompt->data : "";
+    if (!a->chat) {
+        sl_json_add(json, "'prompt':%.*s", (int)prompt->bytes, text);
+        return;
+    }
+    sl_json_add(json, "'messages':[");
+    if (a->system)
+        sl_json_add(json, "{'role':'system','content':%s}", a->system);
+    sl_json_add(json, "{'role':'user','content':%.*s}]", (int)prompt->bytes, text);
+}
+
 /* The body of the request, to be freed. NULL: a text is not UTF-8. */
 static char *write_body(const struct arguments *a, const char *model,
                         const struct sl_buffer *prompt, bool stream)
@@ -109,9 +130,11 @@ static char *write_body(const struct arguments *a, const char *model,
     struct sl_json_writer json = {.out = &body};
     if (!is_valid(a, prompt))
         return NULL;
-    sl_json_add(&json, "{'model':%s,'prompt':%.*s,'max_tokens':%lld,'stream':%i", model,
-                (int)prompt->bytes, prompt->data ? prompt->data : "",
-                (long long)(a->max_tokens.given ? a->max_tokens.value : 64), stream);
+    sl_json_add(&json, "{'model':%s,'stream':%i", model, stream);
+    add_prompt(&json, a, prompt);
+    if (a->max_tokens.given || !a->chat)
+        sl_json_add(&json, "'max_tokens':%lld",
+                    (long long)(a->max_tokens.given ? a->max_tokens.value : 64));
     add_number(&json, "temperature", &a->temperature);
     add_number(&json, "top_p", &a->top_p);
     if (a->stop.count > 0)
@@ -141,16 +164,20 @@ static bool on_event(void *context, const char *data, size_t count)
     return !printer->failed && fflush(stdout) == 0;
 }
 
+static const char *path_of(const struct ctl_options *ctl)
+{
+    const struct arguments *a = ctl->values;
+    return a->chat ? "/v1/chat/completions" : "/v1/completions";
+}
+
 static bool send_streaming(const struct ctl_options *ctl, struct client *client, const char *body,
                            bool usage, struct client_error *failure)
 {
     struct stream_printer printer = {.json = ctl->json, .usage = usage, .failure = failure};
     struct client_response response = {0};
     printer.events = (struct sse_parser){.on_event = on_event, .context = &printer};
-    const struct client_request request = {.path = "/v1/completions",
-                                           .body = body,
-                                           .on_body = sse_parser_feed,
-                                           .context = &printer.events};
+    const struct client_request request = {
+        .path = path_of(ctl), .body = body, .on_body = sse_parser_feed, .context = &printer.events};
     bool sent = ctl_send(client, &request, &response, failure);
     client_response_release(&response);
     sse_parser_release(&printer.events);
@@ -162,7 +189,7 @@ static bool send_streaming(const struct ctl_options *ctl, struct client *client,
 static bool send_whole(const struct ctl_options *ctl, struct client *client, const char *body,
                        bool usage, struct client_error *failure)
 {
-    const struct client_request request = {.path = "/v1/completions", .body = body};
+    const struct client_request request = {.path = path_of(ctl), .body = body};
     struct client_response response = {0};
     bool good = ctl_send(client, &request, &response, failure) &&
                 (ctl->json ? print_response(&response.body, NULL, failure)
@@ -199,6 +226,11 @@ static bool run(const struct ctl_options *ctl, struct client_error *failure)
                                 "invalid --truncate '%.64s': expected left; the end of a prompt is "
                                 "what is continued",
                                 a->truncate);
+    if (!a->chat && a->system)
+        return client_error_set(failure, EXIT_BAD_INPUT, "--system needs --chat");
+    if (a->chat && a->truncate)
+        return client_error_set(failure, EXIT_BAD_INPUT,
+                                "--chat and --truncate exclude each other");
     if (a->stream && a->no_stream)
         return client_error_set(failure, EXIT_BAD_INPUT,
                                 "--stream and --no-stream exclude each other");

@@ -184,6 +184,15 @@ static void print_usage(const json_t *usage)
     (void)fprintf(stderr, "]\n");
 }
 
+/* Of a completion, of an answer, or of a piece of one; NULL: it has none. */
+static const json_t *text_of(const json_t *choice)
+{
+    const json_t *text = json_object_get(choice, "text");
+    if (!text)
+        text = json_object_get(json_object_get(choice, "message"), "content");
+    return text ? text : json_object_get(json_object_get(choice, "delta"), "content");
+}
+
 bool print_texts(const char *json, size_t count, bool usage, struct client_error *failure)
 {
     json_t *response = response_parse(json, count, failure);
@@ -192,8 +201,8 @@ bool print_texts(const char *json, size_t count, bool usage, struct client_error
     const json_t *choices = json_object_get(response, "choices");
     bool good = json_is_array(choices) || response_error_in_event(response, failure);
     for (size_t i = 0; i < json_array_size(choices); i++) {
-        const json_t *choice = json_array_get(choices, i), *text = json_object_get(choice, "text");
-        (void)fwrite(response_text(choice, "text"), 1, json_string_length(text), stdout);
+        const json_t *text = text_of(json_array_get(choices, i));
+        (void)fwrite(json_string_value(text), 1, json_string_length(text), stdout);
     }
     if (usage && json_is_object(json_object_get(response, "usage"))) {
         (void)fflush(stdout);

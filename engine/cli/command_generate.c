@@ -4,6 +4,7 @@
 #include "base/option_parser.h"
 #include "cli/command.h"
 #include "model/model.h"
+#include "sluice/chat.h"
 #include "sluice/generation.h"
 
 #include <stdio.h>
@@ -11,15 +12,19 @@
 #include <string.h>
 
 struct arguments {
-    const char *isa, *precision, *prompt;
+    const char *isa, *precision, *prompt, *system;
     double temperature, top_p;
     int max_tokens, top_k, seed, threads;
-    bool json;
+    bool json, chat;
 };
 
 static const struct sl_option rows[] = {
     {"prompt", "TEXT", "text to continue [a line break]", SL_OPTION_STRING,
      offsetof(struct arguments, prompt), 0, 0},
+    {"chat", NULL, "the prompt is a user's message: print the model's answer", SL_OPTION_FLAG,
+     offsetof(struct arguments, chat), 0, 0},
+    {"system", "TEXT", "with --chat: message of the system [as the model says]", SL_OPTION_STRING,
+     offsetof(struct arguments, system), 0, 0},
     {"max-tokens", "N", "maximum number of tokens to generate [500]", SL_OPTION_INT,
      offsetof(struct arguments, max_tokens), 1, 1e7},
     {"temperature", "T", "sampling temperature; 0: always the most likely token [0.8]",
@@ -69,6 +74,42 @@ static bool print_all(struct sl_generation *g, struct sl_session *session, bool 
            sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity, or memory ran out");
 }
 
+/* The tokens of the prompt, of which `room` are stored; -1: see err. */
+static long encode_chat(const struct sl_model *m, const struct arguments *a, int32_t *ids,
+                        long room, struct sl_err *err)
+{
+    const struct sl_chat_message messages[] = {
+        {SL_CHAT_SYSTEM, a->system, a->system ? strlen(a->system) : 0},
+        {SL_CHAT_USER, a->prompt, strlen(a->prompt)}};
+    const struct sl_chat chat = {messages + !a->system, 1 + (a->system != NULL)};
+    struct sl_chat_prompt prompt = {0};
+    long count = -1;
+    if (sl_chat_render(m, &chat, &prompt, err)) {
+        const struct sl_encoding job = {.text = prompt.text,
+                                        .bytes = prompt.bytes,
+                                        .plain = prompt.plain,
+                                        .plain_count = prompt.plain_count,
+                                        .ids = ids,
+                                        .capacity = room};
+        count = sl_tokenizer_tokenize(sl_model_tokenizer(m), &job, err);
+    }
+    sl_chat_prompt_release(&prompt);
+    return count;
+}
+
+static long encode_text(const struct sl_model *m, const struct arguments *a, int32_t *ids,
+                        long room, struct sl_err *err)
+{
+    const long count = sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
+                                           SL_UNKNOWN_FAIL, ids, room, err);
+    const struct sl_err why = count < 0 ? *err : (struct sl_err){0};
+    if (count < 0)
+        sl_fail(err, why.code,
+                "--prompt: %s; the model knows only the characters that it was trained on",
+                why.text);
+    return count;
+}
+
 static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
     int context = sl_model_info(m)->context;
@@ -79,16 +120,8 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
         session = sl_session_create(m, &options, err);
     else
         sl_fail(err, SL_NO_MEMORY, "no memory for a prompt of %d tokens", context);
-    long count = prompt && session
-                     ? sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
-                                           SL_UNKNOWN_FAIL, prompt, context, err)
-                     : -1;
-    if (prompt && session && count < 0) {
-        const struct sl_err why = *err;
-        sl_fail(err, why.code,
-                "--prompt: %s; the model knows only the characters that it was trained on",
-                why.text);
-    }
+    long count =
+        prompt && session ? (a->chat ? encode_chat : encode_text)(m, a, prompt, context, err) : -1;
     if (count > context) {
         sl_fail(err, SL_BAD_INPUT,
                 "the prompt has %ld tokens, more than the model's context of %d; shorten it", count,
@@ -102,7 +135,7 @@ static bool generate(const struct sl_model *m, const struct arguments *a, struct
                                                    .top_k = a->top_k,
                                                    .top_p = (float)a->top_p},
                                       .seed = (uint64_t)a->seed,
-                                      .echo = true};
+                                      .echo = !a->chat};
     struct sl_generation *g = count >= 0 ? sl_generation_create(m, &o, err) : NULL;
     bool ok = g && print_all(g, session, a->json, err);
     sl_generation_destroy(g);
@@ -124,6 +157,8 @@ static bool run(int count, char **words, struct sl_err *err)
         return false;
     if (!model)
         return fail_missing(&command_generate, "MODEL-DIR", err);
+    if (a.system && !a.chat)
+        return sl_fail(err, SL_BAD_INPUT, "--system needs --chat");
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
     struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
     if (m && m->config.task != SL_TASK_COMPLETION)

@@ -3,32 +3,35 @@
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/json_query.h"
+#include "support/sluice_cli.h"
+#include "support/sluicectl_cli.h"
 #include "support/test.h"
 #include "support/tiny_store.h"
 
 #include <string.h>
 
-static struct daemon d;
+static struct ctl_target t;
 
 static void add_unknown(void)
 {
     char path[PATH_MAX];
-    tiny_store_add_pretrained(d.store, "gpt2");
-    (void)test_path(path, d.store, "gpt2/4/chat_template.jinja");
+    tiny_store_add_pretrained(t.daemon.store, "gpt2");
+    (void)test_path(path, t.daemon.store, "gpt2/4/chat_template.jinja");
     test_write_file(path, "{{ messages }}");
 }
 
 static void start(void)
 {
-    daemon_make_store(&d);
-    tiny_store_add_pretrained(d.store, "llama_chat");
+    daemon_make_store(&t.daemon);
+    tiny_store_add_pretrained(t.daemon.store, "llama_chat");
     add_unknown();
-    daemon_serve(&d, (const char *const[]){NULL});
+    daemon_serve(&t.daemon, (const char *const[]){NULL});
+    ctl_reach(&t);
 }
 
 static void stop(void)
 {
-    daemon_stop(&d);
+    daemon_stop(&t.daemon);
 }
 
 TestSuite(chat_http, .init = start, .fini = stop);
@@ -41,7 +44,7 @@ TestSuite(chat_http, .init = start, .fini = stop);
 
 static json_t *chat(const char *body)
 {
-    struct http_response r = http_request(&d, "POST", "/v1/chat/completions", body);
+    struct http_response r = http_request(&t.daemon, "POST", "/v1/chat/completions", body);
     cr_assert_eq(r.status, 200, "%s: %s", body, r.body.data);
     json_t *root = json_from_response(&r);
     http_response_release(&r);
@@ -58,7 +61,7 @@ static char *answer(const char *body)
 
 static void expect_error(const char *path, const char *body, const char *code, const char *part)
 {
-    struct http_response r = http_request(&d, "POST", path, body);
+    struct http_response r = http_request(&t.daemon, "POST", path, body);
     cr_expect_eq(r.status, 400, "%s: %s", body, r.body.data);
     json_t *root = json_from_response(&r);
     cr_expect_str_eq(json_string_at(root, "error/code"), code, "%s", r.body.data);
@@ -79,10 +82,10 @@ Test(chat_http, is_a_completion_of_the_prompt)
     cr_expect(json_is_null(json_at(o, "choices/1/logprobs")));
     cr_expect_str_eq(json_string_at(o, "choices/0/finish_reason"), "length");
     struct http_response r = http_complete(
-        &d, "{\"model\":\"llama_chat\",\"seed\":3,\"n\":2,\"max_tokens\":6,\"prompt\":"
-            "\"<|im_start|>system\\nYou are a helpful AI assistant named SmolLM, trained by "
-            "Hugging Face<|im_end|>\\n<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>"
-            "assistant\\n\"}");
+        &t.daemon, "{\"model\":\"llama_chat\",\"seed\":3,\"n\":2,\"max_tokens\":6,\"prompt\":"
+                   "\"<|im_start|>system\\nYou are a helpful AI assistant named SmolLM, trained by "
+                   "Hugging Face<|im_end|>\\n<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>"
+                   "assistant\\n\"}");
     cr_assert_eq(r.status, 200, "%s", r.body.data);
     json_t *completion = json_from_response(&r);
     cr_expect_str_eq(json_string_at(o, "choices/1/message/content"),
@@ -157,7 +160,7 @@ Test(chat_http, end_tokens_end_an_answer)
     cr_expect_eq(json_integer_at(o, "usage/completion_tokens"), 1);
     cr_expect_eq(json_array_size(json_at(o, "choices/0/logprobs/content")), 0);
     json_decref(o);
-    o = chat(CHAT("\"messages\":[" USER("Hello") "],\"logit_bias\":{\"258\":-100,\"256\":-100}"));
+    o = chat(CHAT("\"messages\":[" USER("Hello") "],\"logit_bias\":{\"66\":100}"));
     cr_expect_str_eq(json_string_at(o, "choices/0/finish_reason"), "length");
     cr_expect_eq(json_integer_at(o, "usage/total_tokens"), 256);
     json_decref(o);
@@ -198,7 +201,7 @@ static json_t *next_event(char **rest)
 Test(chat_http, a_stream_begins_with_the_role_and_ends_with_the_reason)
 {
     struct http_response r = http_request(
-        &d, "POST", "/v1/chat/completions",
+        &t.daemon, "POST", "/v1/chat/completions",
         HELLO(",\"seed\":3,\"stream\":true,\"stream_options\":{\"include_usage\":true}"));
     char *rest = r.body.data, *want = answer(HELLO(",\"seed\":3"));
     struct sl_buffer text = {0};
@@ -241,7 +244,7 @@ Test(chat_http, models_without_a_known_template_say_so)
     expect_error(path, "{\"model\":\"gpt2\",\"messages\":[" USER("Hi") "]}", "no_chat_template",
                  "chatml, smollm2, qwen1.5, qwen2, qwen2.5, zephyr, llama2, llama3");
     struct http_response r =
-        http_complete(&d, "{\"model\":\"gpt2\",\"prompt\":\"Hi\",\"max_tokens\":2}");
+        http_complete(&t.daemon, "{\"model\":\"gpt2\",\"prompt\":\"Hi\",\"max_tokens\":2}");
     cr_expect_eq(r.status, 200, "%s", r.body.data);
     http_response_release(&r);
 }
@@ -280,4 +283,29 @@ Test(chat_http, a_conversation_may_be_too_long)
     (void)snprintf(body, sizeof body, SEEDED(USER("%s")), text);
     expect_error("/v1/chat/completions", body, "context_length_exceeded",
                  "Leave out the oldest messages");
+}
+
+/* -- from a terminal -------------------------------------------------------------------------- */
+
+Test(chat_http, sluicectl_and_sluice_give_the_same_answer)
+{
+    struct program_result r = {0};
+    char *want = answer(SEEDED(SYSTEM("system") "," USER("Hello")));
+    CTL(&t, "complete", "Hello", "--chat", "--system", "Be brief.", "--model", "llama_chat",
+        "--seed", "7", "--max-tokens", "9", "--json");
+    json_t *o = json_from_text(t.result.out);
+    cr_expect_str_eq(json_string_at(o, "choices/0/message/content"), want);
+    json_decref(o);
+    CTL(&t, "complete", "Hello", "--chat", "--system", "Be brief.", "--model", "llama_chat",
+        "--seed", "7", "--max-tokens", "9", "--stream");
+    cr_expect_str_eq(t.result.out, want);
+    CTL(&t, "complete", "Hello", "--system", "Be brief.");
+    cr_expect(strstr(t.result.err, "--system needs --chat"), "%s", t.result.err);
+    o = sluice_expect_json(&r,
+                           ARGS("generate", SL_SOURCE_DIR "/tests/golden/pretrained/llama_chat",
+                                "--chat", "--prompt", "Hello", "--system", "Be brief.", "--seed",
+                                "7", "--max-tokens", "9", "--temperature", "1", "--json"));
+    cr_expect_str_eq(json_string_at(o, "text"), want);
+    json_decref(o);
+    free(want);
 }

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""compare_completions.py - whether greedy completions of a GGUF file are those of llama.cpp, token by token.
+
+    compare_completions.py SLUICED MODEL.gguf
+
+A quantized file is written as F32 first, beside nothing: llama.cpp multiplies quantized weights by rounded activations,
+which Sluice does not. Prints how many of 200 prompts have the same tokens, and for others how close the two tokens were
+where they part. Needs pip install llama-cpp-python gguf; no test runs it, because the models that people use are not
+part of this repository.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import gguf
+import numpy
+from llama_cpp import Llama
+
+TOKENS = 48
+BEGINNINGS = ["The history of", "A short story about", "How to take care of", "The best way to describe", "I have never seen",
+              "Yesterday we talked about", "def test_", "Q: What is", "Die Geschichte von", "1, 2, 3,"]
+TOPICS = ["cats", "the sea", "Paris", "a small village in winter", "numbers", "my grandmother", "bread and butter",
+          "electricity", "a long war", "music", "the moon", "friendship", "trains", "C programming", "dragons", "rain",
+          "mathematics", "an old house", "football", "nothing at all"]
+
+
+def as_f32(path, out):
+    """Tensors dequantized, metadata as it is."""
+    reader = gguf.GGUFReader(path)
+    writer = gguf.GGUFWriter(out, reader.fields["general.architecture"].contents())
+    for name, field in reader.fields.items():
+        if name.startswith("GGUF.") or name in ["general.architecture", "general.file_type"]:
+            continue
+        kind = field.types[0]
+        part = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
+        writer.add_key_value(name, field.contents(), kind, part)
+    for t in reader.tensors:
+        data = gguf.quants.dequantize(t.data, t.tensor_type).astype(numpy.float32)
+        writer.add_tensor(t.name, data.reshape([int(n) for n in reversed(t.shape)]))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def ours(sluiced, folder, prompts):
+    """The tokens of each completion, as bytes."""
+    port = f"{folder}/port"
+    daemon = subprocess.Popen([sluiced, "--store", f"{folder}/store", "--listen", "127.0.0.1:0", "--admin-listen", "",
+                               "--port-file", port, "--log-level", "error", "--precision", "fp32"])
+    try:
+        while not os.path.exists(port) or not open(port).read():
+            assert daemon.poll() is None, "sluiced did not start"
+            time.sleep(0.05)
+        url = f"http://127.0.0.1:{open(port).read().split()[0]}/v1/completions"
+        body = {"model": "model", "prompt": prompts, "temperature": 0, "max_tokens": TOKENS, "logprobs": 1}
+        request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        choices = json.load(urllib.request.urlopen(request))["choices"]
+        return [(c["logprobs"]["tokens"], c["logprobs"]["top_logprobs"]) for c in choices]
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def spelled(piece):
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return "bytes:" + "".join(f"\\x{b:02x}" for b in piece)
+
+
+def theirs(model, prompt):
+    model.reset()
+    ids, out = model.tokenize(prompt.encode(), add_bos=True, special=True), []
+    for token in model.generate(ids, temp=0, top_k=1, repeat_penalty=1.0):
+        if token in [model.token_eos(), model._model.token_eot()] or len(out) == TOKENS:
+            break
+        out.append(spelled(model.detokenize([token], special=True)))
+    return out
+
+
+def main():
+    sluiced, path = sys.argv[1:]
+    prompts = [f"{b} {t}" for b in BEGINNINGS for t in TOPICS]
+    with tempfile.TemporaryDirectory() as folder:
+        os.makedirs(f"{folder}/store/model/1")
+        file = f"{folder}/store/model/1/model.gguf"
+        as_f32(path, file)
+        answers = ours(sluiced, folder, prompts)
+        model = Llama(file, n_ctx=1024, verbose=False, logits_all=False, n_threads=2)
+        same = 0
+        for prompt, (tokens, top) in zip(prompts, answers):
+            want = theirs(model, prompt)
+            if tokens == want:
+                same += 1
+                continue
+            at = next((i for i, (a, b) in enumerate(zip(tokens, want)) if a != b), min(len(tokens), len(want)))
+            print(f"{prompt!r}: token {at}: {tokens[at:at + 1]} here, {want[at:at + 1]} there, {top[at:at + 1]}")
+    print(f"{same} of {len(prompts)} prompts have the same tokens")
+
+
+main()
