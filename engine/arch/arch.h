@@ -75,8 +75,11 @@ struct sl_arch {
     const char *pretrained_by;
     /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
     const char *embeds;
-    bool takes_pairs;    /* its classifiers read a text, or two */
-    bool embeds_tokens;  /* a pretrained model gives the vectors of tokens, too */
+    bool takes_pairs;   /* its classifiers read a text, or two */
+    bool embeds_tokens; /* a pretrained model gives the vectors of tokens, too */
+    /* Whether a pretrained model of this config can be asked which tokens may stand at a place;
+     * NULL: none can. */
+    bool (*predicts_tokens)(const struct sl_config *c);
     bool shares_vectors; /* it can do what struct sl_config says of this */
     size_t size;         /* of its own struct */
     /* What each token of a text adds to a label's margin (sluice/explanation.h), exactly; NULL: the

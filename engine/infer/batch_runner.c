@@ -30,7 +30,7 @@ static int output_size(const struct sl_model *m, enum sl_output output)
 /* Whether the results have a row for each wanted row of the batch, not for each sequence. */
 static bool has_rows(const struct sl_model *m, enum sl_output output)
 {
-    return completes(m) || output == SL_OUTPUT_TOKENS;
+    return completes(m) || output == SL_OUTPUT_TOKENS || output == SL_OUTPUT_MASKED;
 }
 
 static size_t results_most(const struct sl_model *m, struct sl_batch_limits limits)
@@ -38,7 +38,8 @@ static size_t results_most(const struct sl_model *m, struct sl_batch_limits limi
     size_t most = 0;
     for (int o = 0; o < SL_OUTPUTS; o++) {
         const enum sl_output output = (enum sl_output)o;
-        const int rows = has_rows(m, output) ? limits.rows : limits.sequences;
+        const int all = has_rows(m, output) ? limits.rows : limits.sequences;
+        const int rows = sl_min(all, sl_model_rows_max(&m->info, output));
         const size_t floats = sl_size_product((size_t)rows, (size_t)output_size(m, output));
         most = floats > most ? floats : most;
     }
@@ -64,13 +65,33 @@ static int rows_of_piece(const struct sl_model *m)
     return narrow ? SL_BATCH_ROWS_MAX : PIECE_FEATURES / m->config.width;
 }
 
+/* The memory of this piece, as far as it may have this output. */
+static void measure_output(struct sl_batch_runner *r, struct sl_tape *dry,
+                           const struct sl_batch *piece, enum sl_output output)
+{
+    const int rows_max = sl_model_rows_max(&r->model->info, output);
+    struct sl_rows listed = {r->wanted, sl_min(piece->rows, rows_max)};
+    struct sl_batch batch = *piece;
+    batch.output = output;
+    if (completes(r->model) || output == SL_OUTPUT_MASKED) { /* logits of listed rows need copies */
+        for (int i = 0; i < listed.count; i++)
+            r->wanted[i] = i;
+        batch.wanted = &listed;
+    }
+    if (output == SL_OUTPUT_SPARSE && batch.count > rows_max) {
+        batch.count = rows_max;
+        batch.rows = batch.sequences[rows_max].first;
+    }
+    sl_tape_begin(dry, &batch, false);
+    (void)sl_model_forward(r->model, dry);
+}
+
 /* The memory of a piece of so many sequences, as many of them as possible as long as the longest.
  * The first always is, so the measured piece may have a few more rows than a real one. */
 static void measure_piece(struct sl_batch_runner *r, struct sl_tape *dry,
                           struct sl_batch_limits limits, int sequences)
 {
     struct sl_cache cache = {.capacity = limits.cache_capacity};
-    struct sl_rows all = {.index = r->wanted};
     struct sl_batch batch = {.sequences = r->sequences};
     while (batch.count < sequences) {
         const int others = sequences - batch.count - 1, left = limits.rows - batch.rows - others;
@@ -81,18 +102,9 @@ static void measure_piece(struct sl_batch_runner *r, struct sl_tape *dry,
                                  .cache = limits.cache_capacity ? &cache : NULL};
         batch.rows += rows < 1 ? 1 : rows;
     }
-    if (completes(r->model)) { /* logits of listed rows need copies */
-        for (; all.count < batch.rows; all.count++)
-            r->wanted[all.count] = all.count;
-        batch.wanted = &all;
-    }
-    for (int o = 0; o < SL_OUTPUTS; o++) {
-        batch.output = (enum sl_output)o;
-        if (output_size(r->model, batch.output) == 0)
-            continue;
-        sl_tape_begin(dry, &batch, false);
-        (void)sl_model_forward(r->model, dry);
-    }
+    for (int o = 0; o < SL_OUTPUTS; o++)
+        if (output_size(r->model, (enum sl_output)o) > 0)
+            measure_output(r, dry, &batch, (enum sl_output)o);
 }
 
 /* Most memory is needed either by the longest sequences, or by one long and as many short ones as

@@ -17,7 +17,9 @@ struct sl_classifier {
     struct sl_classifier_options options;
     /* The current run: */
     struct sl_sequence *sequences;
-    int32_t *tokens, *types;
+    int32_t *tokens, *types, *masks; /* masks: rows */
+    struct sl_rows masked;
+    int32_t mask; /* the token; -1: the vocabulary has none */
 };
 
 static bool allocate(struct sl_classifier *c, struct sl_err *err)
@@ -26,7 +28,8 @@ static bool allocate(struct sl_classifier *c, struct sl_err *err)
     c->sequences = calloc(items, sizeof *c->sequences);
     c->tokens = calloc(rows, sizeof *c->tokens);
     c->types = calloc(rows, sizeof *c->types);
-    if (!c->sequences || !c->tokens || !c->types)
+    c->masks = calloc(rows, sizeof *c->masks);
+    if (!c->sequences || !c->tokens || !c->types || !c->masks)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items and %zu rows", items, rows);
     const struct sl_batch_limits limits = {.rows = c->options.max_batch_tokens,
                                            .sequences = c->options.max_batch_size,
@@ -62,6 +65,7 @@ struct sl_classifier *sl_classifier_create(const struct sl_model *model,
         return NULL;
     c->model = model;
     c->options = *options;
+    c->mask = model->tokenizer ? sl_tokenizer_special(model->tokenizer, SL_SPECIAL_MASK) : -1;
     if (allocate(c, err))
         return c;
     sl_wrap(err, "classifier");
@@ -77,6 +81,7 @@ void sl_classifier_destroy(struct sl_classifier *c)
     free(c->sequences);
     free(c->tokens);
     free(c->types);
+    free(c->masks);
     free(c);
 }
 
@@ -112,10 +117,23 @@ static bool check_item(const struct sl_classifier *c, const struct sl_classifier
     return true;
 }
 
+/* Rows of the result. */
+static int rows_of(const struct sl_classifier *c, const struct sl_classifier_item *item)
+{
+    int rows = 0;
+    if (item->output == SL_OUTPUT_TOKENS)
+        return item->count;
+    if (item->output != SL_OUTPUT_MASKED)
+        return 1;
+    for (int i = 0; i < item->count; i++)
+        rows += item->tokens[i] == c->mask;
+    return rows;
+}
+
 static bool check_items(const struct sl_classifier *c, const struct sl_classifier_item *items,
                         int count, struct sl_err *err)
 {
-    int rows = 0;
+    int rows = 0, results = 0;
     if (count < 1 || count > c->options.max_batch_size)
         return sl_fail(err, SL_BAD_INPUT, "a run of %d items: expected 1 to %d", count,
                        c->options.max_batch_size);
@@ -129,8 +147,25 @@ static bool check_items(const struct sl_classifier *c, const struct sl_classifie
                            "the items have more than %d tokens (max_batch_tokens)",
                            c->options.max_batch_tokens);
         rows += items[i].count;
+        const int own = rows_of(c, &items[i]);
+        if (own == 0)
+            return sl_fail(err, SL_BAD_INPUT, "item %d has no mask token", i);
+        results += own;
     }
-    return true;
+    const int max = sl_model_rows_max(&c->model->info, items->output);
+    return results <= max ||
+           sl_fail(err, SL_BAD_INPUT, "the items have %d rows of results: expected at most %d",
+                   results, max);
+}
+
+static void list_masks(struct sl_classifier *c, struct sl_batch *batch)
+{
+    int count = 0;
+    for (int i = 0; i < batch->rows; i++)
+        if (batch->tokens[i] == c->mask)
+            c->masks[count++] = i;
+    c->masked = (struct sl_rows){c->masks, count};
+    batch->wanted = &c->masked;
 }
 
 static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifier_item *items,
@@ -154,6 +189,8 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
             memset(c->types + batch.rows, 0, bytes);
         batch.rows += items[i].count;
     }
+    if (batch.output == SL_OUTPUT_MASKED)
+        list_masks(c, &batch);
     return batch;
 }
 
@@ -164,7 +201,7 @@ static void scatter(const struct sl_classifier *c, struct sl_classifier_item *it
     assert(logits->stride == (size_t)logits->cols);
     for (int i = 0; i < count; i++) {
         struct sl_classifier_item *item = &items[i];
-        item->rows = item->output == SL_OUTPUT_TOKENS ? item->count : 1;
+        item->rows = rows_of(c, item);
         item->logits = sl_row(logits, row);
         item->finite = sl_all_finite(item->logits, (size_t)item->rows * (size_t)logits->cols);
         row += item->rows;

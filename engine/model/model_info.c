@@ -2,6 +2,8 @@
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 
+#include <limits.h>
+
 int64_t sl_model_parameter_count(const struct sl_model *m)
 {
     int64_t total = 0;
@@ -48,6 +50,14 @@ static int token_output_size(const struct sl_model *m)
     return embeds(m) && m->arch->embeds_tokens ? m->config.width : 0;
 }
 
+/* Of each token's logits; by_mask: where the vocabulary has a mask. */
+static int vocabulary_size(const struct sl_model *m, bool by_mask)
+{
+    const bool predicts = m->arch->predicts_tokens && m->arch->predicts_tokens(&m->config);
+    const bool masks = m->tokenizer && sl_tokenizer_special(m->tokenizer, SL_SPECIAL_MASK) >= 0;
+    return predicts && (masks || !by_mask) ? m->config.vocab : 0;
+}
+
 void sl_model_describe(struct sl_model *m)
 {
     m->info = (struct sl_model_info){
@@ -56,8 +66,10 @@ void sl_model_describe(struct sl_model *m)
         .sha256 = m->sha256,
         .precision = sl_precision_of(m->kernels, m->int8),
         .task = m->config.task,
-        .output_size =
-            {[SL_OUTPUT_TEXT] = text_output_size(m), [SL_OUTPUT_TOKENS] = token_output_size(m)},
+        .output_size = {[SL_OUTPUT_TEXT] = text_output_size(m),
+                        [SL_OUTPUT_TOKENS] = token_output_size(m),
+                        [SL_OUTPUT_MASKED] = vocabulary_size(m, true),
+                        [SL_OUTPUT_SPARSE] = vocabulary_size(m, false)},
         .classes = m->config.classes,
         .multi_label = m->config.multi_label,
         .problem_type = m->config.task == SL_TASK_CLASSIFICATION
@@ -86,6 +98,16 @@ void sl_model_describe(struct sl_model *m)
 const struct sl_model_info *sl_model_info(const struct sl_model *m)
 {
     return &m->info;
+}
+
+int sl_model_rows_max(const struct sl_model_info *info, enum sl_output output)
+{
+    enum { FLOATS = 1 << 23 };
+
+    const bool is_long = output == SL_OUTPUT_MASKED || output == SL_OUTPUT_SPARSE;
+    if (!is_long || info->vocab == 0)
+        return INT_MAX;
+    return info->vocab < FLOATS ? FLOATS / info->vocab : 1;
 }
 
 enum sl_output sl_model_main_output(const struct sl_model_info *info)

@@ -40,10 +40,17 @@ static const struct sl_family_weight classifier_weights[] = {{"head.dense", {"po
                                                              {"classifier", {"classifier"}, 0},
                                                              {NULL, {NULL}, 0}};
 
-const struct sl_family_fact sl_masked_facts[] = {{"masked_language_model", "true"},
-                                                 {"pooling", "mean"},
-                                                 {"head_activation", "gelu"},
-                                                 {NULL, NULL}};
+#define MASKED_FACTS                                                                               \
+    {"masked_language_model", "true"},                                                             \
+    {                                                                                              \
+        "pooling", "mean"                                                                          \
+    }
+
+const struct sl_family_fact sl_masked_facts[] = {MASKED_FACTS, {NULL, NULL}};
+
+const struct sl_family_fact sl_gelu_masked_facts[] = {MASKED_FACTS,
+                                                      {"head_activation", "gelu"},
+                                                      {NULL, NULL}};
 
 const struct sl_family_weight sl_output_weights[] = {{"classifier", {"classifier"}, 0},
                                                      {NULL, {NULL}, 0}};
@@ -52,12 +59,13 @@ static const struct sl_family_weight masked_weights[] = {
     {"head.dense", {"cls.predictions.transform.dense"}, 0},
     {"head.norm", {"cls.predictions.transform.LayerNorm"}, 0},
     {"head", {"cls.predictions"}, SL_WEIGHT_FIRST},
+    {"output", {"cls.predictions.decoder"}, SL_WEIGHT_FIRST},
     {NULL, {NULL}, 0}};
 
 static const char *const position_ids[] = {"embeddings.position_ids", "pooler.dense.*", NULL};
-static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.dense.*",
-                                            "cls.predictions.decoder.*", "cls.seq_relationship.*",
-                                            NULL};
+static const char *const masked_unused[] = {"embeddings.position_ids",   "pooler.dense.*",
+                                            "cls.predictions.decoder.*", "cls.predictions.bias",
+                                            "cls.seq_relationship.*",    NULL};
 
 static const struct sl_family_task tasks[] = {
     {"BertModel", SL_TASK_PRETRAINING, sl_embedding_facts, NULL, position_ids},

@@ -8,6 +8,8 @@ static const struct sl_family_field fields[] = {
     {"hidden_dim", "ffn_width", NULL, 0},
     {"max_position_embeddings", "context_length", NULL, 0},
     {"activation", "activation", "gelu", 0},
+    {"activation", "head_activation", "gelu", 0},
+    {"tie_word_embeddings", "tied_output", "true", 0},
     {NULL, NULL, NULL, 0}};
 
 static const struct sl_family_fact facts[] = {SL_BERT_FACTS,
@@ -44,6 +46,7 @@ static const struct sl_family_weight masked_weights[] = {
     {"head.dense", {"vocab_transform"}, 0},
     {"head.norm", {"vocab_layer_norm"}, 0},
     {"head", {"vocab_projector"}, SL_WEIGHT_FIRST},
+    {"output", {"vocab_projector"}, SL_WEIGHT_FIRST},
     {NULL, {NULL}, 0}};
 
 static const char *const unused[] = {"embeddings.position_ids", NULL};

@@ -27,6 +27,7 @@ static const struct sl_family_field fields[] = {
     {"global_rope_theta|rope_parameters.full_attention.rope_theta", "rotary_base", "160000", 0},
     {"local_rope_theta|rope_parameters.sliding_attention.rope_theta", "rotary_local_base", "10000",
      0},
+    {"tie_word_embeddings", "tied_output", "true", 0},
     {"classifier_bias", "head_dense_bias", "false", 0},
     {"classifier_activation", "head_activation", "gelu", 0},
     {"classifier_pooling", "pooling", "first", 0},
@@ -73,6 +74,7 @@ static const struct sl_family_fact masked_facts[] = {{"masked_language_model", "
 static const struct sl_family_weight masked_weights[] = {{"head.dense", {"head.dense"}, 0},
                                                          {"head.norm", {"head.norm"}, 0},
                                                          {"head", {"decoder"}, SL_WEIGHT_FIRST},
+                                                         {"output", {"decoder"}, SL_WEIGHT_FIRST},
                                                          {NULL, {NULL}, 0}};
 
 static const char *const none[] = {NULL};

@@ -19,15 +19,17 @@ static const struct sl_family_weight classifier_weights[] = {
     {"classifier", {"classifier.out_proj"}, 0},
     {NULL, {NULL}, 0}};
 
-static const struct sl_family_weight masked_weights[] = {{"head.dense", {"lm_head.dense"}, 0},
-                                                         {"head.norm", {"lm_head.layer_norm"}, 0},
-                                                         {"head", {"lm_head"}, SL_WEIGHT_FIRST},
-                                                         {NULL, {NULL}, 0}};
+static const struct sl_family_weight masked_weights[] = {
+    {"head.dense", {"lm_head.dense"}, 0},
+    {"head.norm", {"lm_head.layer_norm"}, 0},
+    {"head", {"lm_head"}, SL_WEIGHT_FIRST},
+    {"output", {"lm_head.decoder"}, SL_WEIGHT_FIRST},
+    {NULL, {NULL}, 0}};
 
 static const char *const unused[] = {"embeddings.position_ids", "pooler.dense.*", "lm_head.*",
                                      NULL};
 static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.dense.*",
-                                            "lm_head.decoder.*", NULL};
+                                            "lm_head.decoder.*", "lm_head.bias", NULL};
 
 #define TASKS(Name)                                                                                \
     {                                                                                              \
@@ -36,7 +38,7 @@ static const char *const masked_unused[] = {"embeddings.position_ids", "pooler.d
              classifier_weights, unused},                                                          \
             {Name "ForTokenClassification", SL_TASK_TOKEN_CLASSIFICATION, NULL, sl_output_weights, \
              unused},                                                                              \
-            {Name "ForMaskedLM", SL_TASK_PRETRAINING, sl_masked_facts, masked_weights,             \
+            {Name "ForMaskedLM", SL_TASK_PRETRAINING, sl_gelu_masked_facts, masked_weights,        \
              masked_unused},                                                                       \
         {                                                                                          \
             NULL, 0, NULL, NULL, NULL                                                              \

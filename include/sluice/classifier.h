@@ -45,7 +45,7 @@ struct sl_classifier_item {
         const float *embedding; /* of a pretrained model; not normalized */
     };
 
-    int rows; /* 1, or with SL_OUTPUT_TOKENS `count` */
+    int rows; /* 1; with SL_OUTPUT_TOKENS `count`, with SL_OUTPUT_MASKED as many as mask tokens */
 
     int64_t layers_used; /* token-layer operations executed */
     int64_t layers_full; /* that a model without gates would execute: count x depth */

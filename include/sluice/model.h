@@ -41,6 +41,10 @@ enum sl_task {
 enum sl_output {
     SL_OUTPUT_TEXT,   /* a row: the logits of its labels, or its embedding */
     SL_OUTPUT_TOKENS, /* a row for each token: the logits of the token's labels, or its vector */
+    SL_OUTPUT_MASKED, /* a row for each mask token: the logits of what may stand there, by id */
+    /* A row: of each token of the vocabulary log(1 + max(0, the largest logit at any place)), which
+     * is a sparse embedding (SPLADE, Formal et al. 2021). */
+    SL_OUTPUT_SPARSE,
     SL_OUTPUTS
 };
 
@@ -94,6 +98,9 @@ struct sl_model_info {
     const char *chat_template; /* the name of the known one (chat.h); NULL: none */
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
+/* How many rows of an output one run may have, over all its texts: those of a vocabulary are long.
+ */
+SL_PUBLIC int sl_model_rows_max(const struct sl_model_info *info, enum sl_output output);
 /* The first output that the model has; SL_OUTPUTS: none, it completes texts. */
 SL_PUBLIC enum sl_output sl_model_main_output(const struct sl_model_info *info);
 /* The number, from 1, of the operating point with the largest budget that is at most this one; 0:

@@ -1,5 +1,6 @@
 /* classify_request.c - the life of a request for classes or embeddings. */
 #include "api/classify_request.h"
+#include "api/classification_result.h"
 #include "api/explain_request.h"
 #include "api/model_resolver.h"
 #include "base/clock.h"
@@ -111,6 +112,35 @@ static int64_t characters(const struct sv_string *text)
     return (int64_t)sl_utf8_count(text->data, text->bytes);
 }
 
+static int32_t mask_of(const struct sv_classification *c)
+{
+    return sl_tokenizer_special(sl_model_tokenizer(c->ref->model), SL_SPECIAL_MASK);
+}
+
+/* Rows of a text's result. */
+static int rows_of(const struct sv_classification *c, const struct sv_tokens *tokens)
+{
+    int masks = 0;
+    if (c->task.output == SL_OUTPUT_TOKENS)
+        return tokens->count;
+    if (c->task.output != SL_OUTPUT_MASKED)
+        return 1;
+    for (int i = 0; i < tokens->count; i++)
+        masks += tokens->ids[i] == mask_of(c);
+    return masks;
+}
+
+static bool check_masks(const struct sv_classification *c, const char *param, int rows,
+                        struct sv_error *error)
+{
+    size_t bytes;
+    return rows > 0 ||
+           sv_fail(error, SV_INVALID_VALUE, param,
+                   "'%s' has no mask token; write %s where '%s' shall predict a token.", param,
+                   sl_tokenizer_piece(sl_model_tokenizer(c->ref->model), mask_of(c), &bytes),
+                   c->ref->id);
+}
+
 static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
@@ -130,14 +160,17 @@ static bool encode(struct sv_classification *c, const char *param, int index,
         free(tokens.places);
         return false;
     }
-    c->task.items[index] = (struct sv_classification_item){
-        .tokens = tokens.ids,
-        .types = tokens.types,
-        .count = tokens.count,
-        .cost = tokens.count,
-        .rows = c->task.output == SL_OUTPUT_TOKENS ? tokens.count : 1,
-        .text = index};
+    c->task.items[index] = (struct sv_classification_item){.tokens = tokens.ids,
+                                                           .types = tokens.types,
+                                                           .count = tokens.count,
+                                                           .cost = tokens.count,
+                                                           .rows = rows_of(c, &tokens),
+                                                           .text = index};
     c->usage.prompt_tokens += tokens.given > 0 ? tokens.count : 0;
+    if (!check_masks(c, param, c->task.items[index].rows, error)) {
+        free(tokens.places);
+        return false;
+    }
     if (!input->ids)
         c->characters += characters(text.text) + (text.pair ? characters(text.pair) : 0);
     c->tokens_before_truncation[index] = tokens.given;
@@ -158,7 +191,10 @@ static bool is_sliced(const struct sv_classification *c)
 static bool check_outputs(const struct sv_classification *c, int texts, struct sv_error *error)
 {
     int max = sv_classify_batch_max(c->outputs, is_sliced(c)) / c->items_per_text;
-    const char *outputs = c->classes > 0 ? "labels" : "dimensions";
+    const char *outputs = c->classes > 0 ? "labels"
+                          : c->task.output == SL_OUTPUT_MASKED || c->task.output == SL_OUTPUT_SPARSE
+                              ? "tokens in its vocabulary"
+                              : "dimensions";
     if (max == 0)
         return sv_fail(error, SV_INVALID_VALUE, NULL,
                        "'%s' has %d labels, too many for explanations: at most %d.", c->ref->id,
@@ -262,11 +298,13 @@ static bool allocate_results(struct sv_classification *c, struct sv_error *error
     int64_t rows = 0, row = 0;
     for (int i = 0; i < c->items; i++)
         rows += c->task.items[i].rows;
-    if (c->task.output == SL_OUTPUT_TOKENS && rows > most)
+    if (rows > most)
         return sv_fail(error, SV_INVALID_VALUE, c->format->texts_field,
-                       "'%s' has %lld tokens; at most %d are accepted in one request to '%s', with "
-                       "%d numbers each.",
-                       c->format->texts_field, (long long)rows, most, c->ref->id, c->outputs);
+                       "'%s' has %lld %s; at most %d are accepted in one request to '%s', with %d "
+                       "numbers each.",
+                       c->format->texts_field, (long long)rows,
+                       c->task.output == SL_OUTPUT_TOKENS ? "tokens" : "mask tokens", most,
+                       c->ref->id, c->outputs);
     c->results = calloc((size_t)rows * (size_t)c->outputs, sizeof *c->results);
     if (!c->results)
         return sv_fail_no_memory(error);
@@ -404,68 +442,4 @@ enum sv_progress sv_classify(struct sv_request *request, const struct sv_classif
     request->async = &async; /* from here on the request owns c */
     request->state = c;
     return proceed(request);
-}
-
-/* ---- the answer ------------------------------------------------------------------------------ */
-
-bool sv_classification_is_blank(const struct sv_classification *c, int index)
-{
-    return c->tokens_before_truncation[index] == 0;
-}
-
-double sv_classification_depth(const struct sv_classification *c, int index)
-{
-    const struct sv_classification_item *item = &c->task.items[index];
-    return sv_mean_depth(c->usage.depth, item->layers_used, item->layers_full);
-}
-
-static void add_depths(struct sv_request *request, const struct sv_classification *c)
-{
-    if (c->texts > SV_HEADER_LIST_MAX)
-        return;
-    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-depth");
-    for (int i = 0; i < c->texts; i++)
-        sl_buffer_printf(out, "%s%.2f", i ? "," : "", sv_classification_depth(c, i));
-}
-
-int64_t sv_classification_tokens_before_truncation(const struct sv_classification *c)
-{
-    int64_t given = 0;
-    for (int i = 0; i < c->texts; i++)
-        given += c->tokens_before_truncation[i];
-    return given;
-}
-
-/* How many texts were truncated, and the tokens that each had before. */
-static void add_truncation(struct sv_request *request, const struct sv_classification *c)
-{
-    if (c->truncated_count == 0)
-        return;
-    sv_request_add_header(request, "x-sluice-truncated", "%d", c->truncated_count);
-    if (c->texts > SV_HEADER_LIST_MAX)
-        return;
-    struct sl_buffer *out = sv_request_add_long_header(request, "x-sluice-tokens-given");
-    for (int i = 0; i < c->texts; i++)
-        sl_buffer_printf(out, "%s%d", i ? "," : "", c->tokens_before_truncation[i]);
-}
-
-void sv_classification_headers(struct sv_request *request, const struct sv_classification *c)
-{
-    const struct sv_classification_task *t = &c->task;
-    long long total = sv_ms(sl_now_ns() - request->received_ns);
-    sv_request_add_header(request, "x-compute-type", "cpu");
-    sv_request_add_header(request, "x-compute-time", "%lld", total);
-    sv_request_add_header(request, "x-compute-characters", "%lld", (long long)c->characters);
-    sv_request_add_header(request, "x-compute-tokens", "%lld", (long long)c->usage.prompt_tokens);
-    sv_request_add_header(request, "x-total-time", "%lld", total);
-    sv_request_add_header(request, "x-tokenization-time", "%lld", sv_ms(t->encoded_ns));
-    sv_request_add_header(request, "x-queue-time", "%lld", sv_ms(t->started_ns - t->queued_ns));
-    sv_request_add_header(request, "x-inference-time", "%lld",
-                          sv_ms(t->finished_ns - t->started_ns));
-    sv_request_add_header(request, "x-sluice-depth-mean", "%.4f", sv_usage_mean_depth(&c->usage));
-    sv_request_add_header(request, "x-sluice-layer-ops-skipped", "%.4f",
-                          sv_usage_layer_ops_skipped(&c->usage));
-    sv_add_budget_header(request, &c->usage);
-    add_depths(request, c);
-    add_truncation(request, c);
 }

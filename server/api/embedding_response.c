@@ -1,6 +1,6 @@
 /* embedding_response.c - embeddings as JSON. */
 #include "api/embedding_response.h"
-#include "api/classify_request.h"
+#include "api/classification_result.h"
 #include "params/binary_tensor.h"
 
 #include <math.h>
@@ -75,15 +75,17 @@ bool sv_embeddings_add_slice(struct sv_classification *c, sv_embedding_adder *ad
 }
 
 enum sv_progress sv_embeddings_respond(struct sv_request *request, struct sv_classification *c,
-                                       sv_embedding_adder *add)
+                                       sv_embedding_adder *add, bool nested)
 {
     if (c->written == 0) {
         c->json.out = &request->response.body;
-        sl_json_begin_array(&c->json);
+        if (nested)
+            sl_json_begin_array(&c->json);
     }
     if (!sv_embeddings_add_slice(c, add))
         return SV_YIELDING;
-    sl_json_end_array(&c->json);
+    if (nested)
+        sl_json_end_array(&c->json);
     sv_classification_headers(request, c);
     return sv_request_respond(request, 200, "application/json");
 }

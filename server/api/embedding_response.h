@@ -22,6 +22,6 @@ typedef void sv_embedding_adder(struct sl_json_writer *json, const struct sv_cla
                                 int index);
 /* Adds the next texts to c->json. True: all are in. */
 bool sv_embeddings_add_slice(struct sv_classification *c, sv_embedding_adder *add);
-/* The whole response where it is a list, slice by slice. */
+/* The whole response where it is a list, slice by slice; or without `nested` its only element. */
 enum sv_progress sv_embeddings_respond(struct sv_request *request, struct sv_classification *c,
-                                       sv_embedding_adder *add);
+                                       sv_embedding_adder *add, bool nested);

@@ -1,6 +1,6 @@
 /* entity_response.c - what a token classifier found, as JSON. */
 #include "api/entity_response.h"
-#include "api/classify_request.h"
+#include "api/classification_result.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
  * A classifier knows its labels and does not read instructions. So a choice must be among labels, a
  * score must have all labels as its levels, and the instructions of a predicate must be a label.
  * Anything else is rejected with the list of labels. */
+#include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"

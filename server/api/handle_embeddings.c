@@ -1,4 +1,5 @@
 /* handle_embeddings.c - embeddings of texts, as OpenAI and Text Embeddings Inference have them. */
+#include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
 #include "api/handlers.h"
@@ -44,12 +45,13 @@ static struct sv_json_document *set_input(struct sv_json_document *document,
 static struct sv_json_document *read_tei(struct sv_request *request, void *params,
                                          struct sv_classify_input *input, struct sv_error *error)
 {
-    return set_input(sv_embed_params_read(&request->body, params, error), params, input);
+    return set_input(sv_embed_params_read(&request->body, sv_embed_fields, params, error), params,
+                     input);
 }
 
 static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
-    return sv_embeddings_respond(request, c, add_embedding);
+    return sv_embeddings_respond(request, c, add_embedding, true);
 }
 
 enum sv_progress sv_handle_embed(struct sv_request *request)
@@ -64,12 +66,47 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
     return sv_classify(request, &tei);
 }
 
+static struct sv_json_document *read_sparse(struct sv_request *request, void *params,
+                                            struct sv_classify_input *input, struct sv_error *error)
+{
+    return set_input(sv_embed_params_read(&request->body, sv_embed_sparse_fields, params, error),
+                     params, input);
+}
+
+static void add_sparse(struct sl_json_writer *json, const struct sv_classification *c, int index)
+{
+    const float *x = c->task.items[index].embedding;
+    sl_json_begin_array(json);
+    for (int i = 0; i < c->outputs; i++)
+        if (x[i] > 0.0f)
+            sl_json_add(json, "{'index':%d,'value':%f}", i, (double)x[i]);
+    sl_json_end_array(json);
+}
+
+static enum sv_progress respond_sparse(struct sv_request *request, struct sv_classification *c)
+{
+    return sv_embeddings_respond(request, c, add_sparse, true);
+}
+
+enum sv_progress sv_handle_embed_sparse(struct sv_request *request)
+{
+    static const struct sv_classify_format sparse = {.params_size = sizeof(struct sv_embed_params),
+                                                     .texts_field = "inputs",
+                                                     .wants = SV_WANTS_SPARSE_EMBEDDINGS,
+                                                     .output = SL_OUTPUT_SPARSE,
+                                                     .slices_embeddings = true,
+                                                     .read = read_sparse,
+                                                     .respond = respond_sparse};
+    return sv_classify(request, &sparse);
+}
+
 /* ---- OpenAI ---------------------------------------------------------------------------------- */
 
 static struct sv_json_document *read_openai(struct sv_request *request, void *params,
                                             struct sv_classify_input *input, struct sv_error *error)
 {
-    return set_input(sv_embedding_params_read(&request->body, params, error), params, input);
+    return set_input(sv_embed_params_read(&request->body, sv_embedding_fields, params, error),
+                     params, input);
 }
 
 /* Which texts were truncated. */

@@ -1,4 +1,5 @@
 /* handle_oip_infer.c - inference of the Open Inference Protocol. */
+#include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
 #include "api/entity_response.h"

@@ -1,4 +1,5 @@
 /* handle_rerank.c - ranks texts by a query, as Text Embeddings Inference, Jina and Cohere do. */
+#include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/handlers.h"
 #include "params/rerank_params.h"

@@ -1,4 +1,5 @@
 /* handle_tei_predict.c - classification as Text Embeddings Inference has it. */
+#include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/handlers.h"
 #include "api/label_response.h"

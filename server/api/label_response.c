@@ -1,6 +1,6 @@
 /* label_response.c - the labels of texts as JSON. */
 #include "api/label_response.h"
-#include "api/classify_request.h"
+#include "api/classification_result.h"
 #include "api/explain_request.h"
 #include "api/model_abilities.h"
 

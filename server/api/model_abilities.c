@@ -1,4 +1,4 @@
-/* model_abilities.c - what a model can be asked for, and how. */
+/* model_abilities.c - what a model can be requested for, and how. */
 #include "api/model_abilities.h"
 
 static bool completes(const struct sl_model_info *info)
@@ -26,6 +26,16 @@ static bool embeds(const struct sl_model_info *info)
     return info->dimensions > 0;
 }
 
+static bool fills_masks(const struct sl_model_info *info)
+{
+    return info->output_size[SL_OUTPUT_MASKED] > 0;
+}
+
+static bool embeds_sparsely(const struct sl_model_info *info)
+{
+    return info->output_size[SL_OUTPUT_SPARSE] > 0;
+}
+
 static const struct {
     bool (*has)(const struct sl_model_info *info);
     const char *use;
@@ -36,6 +46,8 @@ static const struct {
     [SV_CLASSIFIES_TOKENS] = {classifies_tokens,
                               "it classifies tokens: use /hf/{name} or `sluicectl classify`"},
     [SV_EMBEDS] = {embeds, "it gives embeddings: use /v1/embeddings or `sluicectl embed`"},
+    [SV_FILLS_MASKS] = {fills_masks, "it predicts masked tokens: use /hf/{name}"},
+    [SV_EMBEDS_SPARSELY] = {embeds_sparsely, "it gives sparse embeddings: use /embed_sparse"},
 };
 
 bool sv_model_can(const struct sl_model_info *info, enum sv_ability ability)
@@ -43,10 +55,16 @@ bool sv_model_can(const struct sl_model_info *info, enum sv_ability ability)
     return abilities[ability].has(info);
 }
 
+enum sv_ability sv_model_main_ability(const struct sl_model_info *info)
+{
+    int ability = 0;
+    while (ability < SV_ABILITIES && !abilities[ability].has(info))
+        ability++;
+    return (enum sv_ability)ability;
+}
+
 const char *sv_model_use(const struct sl_model_info *info)
 {
-    for (int i = 0; i < SV_ABILITIES; i++)
-        if (abilities[i].has(info))
-            return abilities[i].use;
-    return "it is for training";
+    const enum sv_ability main = sv_model_main_ability(info);
+    return main < SV_ABILITIES ? abilities[main].use : "it is for training";
 }

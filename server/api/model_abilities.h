@@ -1,20 +1,24 @@
-/* model_abilities.h - what a model can be asked for. */
+/* model_abilities.h - what a model can be requested for. */
 #pragma once
 
 #include "sluice/model.h"
 
 #include <stdbool.h>
 
-/* A model may have several; what it is best asked for comes first. */
+/* A model may have several; what it is best requested for comes first. */
 enum sv_ability {
     SV_COMPLETES,
     SV_RANKS, /* a classifier of pairs with a single label */
     SV_CLASSIFIES,
     SV_CLASSIFIES_TOKENS,
+    SV_FILLS_MASKS, /* predicts masked tokens */
     SV_EMBEDS,
+    SV_EMBEDS_SPARSELY,
     SV_ABILITIES
 };
 
 bool sv_model_can(const struct sl_model_info *info, enum sv_ability ability);
+/* What it is best requested for; SV_ABILITIES: nothing. */
+enum sv_ability sv_model_main_ability(const struct sl_model_info *info);
 /* "it ranks texts by a query: use ..." */
 const char *sv_model_use(const struct sl_model_info *info);

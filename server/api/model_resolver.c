@@ -55,6 +55,15 @@ static const struct wanted rows[SV_WANTED_MODELS] = {
             .training = "Copy one into the store, a cross-encoder of Hugging Face's with one "
                         "label, then load it with `sluicectl load <model>`.",
         },
+    [SV_WANTS_SPARSE_EMBEDDINGS] =
+        {
+            .abilities = 1u << SV_EMBEDS_SPARSELY,
+            .name = "model that gives sparse embeddings",
+            .error = SV_NO_EMBEDDINGS,
+            .lacks = "gives no sparse embeddings",
+            .training = "Copy one into the store, a masked language model such as SPLADE of "
+                        "Hugging Face's, then load it with `sluicectl load <model>`.",
+        },
     [SV_WANTS_READER] =
         {
             .abilities = ~(1u << SV_COMPLETES),
@@ -93,8 +102,10 @@ static void set_request_model(struct sv_request *request, const struct sv_model_
 const char *sv_path_model_id(const struct sv_request *request, char name[static SV_PATH_MAX])
 {
     const char *version = request->path_params[1];
-    const char *separator = !version[0] ? "" : sl_version_parse(version) > 0 ? "@" : ":";
-    int length = snprintf(name, SV_PATH_MAX, "%s%s%s", request->path_params[0], separator, version);
+    const bool is_named = version[0] && strstr(request->route->path, "{version}");
+    const char *separator = !is_named ? "" : sl_version_parse(version) > 0 ? "@" : ":";
+    int length = snprintf(name, SV_PATH_MAX, "%s%s%s", request->path_params[0], separator,
+                          is_named ? version : "");
     assert(length >= 0);
     assert(length < SV_PATH_MAX); /* both come from one path */
     (void)length;
@@ -175,6 +186,11 @@ struct sv_model_ref *sv_resolve_model(struct sv_request *request, const char *na
 
 /* ---- what goes without saying ---------------------------------------------------------------- */
 
+struct candidates {
+    int count;
+    char first[SV_MODEL_ID_MAX], names[512];
+};
+
 static struct sv_model_ref *fail_only(int count, const struct wanted *wanted, const char *names,
                                       struct sv_error *error)
 {
@@ -189,28 +205,42 @@ static struct sv_model_ref *fail_only(int count, const struct wanted *wanted, co
     return NULL;
 }
 
-/* The only loaded model of that kind; else NULL with the candidates in the error. */
+/* Lists the served models of that kind, or only those that are for it above all. Returns how many
+ * there are. */
+static int list_wanted(const struct sv_snapshot *snapshot, const struct wanted *wanted,
+                       bool above_all, struct candidates *found)
+{
+    *found = (struct candidates){0};
+    for (int i = 0; i < snapshot->count; i++) {
+        const struct sv_version_info *info = &snapshot->items[i];
+        if (!info->ref || !info->is_stable || !is_wanted(wanted, info->ref))
+            continue;
+        const enum sv_ability main = sv_model_main_ability(sl_model_info(info->ref->model));
+        if (above_all && !(wanted->abilities & 1u << main))
+            continue;
+        sl_list_add(found->names, sizeof found->names, info->name);
+        if (found->count++ == 0)
+            memcpy(found->first, info->name, sizeof found->first);
+    }
+    return found->count;
+}
+
+/* The only loaded model of that kind, preferably one that is for it above all; else NULL with the
+ * candidates in the error. */
 static struct sv_model_ref *resolve_only(struct sv_request *request, const struct wanted *wanted,
                                          struct sv_error *error)
 {
-    char names[512] = "", name[SV_MODEL_ID_MAX] = "";
-    int count = 0;
+    struct candidates found;
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     if (!snapshot) {
         (void)sv_fail_no_memory(error);
         return NULL;
     }
-    for (int i = 0; i < snapshot->count; i++) {
-        const struct sv_version_info *info = &snapshot->items[i];
-        if (!info->ref || !info->is_stable || !is_wanted(wanted, info->ref))
-            continue;
-        sl_list_add(names, sizeof names, info->name);
-        if (count++ == 0)
-            memcpy(name, info->name, sizeof name);
-    }
+    if (list_wanted(snapshot, wanted, true, &found) == 0)
+        (void)list_wanted(snapshot, wanted, false, &found);
     sv_snapshot_release(snapshot);
-    return count == 1 ? sv_resolve_model(request, name, error)
-                      : fail_only(count, wanted, names, error);
+    return found.count == 1 ? sv_resolve_model(request, found.first, error)
+                            : fail_only(found.count, wanted, found.names, error);
 }
 
 /* The name in the path or body, else that of ?model= or X-Model, else "". */

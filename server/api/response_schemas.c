@@ -178,8 +178,18 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"Predictions",
      "[Score]|[[Score]] (labels of one text, the most probable first; or of each text of an "
      "array)"},
-    {"Rankings", "[[Score]] (labels of each text, the most probable first)"},
+    {"PipelineResponse",
+     "[[Score]]|[Entity]|[[Entity]]|[Fill]|[[Fill]]|[[[Fill]]]|[[number]] (labels of each text, "
+     "the most probable first; entities of a text, or of each text of an array; tokens for a mask, "
+     "or of several masks, texts or both in lists; embedding of each text)"},
+    {"Entity", "entity?: string (label of a token); entity_group?: string (label of several); "
+               "score: number; index?: size (of the token); word: string; "
+               "start: size (first character in the text); end: size (character after the last)"},
+    {"Fill", "score: number; token: token; token_str: string; "
+             "sequence: string (the text with the token)"},
     {"Embeddings", "[[number]] (embedding of each text)"},
+    {"SparseEmbeddings", "[[SparseValue]] (sparse embedding of each text)"},
+    {"SparseValue", "index: token; value: number (log of 1 + the largest logit of the token)"},
     {"Ranks", "[Rank] (the highest score first)"},
     {"Rank", "index: size (of the text); text?: string (on request); "
              "score: number (probability, or logit if raw_scores)"},

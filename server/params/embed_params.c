@@ -13,15 +13,29 @@ static const char *const encodings[] =
     SV_FIELD("dimensions", INT, AT(dimensions), 1, DIMENSIONS_MAX,                                 \
              .help = "return only the first numbers of each embedding, normalized; all if absent")
 
+#define INPUTS_FIELD(name)                                                                         \
+    SV_CUSTOM_FIELD(name, sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,             \
+                    .help = "text or texts to embed, or their token ids")
+#define PROMPT_NAME_FIELD                                                                          \
+    SV_UNSUPPORTED_FIELD("prompt_name", "No model here has prompts; put the prompt into the text.")
+
 const struct sv_field sv_embed_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,
-                    .help = "text or texts to embed, or their token ids"),
+    INPUTS_FIELD("inputs"),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return vectors of length 1"),
     DIMENSIONS_FIELD,
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
-    SV_UNSUPPORTED_FIELD("prompt_name", "No model here has prompts; put the prompt into the text."),
+    PROMPT_NAME_FIELD,
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
+    SV_OTHERS_IGNORED,
+};
+
+const struct sv_field sv_embed_sparse_fields[] = {
+    INPUTS_FIELD("inputs"),
+    SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
+    SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
+    PROMPT_NAME_FIELD,
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };
@@ -29,8 +43,7 @@ const struct sv_field sv_embed_fields[] = {
 const struct sv_field sv_embedding_fields[] = {
     SV_FIELD("model", STRING, AT(model), 0, SV_NAME_BYTES_MAX, .required = true,
              .help = "model that gives embeddings: a name or name@version"),
-    SV_CUSTOM_FIELD("input", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,
-                    .help = "text or texts to embed, or their token ids"),
+    INPUTS_FIELD("input"),
     SV_ENUM_FIELD("encoding_format", AT(encoding), SV_ENCODING_FLOAT, encodings,
                   .default_json = "\"float\"", .help = "how the numbers are written"),
     DIMENSIONS_FIELD,
@@ -47,9 +60,12 @@ static bool check(void *to, struct sv_error *error)
            sv_fail(error, SV_INVALID_VALUE, "model", "'model' is empty.");
 }
 
-static struct sv_json_document *read_by(const struct sv_field *fields, const struct sl_buffer *body,
-                                        struct sv_embed_params *params, struct sv_error *error)
+struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
+                                              const struct sv_field *fields,
+                                              struct sv_embed_params *params,
+                                              struct sv_error *error)
 {
+    *params = (struct sv_embed_params){.normalize = true};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader reader = {.document = document, .to = params, .error = error};
     const struct sv_prompts *inputs = &params->inputs;
@@ -66,20 +82,4 @@ static struct sv_json_document *read_by(const struct sv_field *fields, const str
     for (int i = 0; i < inputs->count; i++)
         params->texts.items[i] = inputs->items[i].text;
     return document;
-}
-
-struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
-                                              struct sv_embed_params *params,
-                                              struct sv_error *error)
-{
-    *params = (struct sv_embed_params){0};
-    return read_by(sv_embed_fields, body, params, error);
-}
-
-struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
-                                                  struct sv_embed_params *params,
-                                                  struct sv_error *error)
-{
-    *params = (struct sv_embed_params){.normalize = true};
-    return read_by(sv_embedding_fields, body, params, error);
 }

@@ -1,5 +1,5 @@
-/* embed_params.h - the fields of POST /embed and POST /v1/embeddings: TEI's fields, OpenAI's, and
- * ours. */
+/* embed_params.h - the fields of POST /embed, /embed_sparse and /v1/embeddings: TEI's fields,
+ * OpenAI's, and ours. */
 #pragma once
 
 #include "params/field_types.h"
@@ -17,13 +17,12 @@ struct sv_embed_params {
     enum sv_encoding_format encoding;
 };
 
-extern const struct sv_field sv_embed_fields[], sv_embedding_fields[];
+/* TEI's fields, OpenAI's, and those of TEI's sparse embeddings. */
+extern const struct sv_field sv_embed_fields[], sv_embedding_fields[], sv_embed_sparse_fields[];
 
-/* Read, fill in defaults and check: the first TEI's fields, the second OpenAI's. NULL: see error.
- * The request's strings belong to the document. */
+/* Reads the fields of one of these tables, fills in defaults and checks. NULL: see error. The
+ * request's strings belong to the document. */
 struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
+                                              const struct sv_field *fields,
                                               struct sv_embed_params *params,
                                               struct sv_error *error) SL_MUST_CHECK;
-struct sv_json_document *sv_embedding_params_read(const struct sl_buffer *body,
-                                                  struct sv_embed_params *params,
-                                                  struct sv_error *error) SL_MUST_CHECK;

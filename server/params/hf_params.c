@@ -14,8 +14,11 @@
 static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
 
 static const struct sv_field hf_parameters[] = {
-    SV_FIELD("top_k", INT, AT(labels.top_k), 1, SL_CLASSES_MAX,
-             .help = "number of most likely classes to return; all if absent"),
+    SV_FIELD(
+        "top_k", INT, AT(labels.top_k), 1, SL_CLASSES_MAX,
+        .help =
+            "number of most likely classes to return, all if absent; or of tokens for a mask, 5 "
+            "if absent"),
     SV_ENUM_FIELD("function_to_apply", AT(labels.function), SV_SOFTMAX, score_functions,
                   .help = "how logits become scores; if absent, sigmoid where a text may have "
                           "several labels, else softmax"),
@@ -23,6 +26,8 @@ static const struct sv_field hf_parameters[] = {
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     SV_FIELD("truncation", BOOL, AT(tokenize.truncate), 0, 1, .help = "the same as truncate"),
     SV_ENTITY_FIELDS(sv_hf_params, entities),
+    SV_CUSTOM_FIELD("targets", sv_type_texts, AT(targets), 1, SV_TARGETS_MAX,
+                    .help = "of masked tokens: what they may be; any token if absent"),
     NORMALIZE_FIELD,
     SV_OTHERS_IGNORED,
 };

@@ -6,6 +6,14 @@
 #include "params/scores.h"
 #include "params/tokenize_options.h"
 
+enum { SV_TARGETS_MAX = 64, SV_FILLS_USUAL = 5 };
+
+/* Token ids. */
+struct sv_mask_targets {
+    int32_t items[SV_TARGETS_MAX];
+    int count; /* 0: any token */
+};
+
 struct sv_hf_params {
     struct sv_texts inputs;
     struct sv_tokenize_options tokenize;
@@ -14,7 +22,9 @@ struct sv_hf_params {
     /* Of one task each: */
     struct sv_label_format labels; /* top_k, function_to_apply */
     struct sv_entity_options entities;
-    bool normalize; /* embeddings, to length 1 */
+    bool normalize;          /* embeddings, to length 1 */
+    struct sv_texts targets; /* tokens that a mask may be; none: any */
+    struct sv_mask_targets target_ids;
 };
 
 extern const struct sv_field sv_hf_fields[];

@@ -273,6 +273,7 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
 static int build_batch(struct executor *executor, int64_t now)
 {
     int count = 0, rows = executor->options.max_batch_tokens;
+    int64_t results = 0; /* rows of them */
     struct sv_queue *waiting = &executor->base.waiting;
     while (count < executor->options.max_batch_size && waiting->first) {
         struct sv_classification_task *task = (struct sv_classification_task *)waiting->first;
@@ -281,7 +282,9 @@ static int build_batch(struct executor *executor, int64_t now)
             continue;
         }
         int configured = task->items[task->taken].count;
-        if (configured > rows || (count > 0 && task->output != executor->feeds->output))
+        results += task->items[task->taken].rows;
+        if (configured > rows || results > sl_model_rows_max(executor->info, task->output) ||
+            (count > 0 && task->output != executor->feeds->output))
             break;
         rows -= configured;
         feed(executor, task, count++, now);

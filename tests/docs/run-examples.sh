@@ -5,7 +5,7 @@
 #     tests/docs/run-examples.sh TOP BUILD-DIR
 #
 # Every command of every ```sh block runs, and every ```python and ```mjs block as a program,
-# against a daemon of the build with the bundled models, small classifiers, a small reranker and a small chat model. Changed are only the
+# against a daemon of the build with the bundled models, other small models. Changed are only the
 # port, the folder of the programs, and how long training and measuring last. A ```text block shows
 # lines of the response to the command before it, a ```json block one line, broken for readers.
 # `...` stands for digits, <ID> for letters and digits; the model's dtype is the machine's. At the end every endpoint must
@@ -25,9 +25,10 @@ mkdir "$scratch/build" "$scratch/store"
 ln -s "$build" "$scratch/build/release"
 ln -s store "$scratch/models"
 ln -s "$top"/models/* "$scratch/store"
-mkdir "$scratch/store/ranker" "$scratch/store/tagger" "$scratch/store/smollm2"
+mkdir "$scratch/store/ranker" "$scratch/store/tagger" "$scratch/store/filler" "$scratch/store/smollm2"
 cp -r "$top/tests/golden/pretrained/bert_ranker" "$scratch/store/ranker/1"
 cp -r "$top/tests/golden/pretrained/bert_tagger" "$scratch/store/tagger/1"
+cp -r "$top/tests/golden/pretrained/bert_masked" "$scratch/store/filler/1"
 cp -r "$top/tests/golden/pretrained/llama_chat" "$scratch/store/smollm2/1"
 i=0
 while [ $i -lt 400 ]; do

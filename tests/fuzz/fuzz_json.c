@@ -199,13 +199,14 @@ static struct sv_json_document *embed_check(struct sv_json_document *document,
 static struct sv_json_document *read_embed(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_embed_params params;
-    return embed_check(sv_embed_params_read(body, &params, error), &params);
+    return embed_check(sv_embed_params_read(body, sv_embed_fields, &params, error), &params);
 }
 
 static struct sv_json_document *read_embedding(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_embed_params params;
-    struct sv_json_document *document = sv_embedding_params_read(body, &params, error);
+    struct sv_json_document *document =
+        sv_embed_params_read(body, sv_embedding_fields, &params, error);
     if (document)
         peek_check(body, &params.model);
     return embed_check(document, &params);

@@ -2,7 +2,7 @@
 """record_pretrained.py - makes tiny random models of every family with the Python package `transformers`,
 and records what they compute in double precision.
 
-    record_pretrained.py [DIRECTORY]    writes there, or to pretrained/ beside itself
+    record_pretrained.py [DIRECTORY [NAME...]]    writes there, or to pretrained/ beside itself, all or these
 
     NAME/config.json, model.safetensors, tokenizer.json, ...    as save_pretrained writes them
     gguf/model.gguf              a Llama with tensors of every type that is read, by the package gguf
@@ -131,6 +131,14 @@ def cases():
     modern_tiny = dict(tiny, vocab_size=264, local_attention=8, pad_token_id=1, bos_token_id=0, eos_token_id=2,
                        cls_token_id=0, sep_token_id=2, initializer_cutoff_factor=3.0)
     yield "modernbert_tagger", hf.ModernBertForTokenClassification(hf.ModernBertConfig(**modern_tiny, **tags)), None
+    yield "bert_untied_masked", hf.BertForMaskedLM(bert(**tiny, tie_word_embeddings=False, hidden_act="relu")), None
+    yield "distilbert_masked", hf.DistilBertForMaskedLM(hf.DistilBertConfig(
+        vocab_size=57, dim=16, n_layers=2, n_heads=2, hidden_dim=16, max_position_embeddings=48,
+        initializer_range=0.4)), None
+    yield "roberta_masked", hf.RobertaForMaskedLM(roberta(**long)), None
+    yield "xlm_roberta_masked", hf.XLMRobertaForMaskedLM(hf.XLMRobertaConfig(**dict(long, vocab_size=40))), None
+    yield "electra_masked", hf.ElectraForMaskedLM(hf.ElectraConfig(**tiny, embedding_size=8)), None
+    yield "modernbert_masked", hf.ModernBertForMaskedLM(hf.ModernBertConfig(**modern_tiny)), None
     chat = dict(DECODER, vocab_size=259, max_position_embeddings=256, bos_token_id=257, eos_token_id=[258, 256])
     yield "llama_chat", hf.LlamaForCausalLM(hf.LlamaConfig(**chat, num_key_value_heads=2)), None
 
@@ -235,7 +243,13 @@ def write_gguf(directory, model):
 TEXTS = ["hello world", "The Québec, 東京 then (a.b) x1", "  Ab  cd\u0301 ", "the he", "😀 the é"]
 
 
-def requests(kind):
+def requests(kind, mask):
+    if kind == "MaskedLM":
+        for text, parameters in [
+                (f"a {mask} c", {}), (f"{mask} b {mask}", {"top_k": 2}), ([f"a {mask}", f"é{mask} the {mask}"], {}),
+                ([f"the{mask}"], {}), (f"a {mask}.", {"targets": ["b", "##c", "he", "東", "b"]}),
+                (f"a {mask}", {"targets": "z", "top_k": 3})]:
+            yield "fill-mask", text, parameters
     if kind == "TokenClassification":
         for text in TEXTS:
             yield "token-classification", text, {}
@@ -253,11 +267,11 @@ def plain(value):
 
 
 def record_pipeline(directory, model):
-    asked = list(requests(type(model).__name__.rsplit("For", 1)[-1]))
+    named = ["[UNK]", "[PAD]", "[MASK]"] if model.config.vocab_size == 57 else ["<unk>", "<pad>", "<mask>"]
+    asked = list(requests(type(model).__name__.rsplit("For", 1)[-1], named[2]))
     if not asked:
         return
     t = TOKENIZERS[model.config.vocab_size]()
-    named = ["[UNK]", "[PAD]", "[MASK]"] if model.config.vocab_size == 57 else ["<unk>", "<pad>", "<mask>"]
     t = hf.PreTrainedTokenizerFast(tokenizer_object=t, unk_token=named[0], pad_token=named[1], mask_token=named[2])
     pipelines = {task: hf.pipeline(task, model=model, tokenizer=t) for task in {task for task, _, _ in asked}}
     with open(f"{directory}/pipeline.jsonl", "w", encoding="utf-8") as f:
@@ -275,7 +289,6 @@ def chat_template(directory):
 
 
 def record(directory, model, pooling):
-    draw_norms(model)
     model.eval()
     if directory.endswith("/gguf"):
         write_gguf(directory, model)
@@ -288,7 +301,9 @@ def record(directory, model, pooling):
         chat_template(directory)
     if pooling:
         sentence_files(directory, pooling)
+    state = torch.get_rng_state()  # the next model does not depend on what is asked of this one
     record_pipeline(directory, model)
+    torch.set_rng_state(state)
     model = model.double()
     generator = torch.Generator().manual_seed(1)
     texts = [torch.randint(5, model.config.vocab_size - 1, (n,), generator=generator).tolist() for n in LENGTHS]
@@ -321,8 +336,10 @@ def main():
     shutil.rmtree(top, ignore_errors=True)
     torch.manual_seed(1)
     for name, model, pooling in cases():
-        record(f"{top}/{name}", model, pooling)
-        print(name)
+        draw_norms(model)
+        if name in sys.argv[2:] or len(sys.argv) < 3:
+            record(f"{top}/{name}", model, pooling)
+            print(name)
 
 
 main()

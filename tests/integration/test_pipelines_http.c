@@ -2,6 +2,7 @@
  * did when golden/record_pretrained.py asked them. */
 #include "support/daemon.h"
 #include "support/http_client.h"
+#include "support/in_process_classifier.h"
 #include "support/json_query.h"
 #include "support/sluice_cli.h"
 #include "support/sluicectl_cli.h"
@@ -18,9 +19,11 @@
 
 static struct ctl_target t;
 
-static const char *const models[] = {"bert_tagger",    "distilbert_tagger",
-                                     "roberta_tagger", "xlm_roberta_tagger",
-                                     "electra_tagger", "modernbert_tagger"};
+static const char *const models[] = {
+    "bert_tagger",       "distilbert_tagger", "roberta_tagger",     "xlm_roberta_tagger",
+    "electra_tagger",    "modernbert_tagger", "bert_masked",        "bert_untied_masked",
+    "distilbert_masked", "roberta_masked",    "xlm_roberta_masked", "electra_masked",
+    "modernbert_masked"};
 
 static void start(void)
 {
@@ -172,6 +175,92 @@ Test(pipelines_http, what_a_token_classifier_is)
     http_response_release(&r);
 }
 
+/* -- masked tokens ---------------------------------------------------------------------------- */
+
+#define FILLER "bert_masked"
+
+/* The path may name a task, as that of Hugging Face's router. */
+Test(pipelines_http, a_model_has_several_tasks)
+{
+    json_t *fills = tei_post(&t.daemon, "/hf/" FILLER "/pipeline/fill-mask",
+                             "{\"inputs\":\"a [MASK]\",\"parameters\":{\"top_k\":1}}");
+    cr_assert_eq(json_array_size(fills), 1);
+    json_decref(fills);
+    json_t *vectors = tei_post(&t.daemon, "/hf/" FILLER "/pipeline/feature-extraction",
+                               "{\"inputs\":\"a [MASK]\"}");
+    json_t *embeddings =
+        tei_post(&t.daemon, "/models/" FILLER "/embed", "{\"inputs\":\"a [MASK]\"}");
+    cr_assert(json_equal(vectors, embeddings));
+    json_decref(vectors);
+    json_decref(embeddings);
+}
+
+Test(pipelines_http, many_masks_take_several_batches)
+{
+    char body[2048] = "{\"inputs\":[", request[64];
+    for (int i = 0; i < 40; i++)
+        (void)snprintf(body + strlen(body), sizeof body - strlen(body), "%s\"[MASK] %c [MASK]\"",
+                       i ? "," : "", 'a' + i % 26);
+    (void)snprintf(body + strlen(body), sizeof body - strlen(body), "]}");
+    json_t *all = tei_post(&t.daemon, "/hf/" FILLER, body);
+    cr_assert_eq(json_array_size(all), 40);
+    for (size_t i = 0; i < 26; i++) {
+        (void)snprintf(request, sizeof request, "{\"inputs\":\"[MASK] %c [MASK]\"}",
+                       (char)('a' + i));
+        json_t *one = tei_post(&t.daemon, "/hf/" FILLER, request);
+        cr_assert(json_equal(one, json_array_get(all, i)), "%s", request);
+        json_decref(one);
+    }
+    json_decref(all);
+}
+
+/* -- sparse embeddings ------------------------------------------------------------------------ */
+
+/* By the logits of every token, which the model gives where masks are. */
+static void expect_sparse(const json_t *have, const char *text)
+{
+    struct in_process_classifier c = in_process_open(t.daemon.store, FILLER);
+    struct sl_err err;
+    int32_t ids[64];
+    long count = sl_tokenizer_tokenize(sl_model_tokenizer(c.model),
+                                       &(struct sl_encoding){.text = text,
+                                                             .bytes = strlen(text),
+                                                             .special = true,
+                                                             .ids = ids,
+                                                             .capacity = COUNT(ids)},
+                                       &err);
+    struct sl_classifier_item item = {
+        .tokens = ids, .count = (int)count, .output = SL_OUTPUT_SPARSE};
+    size_t at = 0;
+    EXPECT_OK(sl_classifier_run(c.classifier, &item, 1, &err), err);
+    for (int i = 0; i < sl_model_info(c.model)->vocab; i++) {
+        if (item.embedding[i] == 0.0f)
+            continue;
+        const json_t *entry = json_array_get(have, at++);
+        cr_assert_eq(json_integer_at(entry, "index"), i);
+        cr_assert_eq((float)json_number_at(entry, "value"), item.embedding[i]);
+    }
+    cr_assert_eq(json_array_size(have), at);
+    cr_assert_gt(at, 0);
+    in_process_close(&c);
+}
+
+Test(pipelines_http, sparse_embeddings_are_those_of_tei)
+{
+    json_t *one = tei_post(&t.daemon, "/models/" FILLER "/embed_sparse", "{\"inputs\":\"a bc\"}");
+    json_t *all = tei_post(&t.daemon, "/embed_sparse?model=" FILLER,
+                           "{\"inputs\":[\"d\",\"a bc\",\"x y z\"],\"truncate\":true,"
+                           "\"normalize\":true}");
+    cr_assert_eq(json_array_size(one), 1);
+    cr_assert_eq(json_array_size(all), 3);
+    expect_sparse(json_at(one, "0"), "a bc");
+    expect_sparse(json_at(all, "0"), "d");
+    expect_sparse(json_at(all, "2"), "x y z");
+    cr_assert(json_equal(json_at(one, "0"), json_at(all, "1")));
+    json_decref(one);
+    json_decref(all);
+}
+
 /* -- terminal --------------------------------------------------------------------------------- */
 
 static void expect_first_row(const char *out, const json_t *entity, const char *text)
@@ -231,6 +320,14 @@ Test(pipelines_http, mistakes)
          "does not take pairs", 422},
         {"/hf/" TAGGER, "{\"inputs\":\"a\",\"sluice\":{\"explain\":2}}", "validation",
          "it classifies tokens", 422},
+        {"/hf/" FILLER, "{\"inputs\":[\"a [MASK]\",\"a\"]}", "validation",
+         "'inputs[1]' has no mask token; write [MASK]", 422},
+        {"/hf/" FILLER, "{\"inputs\":\"[MASK]\",\"parameters\":{\"targets\":[\"\"]}}", "validation",
+         "no target that is a token", 422},
+        {"/hf/" TAGGER "/pipeline/fill-mask", "{\"inputs\":\"a\"}", "validation",
+         "'fill-mask' is no task of 'bert_tagger@4'; its tasks are: token-classification", 422},
+        {"/models/" TAGGER "/embed_sparse", "{\"inputs\":\"a\"}", "backend",
+         "gives no sparse embeddings; it classifies tokens", 424},
         {"/models/" TAGGER "/predict", "{\"inputs\":\"a\"}", "backend",
          "is not a classifier; it classifies tokens: use /hf/", 424},
         {"/models/" TAGGER "/embed", "{\"inputs\":\"a\"}", "backend",

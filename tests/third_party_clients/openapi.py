@@ -158,7 +158,7 @@ def inference_calls(client):
     ids = [token.id for token in tokens[0] if not token.special]
     assert client.call("decode", body=client.body("DecodeRequest", {"ids": ids})) == ["bored"]
     assert client.call("get_info").served_model_name == "sentiment"
-    ranked = client.body("TextClassificationRequest", {"inputs": ["It bored me."], "parameters": {"top_k": 1}})
+    ranked = client.body("PipelineRequest", {"inputs": ["It bored me."], "parameters": {"top_k": 1}})
     assert client.call("classify", "sentiment", body=ranked)[0][0].label == "negative"
     request = client.body("InferRequest", {"inputs": [INFER_INPUT], "outputs": [{"name": "label"}]})
     assert client.call("infer", "sentiment", body=request).outputs[0].data == ["positive"]

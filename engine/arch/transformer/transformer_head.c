@@ -1,6 +1,8 @@
 /* transformer_head.c - outputs of published transformers. */
 #include "arch/transformer/transformer_head.h"
 
+#include <math.h>
+
 const char *const sl_transformer_activation_names[] = {"gelu", "gelu_tanh", "relu",
                                                        "silu", "tanh",      NULL};
 
@@ -9,7 +11,7 @@ const enum sl_activation sl_transformer_activations[] = {SL_GELU, SL_GELU_TANH, 
 
 /* -- build -------------------------------------------------------------------------------- */
 
-static bool predicts_masked_tokens(const struct sl_config *c)
+bool sl_transformer_predicts_tokens(const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
     return c->task == SL_TASK_PRETRAINING && own->masked_language_model;
@@ -18,7 +20,7 @@ static bool predicts_masked_tokens(const struct sl_config *c)
 bool sl_transformer_head_reads_tokens(const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
-    return (c->task == SL_TASK_COMPLETION && own->tied_output) || predicts_masked_tokens(c);
+    return (c->task == SL_TASK_COMPLETION || sl_transformer_predicts_tokens(c)) && own->tied_output;
 }
 
 /* A dense layer to `outs`, and its norm. */
@@ -44,19 +46,23 @@ struct transformer_head sl_transformer_head_build(struct sl_builder *b, const st
                                     .embedding = *embedding};
     if (sl_task_classifies(c->task) && own->head_dense)
         dense_build(b, &head, c, c->width, own->head_norm ? &norm : NULL);
-    if (predicts_masked_tokens(c)) {
+    const bool predicts = sl_transformer_predicts_tokens(c);
+    if (predicts)
         dense_build(b, &head, c, embedding->tokens->cols, &norm);
+    if (predicts && own->tied_output)
         head.output_bias =
             sl_parameter_add(b, "head.bias", SL_ROLE_VECTOR, 1, c->vocab, sl_constant(0.0f));
-    }
     if (sl_task_classifies(c->task))
         head.output = sl_linear_build(b, "classifier",
                                       (struct sl_linear_shape){.outs = c->classes,
                                                                .ins = c->width,
                                                                .bias = own->output_layer_bias});
-    if (c->task == SL_TASK_COMPLETION && !own->tied_output)
-        head.output = sl_linear_build(b, "output",
-                                      (struct sl_linear_shape){.outs = c->vocab, .ins = c->width});
+    if ((c->task == SL_TASK_COMPLETION || predicts) && !own->tied_output)
+        head.output = sl_linear_build(
+            b, "output",
+            (struct sl_linear_shape){.outs = c->vocab,
+                                     .ins = predicts ? embedding->tokens->cols : c->width,
+                                     .bias = predicts});
     return head;
 }
 
@@ -73,13 +79,15 @@ static const struct sl_corruption *corruption_of(const struct sl_tape *t,
 static bool reads_tokens(const struct sl_tape *t, const struct transformer_head *head)
 {
     return head->task == SL_TASK_TOKEN_CLASSIFICATION || corruption_of(t, head) ||
-           t->batch->output == SL_OUTPUT_TOKENS;
+           t->batch->output == SL_OUTPUT_TOKENS || t->batch->output == SL_OUTPUT_SPARSE;
 }
 
 const struct sl_rows *sl_transformer_head_rows(struct sl_tape *t,
                                                const struct transformer_head *head)
 {
     const bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
+    if (t->batch->output == SL_OUTPUT_MASKED)
+        return t->batch->wanted;
     if (head->task == SL_TASK_COMPLETION || reads_tokens(t, head) || all)
         return NULL;
     return sl_end_rows(t, head->pooling);
@@ -120,16 +128,74 @@ static struct sl_tensor *token_logits(struct sl_tape *t, const struct transforme
         t, x, (struct sl_linear_args){.weight = head->embedding.tokens, .bias = head->output_bias});
 }
 
+/* Of the tokens that may stand at these rows; NULL: at all. */
+static struct sl_tensor *predictions(struct sl_tape *t, const struct transformer_head *head,
+                                     const struct sl_norm *final_norm, struct sl_tensor *h,
+                                     const struct sl_rows *rows)
+{
+    struct sl_tensor *x = normed(t, final_norm, sl_gather_rows(t, h, rows));
+    return token_logits(t, head, dense(t, head, x));
+}
+
 static void add_masked_loss(struct sl_tape *t, const struct transformer_head *head,
                             const struct sl_norm *final_norm, struct sl_tensor *h)
 {
     const struct sl_corruption *c = t->batch->corruption;
     if (c->masked->count == 0 || !head->dense.weight)
         return;
-    struct sl_tensor *x = normed(t, final_norm, sl_gather_rows(t, h, c->masked));
     sl_cross_entropy(
-        t, token_logits(t, head, dense(t, head, x)),
+        t, predictions(t, head, final_norm, h, c->masked),
         (struct sl_cross_entropy_args){.targets = c->targets, .weight = c->masked_weight});
+}
+
+/* The largest logits of rows from `first` on, or 0, into the rows of their sequences. */
+static void take_largest(const struct sl_tape *t, const struct sl_tensor *logits, int first,
+                         const struct sl_tensor *out)
+{
+    for (int r = 0; r < logits->rows; r++) {
+        const float *x = sl_row(logits, r);
+        float *y = sl_row(out, t->row_sequence[first + r]);
+        for (int i = 0; i < logits->cols; i++)
+            y[i] = x[i] > y[i] ? x[i] : y[i];
+    }
+}
+
+/* The rows from `first` on, at most so many. */
+static const struct sl_rows *rows_from(struct sl_tape *t, int first, int most)
+{
+    struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
+    int32_t *index = sl_tape_struct(t, (size_t)most, sizeof *index);
+    const int left = t->batch->rows - first;
+    *rows = (struct sl_rows){index, left < most ? left : most};
+    for (int i = 0; i < rows->count; i++)
+        index[i] = first + i;
+    return rows;
+}
+
+/* Serving only. A few rows at a time: the logits of all would take far more memory than the model's
+ * other values. */
+static struct sl_tensor *sparse_embeddings(struct sl_tape *t, const struct transformer_head *head,
+                                           const struct sl_norm *final_norm, struct sl_tensor *h)
+{
+    enum { ROWS = 64 };
+
+    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, head->embedding.tokens->rows);
+    const size_t floats = sl_size_product((size_t)out->rows, (size_t)out->cols);
+    const bool dry = sl_tape_is_dry(t);
+    float *values = out->data;
+    if (!dry)
+        memset(values, 0, floats * sizeof *values);
+    for (int first = 0; first < h->rows; first += ROWS) {
+        const size_t mark = sl_tape_mark(t);
+        const struct sl_tensor *logits =
+            predictions(t, head, final_norm, h, rows_from(t, first, ROWS));
+        if (!dry)
+            take_largest(t, logits, first, out);
+        sl_tape_forget(t, mark);
+    }
+    for (size_t i = 0; i < floats && !dry; i++)
+        values[i] = values[i] > 0.0f ? log1pf(values[i]) : 0.0f;
+    return out;
 }
 
 /* Of texts or of tokens, in fp32. */
@@ -155,6 +221,10 @@ struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct tran
         add_masked_loss(t, head, final_norm, h);
         return NULL;
     }
+    if (t->batch->output == SL_OUTPUT_MASKED)
+        return predictions(t, head, final_norm, h, t->batch->wanted);
+    if (t->batch->output == SL_OUTPUT_SPARSE)
+        return sparse_embeddings(t, head, final_norm, h);
     if (head->task == SL_TASK_PRETRAINING)
         return embeddings(t, head, final_norm, h);
     h = reads_tokens(t, head) ? normed(t, final_norm, h) : pooled(t, head, final_norm, h);

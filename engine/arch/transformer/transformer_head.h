@@ -4,8 +4,9 @@
  *     completion       final_norm(h) E^T, or times a table of its own
  *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing;
  *                      of tokens without pooling
- *     pretraining      the pooled final_norm(h), or final_norm(h) of every token; of a corrupted
- *                      batch only the loss of masked tokens, norm(f(W x + b)) E^T + b */
+ *     pretraining      the pooled final_norm(h), or final_norm(h) of every token; of masked tokens
+ *                      norm(f(W x + b)) E^T + b, or times a table of its own; of a corrupted batch
+ *                      only the loss of these */
 #pragma once
 
 #include "arch/transformer/transformer_config.h"
@@ -26,6 +27,8 @@ struct transformer_head {
     struct sl_norm norm;                  /* after dense; without weight: none */
 };
 
+/* It is pretrained, and has the head for masked tokens. */
+bool sl_transformer_predicts_tokens(const struct sl_config *c);
 /* Whether matrix products read the token table. */
 bool sl_transformer_head_reads_tokens(const struct sl_config *c);
 

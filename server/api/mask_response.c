@@ -1,0 +1,160 @@
+/* mask_response.c - what may stand in place of mask tokens, as JSON. */
+#include "api/mask_response.h"
+#include "api/text_to_tokens.h"
+
+#include "sluice/logits.h"
+#include "sluice/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+static int32_t find_piece(const struct sl_tokenizer *tokenizer, const struct sv_string *text)
+{
+    size_t bytes;
+    for (int32_t id = 0; id < sl_tokenizer_size(tokenizer); id++) {
+        const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
+        if (bytes == text->bytes && memcmp(piece, text->data, bytes) == 0)
+            return id;
+    }
+    return -1;
+}
+
+/* -1: it has none. */
+static int32_t first_token(const struct sv_model_ref *ref, const struct sv_string *text)
+{
+    struct sv_tokens tokens;
+    struct sv_error ignored;
+    const struct sv_tokenize_input input = {
+        .text = text, .param = "targets", .unknown = SL_UNKNOWN_REPLACE, .max = 1};
+    const bool ok = sv_tokenize(ref, &input, &tokens, &ignored);
+    const int32_t id = ok && tokens.count > 0 ? tokens.ids[0] : -1;
+    sv_tokens_release(&tokens);
+    return id;
+}
+
+static bool has(const struct sv_mask_targets *ids, int32_t id)
+{
+    for (int i = 0; i < ids->count; i++)
+        if (ids->items[i] == id)
+            return true;
+    return false;
+}
+
+bool sv_mask_targets_find(const struct sv_classification *c, const struct sv_texts *targets,
+                          struct sv_mask_targets *ids, struct sv_error *error)
+{
+    ids->count = 0;
+    for (int i = 0; i < targets->count; i++) {
+        int32_t id = find_piece(sl_model_tokenizer(c->ref->model), &targets->items[i]);
+        id = id >= 0 ? id : first_token(c->ref, &targets->items[i]);
+        if (id >= 0 && !has(ids, id))
+            ids->items[ids->count++] = id;
+    }
+    return ids->count > 0 || targets->count == 0 ||
+           sv_fail(error, SV_INVALID_VALUE, "parameters.targets",
+                   "'parameters.targets' has no target that is a token of '%s'.", c->ref->id);
+}
+
+/* ---- the most probable ----------------------------------------------------------------------- */
+
+struct fill {
+    int32_t token;
+    float score;
+};
+
+/* Keeps the `room` highest, in order. */
+static void keep(struct fill *fills, int *count, int room, struct fill new)
+{
+    int at = *count;
+    if (at == room && new.score <= fills[at - 1].score)
+        return;
+    at -= at == room;
+    for (; at > 0 && fills[at - 1].score < new.score; at--)
+        fills[at] = fills[at - 1];
+    fills[at] = new;
+    *count += *count < room;
+}
+
+static int choose(const float *scores, int vocab, const struct sv_mask_targets *targets,
+                  struct fill *fills, int room)
+{
+    int count = 0;
+    for (int i = 0; i < targets->count; i++)
+        keep(fills, &count, room, (struct fill){targets->items[i], scores[targets->items[i]]});
+    for (int i = 0; i < vocab && targets->count == 0; i++)
+        keep(fills, &count, room, (struct fill){i, scores[i]});
+    return count;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void add_decoded(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                        const int32_t *ids, int count, bool skip_special)
+{
+    struct sl_err err;
+    struct sl_decoding decoding = {.ids = ids, .count = count, .skip_special = skip_special};
+    const long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
+    decoding.capacity = bytes > 0 ? (size_t)bytes : 0;
+    decoding.text = malloc(decoding.capacity + 1);
+    if (bytes < 0 || !decoding.text || sl_tokenizer_decode(tokenizer, &decoding, &err) < 0)
+        json->out->failed = true;
+    else
+        sl_json_add_bytes(json, decoding.text, decoding.capacity);
+    free(decoding.text);
+}
+
+/* The text with a token at a place, without padding. Where there are other masks, these stay. */
+static void add_sequence(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                         const struct sv_classification_item *item, int place, int32_t token)
+{
+    const int32_t padding = sl_tokenizer_special(tokenizer, SL_SPECIAL_PAD);
+    int32_t *ids = calloc((size_t)item->count, sizeof *ids);
+    int count = 0;
+    json->out->failed = json->out->failed || !ids;
+    for (int i = 0; ids && i < item->count; i++) {
+        const int32_t id = i == place ? token : item->tokens[i];
+        if (id != padding)
+            ids[count++] = id;
+    }
+    if (ids)
+        add_decoded(json, tokenizer, ids, count, item->rows == 1);
+    free(ids);
+}
+
+static void add_fill(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                     const struct sv_classification_item *item, int place, struct fill fill)
+{
+    sl_json_add(json, "{'score':%f,'token':%d,'token_str':", (double)fill.score, fill.token);
+    add_decoded(json, tokenizer, &fill.token, 1, false);
+    add_sequence(sl_json_key(json, "sequence"), tokenizer, item, place, fill.token);
+    sl_json_end_object(json);
+}
+
+void sv_masks_add(struct sl_json_writer *json, const struct sv_classification *c, int index,
+                  const struct sv_mask_targets *targets, int top_k)
+{
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
+    const int32_t mask = sl_tokenizer_special(tokenizer, SL_SPECIAL_MASK);
+    const struct sv_classification_item *item = &c->task.items[index];
+    const int room = top_k < c->outputs ? top_k : c->outputs;
+    struct fill *fills = calloc((size_t)room, sizeof *fills);
+    json->out->failed = json->out->failed || !fills;
+    if (item->rows > 1)
+        sl_json_begin_array(json);
+    for (int i = 0, row = 0; fills && i < item->count; i++) {
+        if (item->tokens[i] != mask)
+            continue;
+        float *scores = item->logits + (size_t)row++ * (size_t)c->outputs;
+        sl_softmax(scores, c->outputs, scores);
+        const int count = choose(scores, c->outputs, targets, fills, room);
+        sl_json_begin_array(json);
+        for (int k = 0; k < count; k++)
+            add_fill(json, tokenizer, item, i, fills[k]);
+        sl_json_end_array(json);
+    }
+    if (item->rows > 1)
+        sl_json_end_array(json);
+    free(fills);
+}
