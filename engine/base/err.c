@@ -194,13 +194,6 @@ bool sl_err_spell_field(struct sl_err *err, const char *name)
     return false;
 }
 
-bool sl_err_set_index(struct sl_err *err, int64_t index)
-{
-    if (err && err->index < 0)
-        err->index = index;
-    return false;
-}
-
 const char *sl_err_reason(const struct sl_err *err)
 {
     size_t length = strlen(err->text), bytes = (size_t)err->reason_bytes;

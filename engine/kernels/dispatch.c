@@ -18,33 +18,30 @@ struct level {
     unsigned precisions;
 };
 
+#if SL_X86
+#define X86(fill) fill
+#else
+#define X86(fill) NULL
+#endif
+
 static const struct level levels[SL_ISA_COUNT] = {
     [SL_ISA_REF] = {.name = "ref", .base = SL_ISA_REF, .fill = sl_ref_kernels},
     [SL_ISA_PORTABLE] = {.name = "portable", .base = SL_ISA_REF, .fill = sl_portable_kernels},
-#if SL_X86
-    [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = sl_avx2_kernels},
+    [SL_ISA_AVX2] = {.name = "avx2", .base = SL_ISA_REF, .fill = X86(sl_avx2_kernels)},
     [SL_ISA_AVX2_VNNI] = {.name = "avx2vnni",
                           .base = SL_ISA_AVX2,
-                          .fill = sl_avx2vnni_int8,
+                          .fill = X86(sl_avx2vnni_int8),
                           .precisions = 1 << SL_PRECISION_INT8},
-    [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_REF, .fill = sl_avx512_kernels},
+    [SL_ISA_AVX512] = {.name = "avx512", .base = SL_ISA_REF, .fill = X86(sl_avx512_kernels)},
     [SL_ISA_AVX512_VNNI] = {.name = "avx512vnni",
                             .base = SL_ISA_AVX512,
-                            .fill = sl_avx512vnni_int8,
+                            .fill = X86(sl_avx512vnni_int8),
                             .precisions = 1 << SL_PRECISION_INT8},
     [SL_ISA_AVX512_BF16] = {.name = "avx512bf16",
                             .base = SL_ISA_AVX512,
-                            .fill = sl_avx512bf16_kernels,
+                            .fill = X86(sl_avx512bf16_kernels),
                             .precisions = 1 << SL_PRECISION_BF16 | 1 << SL_PRECISION_INT8},
-    [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512_BF16, .fill = sl_amx_kernels},
-#else
-    [SL_ISA_AVX2] = {.name = "avx2"},
-    [SL_ISA_AVX2_VNNI] = {.name = "avx2vnni"},
-    [SL_ISA_AVX512] = {.name = "avx512"},
-    [SL_ISA_AVX512_VNNI] = {.name = "avx512vnni"},
-    [SL_ISA_AVX512_BF16] = {.name = "avx512bf16"},
-    [SL_ISA_AMX] = {.name = "amx"},
-#endif
+    [SL_ISA_AMX] = {.name = "amx", .base = SL_ISA_AVX512_BF16, .fill = X86(sl_amx_kernels)},
 };
 
 static pthread_once_t made = PTHREAD_ONCE_INIT;

@@ -276,9 +276,7 @@ struct sl_kernels {
     /* y_c = keep(row_key, first + c) ? scale x_c : 0; y may be x; first is even. */
     void (*dropout)(float *y, const float *x, struct sl_dropout d, uint32_t row_key, int first,
                     int n);
-    /* y = f(x), y may be x. */
-    void (*activate)(float *y, const float *x, enum sl_activation f, int n);
-    /* y = f(x) as above, and slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
+    /* y = f(x), y may be x; slope = f'(x), which the backward pass multiplies by. ReLU'(0) = 0. */
     void (*activate_with_slope)(float *y, float *slope, const float *x, enum sl_activation f,
                                 int n);
     void (*epilogue)(const struct sl_epilogue *f);

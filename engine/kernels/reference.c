@@ -227,12 +227,6 @@ static float slope_one(float x, enum sl_activation f)
     return 1.0f;
 }
 
-static void activate(float *y, const float *x, enum sl_activation f, int n)
-{
-    for (int i = 0; i < n; i++)
-        y[i] = activate_one(x[i], f);
-}
-
 static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -423,7 +417,6 @@ void sl_ref_kernels(struct sl_kernels *t)
         .axpy = axpy,
         .scale = scale,
         .dropout = dropout,
-        .activate = activate,
         .activate_with_slope = activate_with_slope,
         .multiply_to_operands = multiply_to_operands,
         .epilogue = epilogue,

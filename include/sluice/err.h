@@ -85,7 +85,6 @@ bool sl_err_append(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
 bool sl_err_set_path(struct sl_err *err, const char *path); /* the text so far is the reason */
 bool sl_err_set_place(struct sl_err *err, int line, int column);
 bool sl_err_set_field(struct sl_err *err, const char *field);
-bool sl_err_set_index(struct sl_err *err, int64_t index);
 
 /* The text without the path and the prefixes around it, for readers who must not see paths or
  * know them already. The whole text if no path was set. */

@@ -117,8 +117,7 @@ static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 
 /* A full disk, or a store that may not be written: to try again and again is of no use, and nothing
  * of the job must be lost. */
-static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, enum sv_job_phase phase,
-                               const char *reason)
+static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, const char *reason)
 {
     job->run.failures = (struct sv_job_failures){0};
     job->desired = SV_DESIRED_PAUSED;
@@ -128,7 +127,7 @@ static void pause_until_mended(struct sv_jobs *jobs, struct sv_job *job, enum sv
                    (int)(bytes < room ? bytes : room), reason);
     SV_LOG(SV_LOG_WARN, "a job is paused until it is resumed", sv_str("job", job->spec.id),
            sv_str("reason", reason));
-    enter(jobs, job, phase);
+    enter(jobs, job, SV_JOB_WAITING);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -157,7 +156,7 @@ static void on_failure(struct sv_jobs *jobs, struct sv_job *job, bool disk_is_fu
 {
     int64_t wait_ms = sv_job_failed_at(&job->run.failures, job->progress.step);
     if (wait_ms < 0 && disk_is_full) {
-        pause_until_mended(jobs, job, SV_JOB_WAITING, reason);
+        pause_until_mended(jobs, job, reason);
         return;
     }
     if (wait_ms < 0) {
@@ -306,7 +305,7 @@ static bool pin(struct sv_jobs *jobs, struct sv_job *job)
     if (!has_answer(jobs, job, sv_job_ask_pin))
         return false;
     if (job->run.answer.kind == SV_INTERNAL) {
-        pause_until_mended(jobs, job, SV_JOB_WAITING, job->run.answer.message);
+        pause_until_mended(jobs, job, job->run.answer.message);
         return true;
     }
     job->run.pinned = true;
@@ -336,7 +335,7 @@ static bool publish(struct sv_jobs *jobs, struct sv_job *job)
     } else if (err.code == SL_BUSY)
         job->spec.version = 0;
     else if (err.code == SL_NO_SPACE || err.code == SL_IO)
-        pause_until_mended(jobs, job, SV_JOB_WAITING, err.text);
+        pause_until_mended(jobs, job, err.text);
     else
         sv_job_fail(jobs, job, "publishing_failed", NULL, err.text);
     return true;

@@ -55,15 +55,6 @@ static void dropout(float *y, const float *x, struct sl_dropout d, uint32_t row_
     }
 }
 
-static void activate(float *y, const float *x, enum sl_activation f, int n)
-{
-    for (int i = 0; i < n; i += LANES) {
-        vec v, slope;
-        vec_activate(vec_load(x + i, n - i), f, &v, &slope);
-        vec_store(y + i, n - i, v);
-    }
-}
-
 static void activate_with_slope(float *y, float *slope, const float *x, enum sl_activation f, int n)
 {
     for (int i = 0; i < n; i += LANES) {
@@ -341,7 +332,6 @@ void SL_LEVEL(rows)(struct sl_kernels *t)
     t->axpy = axpy;
     t->scale = scale;
     t->dropout = dropout;
-    t->activate = activate;
     t->activate_with_slope = activate_with_slope;
     t->to_operands = to_operands;
     t->from_operands = from_operands;

@@ -194,13 +194,12 @@ Test(writing, an_error_keeps_its_innermost_location_in_fields)
     (void)sl_err_set_path(&err, "/a");
     (void)sl_err_set_place(&err, 3, 7);
     (void)sl_err_set_place(&err, 1, 1);
-    (void)sl_err_set_index(&err, 5);
     (void)sl_err_set_field(&err, "slots");
     (void)sl_wrap(&err, "load");
     cr_assert_str_eq(err.text, "load: open '/a/b': No such file");
     cr_assert_str_eq(err.path, "/a/b");
     cr_assert_str_eq(sl_err_reason(&err), "No such file");
-    cr_assert(err.line == 3 && err.column == 7 && err.index == 5);
+    cr_assert(err.line == 3 && err.column == 7 && err.index == -1);
     cr_assert_str_eq(err.field, "slots");
     cr_assert_not(sl_fail(&err, SL_IO, "other"));
     cr_assert(!err.path[0] && !err.field[0] && err.line == 0 && err.index == -1);

@@ -128,14 +128,12 @@ static void activates(const struct sl_kernels *k, size_t c, int n)
 {
     const size_t bytes = (size_t)n * sizeof(float);
     float *x = input_make((size_t)n, 6, activations[c].magnitude);
-    float *y = output_make(bytes), *want = output_make(bytes), *again = output_make(bytes);
+    float *y = output_make(bytes), *want = output_make(bytes);
     float *slope = output_make(bytes), *want_slope = output_make(bytes);
-    k->activate(y, x, activations[c].f, n);
-    k->activate_with_slope(again, slope, x, activations[c].f, n);
+    k->activate_with_slope(y, slope, x, activations[c].f, n);
     reference_kernels()->activate_with_slope(want, want_slope, x, activations[c].f, n);
     cr_assert(output_guarded(y, bytes), "%s: %s of %d", k->name, activations[c].name, n);
     cr_assert(output_guarded(slope, bytes), "%s: %s of %d", k->name, activations[c].name, n);
-    cr_assert(memcmp(y, again, bytes) == 0, "%s: %s of %d", k->name, activations[c].name, n);
     for (int i = 0; i < n; i++) {
         cr_assert(is_near(y[i], want[i], activations[c].tolerance), "%s: %s(%.9g) = %.9g, not %.9g",
                   k->name, activations[c].name, (double)x[i], (double)y[i], (double)want[i]);
@@ -144,8 +142,8 @@ static void activates(const struct sl_kernels *k, size_t c, int n)
                   (double)slope[i], (double)want_slope[i]);
     }
     free(x);
-    for (size_t i = 0; i < 5; i++)
-        output_free((float *[]){y, want, again, slope, want_slope}[i]);
+    for (size_t i = 0; i < 4; i++)
+        output_free((float *[]){y, want, slope, want_slope}[i]);
 }
 
 static void activations_are_near(const struct sl_kernels *k)
@@ -163,11 +161,12 @@ Test(rows, activations_are_the_reference)
 static void works_in_place(const struct sl_kernels *k)
 {
     for (int n = 1; n <= 70; n += 3) {
-        float *x = input_make((size_t)n, 8, 3.0f), *y = output_make((size_t)n * sizeof *y);
-        k->activate(y, x, SL_GELU, n);
+        float *x = input_make((size_t)n, 8, 3.0f), *y = output_make((size_t)n * sizeof *y),
+              slope[70];
+        k->activate_with_slope(y, slope, x, SL_GELU, n);
         k->sigmoid(y, y, n);
         k->scale(y, 2.0f, y, n);
-        k->activate(x, x, SL_GELU, n);
+        k->activate_with_slope(x, slope, x, SL_GELU, n);
         k->sigmoid(x, x, n);
         k->scale(x, 2.0f, x, n);
         cr_assert_eq(memcmp(x, y, (size_t)n * sizeof *y), 0, "%s: in place", k->name);
@@ -213,10 +212,8 @@ static void functions_are_exact(const struct sl_kernels *k)
         const float x = 0x1p-9f * (float)i;
         const double d = (double)x, phi = 0.5 * erfc(-d * M_SQRT1_2);
         const double slope = phi + d * exp(-0.5 * d * d) / sqrt(2.0 * M_PI);
-        float y, same, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
-        k->activate(&y, &x, SL_GELU, 1);
-        k->activate_with_slope(&same, &dy, &x, SL_GELU, 1);
-        cr_assert_eq(memcmp(&y, &same, sizeof y), 0, "%s: gelu(%g) with its slope", k->name, d);
+        float y, dy, p[2] = {0.0f, x < 0.0f ? 7.0f * x : 0.0f};
+        k->activate_with_slope(&y, &dy, &x, SL_GELU, 1);
         cr_assert_float_eq((double)y, d * phi, 1.5e-7 * fmax(1.0, fabs(d)), "%s: gelu(%g)", k->name,
                            d);
         cr_assert_float_eq((double)dy, slope, 4e-7, "%s: gelu'(%g)", k->name, d);
@@ -235,18 +232,18 @@ Test(rows, functions_are_as_exact_as_they_say)
 
 static void extremes_survive(const struct sl_kernels *k)
 {
-    float x[4] = {-300.0f, 300.0f, NAN, 0.0f}, y[4];
+    float x[4] = {-300.0f, 300.0f, NAN, 0.0f}, y[4], slope[4];
     k->sigmoid(y, x, 4);
     cr_assert(y[0] >= 0.0f && y[0] < 1e-37f && is_near(y[1], 1.0f, 0.0f) && isnan(y[2]));
-    k->activate(y, x, SL_GELU, 4);
+    k->activate_with_slope(y, slope, x, SL_GELU, 4);
     cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
-    k->activate(y, x, SL_RELU, 4);
+    k->activate_with_slope(y, slope, x, SL_RELU, 4);
     cr_assert(is_near(y[0], 0.0f, 0.0f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
-    k->activate(y, x, SL_GELU_TANH, 4);
+    k->activate_with_slope(y, slope, x, SL_GELU_TANH, 4);
     cr_assert(is_near(y[0], 0.0f, 1e-30f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
-    k->activate(y, x, SL_SILU, 4);
+    k->activate_with_slope(y, slope, x, SL_SILU, 4);
     cr_assert(is_near(y[0], 0.0f, 1e-30f) && is_near(y[1], 300.0f, 0.0f) && isnan(y[2]));
-    k->activate(y, x, SL_TANH, 4);
+    k->activate_with_slope(y, slope, x, SL_TANH, 4);
     cr_assert(is_near(y[0], -1.0f, 0.0f) && is_near(y[1], 1.0f, 0.0f) && isnan(y[2]));
     float s[3] = {-1e30f, 1e30f, 0.0f};
     float lse;
