@@ -100,8 +100,13 @@ static long encode_chat(const struct sl_model *m, const struct arguments *a, int
 static long encode_text(const struct sl_model *m, const struct arguments *a, int32_t *ids,
                         long room, struct sl_err *err)
 {
-    const long count = sl_tokenizer_encode(sl_model_tokenizer(m), a->prompt, strlen(a->prompt),
-                                           SL_UNKNOWN_FAIL, ids, room, err);
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(m);
+    const struct sl_encoding job = {.text = a->prompt,
+                                    .bytes = strlen(a->prompt),
+                                    .special = sl_tokenizer_begins_texts(tokenizer),
+                                    .ids = ids,
+                                    .capacity = room};
+    const long count = sl_tokenizer_tokenize(tokenizer, &job, err);
     const struct sl_err why = count < 0 ? *err : (struct sl_err){0};
     if (count < 0)
         sl_fail(err, why.code,

@@ -125,6 +125,27 @@ static bool merge_read(const json_t *value, struct sl_merge *merge)
     return true;
 }
 
+/* What a vocabulary of llama.cpp is saved with: merges of the same score are equals. Missing: each
+ * comes before the next. */
+static bool ranks_read(const json_t *model, struct sl_model_lists *lists, size_t count,
+                       struct sl_err *err)
+{
+    static const char key[] = "sluice_ranks";
+    const json_t *ranks = json_object_get(model, key);
+    if (ranks && json_array_size(ranks) != count)
+        return sl_fail(err, SL_CORRUPT, "'%s' has %zu numbers: expected %zu", key,
+                       json_array_size(ranks), count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *rank = json_array_get(ranks, i);
+        const json_int_t value = ranks ? json_integer_value(rank) : (json_int_t)i;
+        if ((ranks && !json_is_integer(rank)) || value < 0 || value > SL_VOCAB_MAX)
+            return sl_fail(err, SL_CORRUPT, "%s[%zu]: expected a number from 0 to %d", key, i,
+                           SL_VOCAB_MAX);
+        lists->merges[i].rank = (uint32_t)value;
+    }
+    return true;
+}
+
 static bool merges_read(const json_t *model, struct sl_pipeline_parts *parts,
                         struct sl_model_lists *lists, struct sl_err *err)
 {
@@ -141,10 +162,9 @@ static bool merges_read(const json_t *model, struct sl_pipeline_parts *parts,
     json_array_foreach (merges, i, value) {
         if (!merge_read(value, &lists->merges[i]))
             return sl_fail(err, SL_CORRUPT, "merges[%zu]: expected two pieces", i);
-        lists->merges[i].rank = (uint32_t)i;
     }
     parts->model.merge_count = count;
-    return true;
+    return ranks_read(model, lists, count, err);
 }
 
 /* -- kinds ------------------------------------------------------------------------------------ */

@@ -181,13 +181,21 @@ static int32_t token_id(const struct sl_gguf *file, const char *key)
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
-/* The strings of an array; free() them. NULL: there is no such array, or no memory. */
+/* The strings of an array, each with a NUL behind it; free() the list. NULL: there is no such
+ * array, or no memory. */
 static struct sl_piece *strings_of(const struct sl_gguf_array *array)
 {
-    struct sl_piece *list = array ? calloc(array->count + 1, sizeof *list) : NULL;
+    /* In the file each has its length before it, in 8 bytes. */
+    const size_t texts = array ? (array->count + 1) * sizeof(struct sl_piece) : 0;
+    struct sl_piece *list = array ? calloc(1, texts + array->bytes + 1) : NULL;
+    char *text = (char *)list + texts;
     size_t at = 0;
-    for (size_t i = 0; list && i < array->count; i++)
-        list[i].text = sl_gguf_string_at(array, &at, &list[i].bytes);
+    for (size_t i = 0; list && i < array->count; i++) {
+        const char *from = sl_gguf_string_at(array, &at, &list[i].bytes);
+        memcpy(text, from, list[i].bytes);
+        list[i].text = text;
+        text += list[i].bytes + 1;
+    }
     return list;
 }
 
@@ -207,6 +215,13 @@ static const char *text_of(const struct sl_gguf *file, const char *key)
     return text ? text : "";
 }
 
+/* Without the entry, what llama.cpp does. */
+static bool flag_of(const json_t *metadata, const char *key, bool missing)
+{
+    const json_t *flag = json_object_get(metadata, key);
+    return json_is_boolean(flag) ? json_is_true(flag) : missing;
+}
+
 static struct sl_tokenizer *open_vocabulary(const struct sl_gguf *file,
                                             struct sl_gguf_vocabulary *v, struct sl_err *err)
 {
@@ -217,9 +232,12 @@ static struct sl_tokenizer *open_vocabulary(const struct sl_gguf *file,
     v->end = token_id(file, "tokenizer.ggml.eos_token_id");
     v->unknown = token_id(file, "tokenizer.ggml.unknown_token_id");
     v->padding = token_id(file, "tokenizer.ggml.padding_token_id");
-    v->adds_begin = json_is_true(json_object_get(metadata, "tokenizer.ggml.add_bos_token"));
-    v->adds_end = json_is_true(json_object_get(metadata, "tokenizer.ggml.add_eos_token"));
-    v->adds_blank = !json_is_false(json_object_get(metadata, "tokenizer.ggml.add_space_prefix"));
+    const bool is_bert = strcmp(v->model, "bert") == 0;
+    const bool begins =
+        is_bert || strcmp(v->model, "llama") == 0 || strcmp(v->pre, "llama-bpe") == 0;
+    v->adds_begin = flag_of(metadata, "tokenizer.ggml.add_bos_token", begins);
+    v->adds_end = flag_of(metadata, "tokenizer.ggml.add_eos_token", is_bert);
+    v->adds_blank = flag_of(metadata, "tokenizer.ggml.add_space_prefix", true);
     return sl_gguf_vocabulary_open(v, err);
 }
 

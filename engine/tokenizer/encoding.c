@@ -187,6 +187,14 @@ size_t sl_tokenizer_max_tokens(const struct sl_tokenizer *tokenizer, size_t byte
     return tokens + (size_t)(added > ADDED_MIN ? added : ADDED_MIN);
 }
 
+bool sl_tokenizer_begins_texts(const struct sl_tokenizer *tokenizer)
+{
+    const struct sl_template *single = &tokenizer->post.single;
+    return tokenizer->kind->imported && single->count > 1 &&
+           single->parts[0].kind == SL_TEMPLATE_SPECIAL &&
+           single->parts[single->count - 1].kind != SL_TEMPLATE_SPECIAL;
+}
+
 int sl_tokenizer_types(const struct sl_tokenizer *tokenizer)
 {
     const struct sl_template *pair = &tokenizer->post.pair;

@@ -1,8 +1,9 @@
-/* gguf_source.h - the parts of a GGUF file that make a tokenizer, and a byte-level one of them as
+/* gguf_source.h - the parts of a GGUF file that make a tokenizer, and what they are as
  * tokenizer.json. */
 #pragma once
 
 #include "base/buffer.h"
+#include "tokenizer/token_model.h"
 #include "tokenizer/tokenizer_kind.h"
 
 enum sl_gguf_piece_type {
@@ -39,6 +40,24 @@ struct sl_gguf_splitter {
     bool composes;           /* NFC */
 };
 
+/* The parts of tokenizer.json that all vocabularies of a model share, as JSON. */
+struct sl_gguf_sections {
+    const char *normalizer, *pre_tokenizer, *decoder;
+    const char *model; /* its first members */
+};
+
+extern const struct sl_gguf_sections sl_gguf_llama_sections, sl_gguf_unprefixed_sections,
+    sl_gguf_bert_sections;
+
+/* What the file is printed of. */
+struct sl_gguf_source {
+    const struct sl_gguf_vocabulary *vocabulary;
+    const struct sl_gguf_splitter *splitter; /* of "gpt2" */
+    const struct sl_gguf_sections *sections; /* of the others; */
+    const struct sl_piece *pieces;           /* by id, as the model has them */
+    const struct sl_merge *merges;           /* of "llama"; several may have the same rank */
+    size_t merge_count;
+};
+
 /* Appends the file to `out`, whose check tells of a failure. */
-void sl_gguf_source_print(struct sl_buffer *out, const struct sl_gguf_vocabulary *vocabulary,
-                          const struct sl_gguf_splitter *splitter);
+void sl_gguf_source_print(struct sl_buffer *out, const struct sl_gguf_source *source);

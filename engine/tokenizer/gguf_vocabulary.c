@@ -105,10 +105,11 @@ static void splitter_fill(const struct sl_gguf_splitter *splitter, struct sl_pip
     parts->model.ignore_merges = splitter->ignore_merges;
 }
 
-static bool source_fill(const struct sl_gguf_vocabulary *v, const struct sl_gguf_splitter *splitter,
-                        struct lists *l, struct sl_pipeline_parts *parts, struct sl_err *err)
+static bool source_fill(struct sl_gguf_source source, struct lists *l,
+                        struct sl_pipeline_parts *parts, struct sl_err *err)
 {
-    sl_gguf_source_print(&l->source, v, splitter);
+    source.pieces = l->pieces;
+    sl_gguf_source_print(&l->source, &source);
     parts->source = l->source.data;
     parts->source_bytes = l->source.bytes;
     return sl_buffer_check(&l->source, err);
@@ -143,7 +144,8 @@ static bool gpt2_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
         return false;
     splitter_fill(splitter, parts);
     parts->model.merges = l->merges;
-    return source_fill(v, splitter, l, parts, err);
+    return source_fill((struct sl_gguf_source){.vocabulary = v, .splitter = splitter}, l, parts,
+                       err);
 }
 
 /* -- SentencePiece's scores ------------------------------------------------------------------- */
@@ -241,7 +243,12 @@ static bool llama_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
               merges_find(v, l, parts, &table, err) &&
               merges_rank(v, l, parts->model.merge_count, err);
     sl_piece_table_release(&table);
-    return ok;
+    const struct sl_gguf_source source = {
+        .vocabulary = v,
+        .sections = v->adds_blank ? &sl_gguf_llama_sections : &sl_gguf_unprefixed_sections,
+        .merges = l->merges ? l->merges : (const struct sl_merge[]){{{NULL, 0}, {NULL, 0}, 0}},
+        .merge_count = parts->model.merge_count};
+    return ok && source_fill(source, l, parts, err);
 }
 
 /* -- BERT ------------------------------------------------------------------------------------- */
@@ -292,7 +299,9 @@ static bool bert_fill(const struct sl_gguf_vocabulary *v, struct lists *l,
     splitter_add(parts, (struct sl_pre_tokenizer_step){.kind = SL_SPLIT_BERT});
     parts->decoder.steps[parts->decoder.count++] = (struct sl_decoder_step){
         .kind = SL_DECODE_WORDPIECE, .text = short_text("##"), .cleanup = true};
-    return bert_pieces_fill(v, l, err);
+    return bert_pieces_fill(v, l, err) &&
+           source_fill((struct sl_gguf_source){.vocabulary = v, .sections = &sl_gguf_bert_sections},
+                       l, parts, err);
 }
 
 /* -- any -------------------------------------------------------------------------------------- */

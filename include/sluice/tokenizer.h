@@ -46,6 +46,10 @@ SL_PUBLIC const char *sl_tokenizer_kind(const struct sl_tokenizer *tokenizer);
 /* The id of a special token; -1 when the vocabulary has none such. */
 SL_PUBLIC int32_t sl_tokenizer_special(const struct sl_tokenizer *tokenizer, enum sl_special which);
 
+/* Whether a text to be continued begins with special tokens, as the texts did that a published
+ * language model was trained with. */
+SL_PUBLIC bool sl_tokenizer_begins_texts(const struct sl_tokenizer *tokenizer);
+
 /* Where a token comes from: bytes [start, stop) of the original text, from the first to the last
  * character of the token. Both are 0 for a special token that was added. */
 struct sl_token_offset {

@@ -101,15 +101,18 @@ static bool read_prompts(const struct sv_completion_params *params, struct compl
     c->truncations = calloc((size_t)c->prompt_count, sizeof *c->truncations);
     if (!c->prompts || !c->truncations)
         return sv_fail_no_memory(error);
+    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(c->ref->model);
     for (int i = 0; i < c->prompt_count; i++) {
         char param[SV_PARAM_MAX];
         sv_param_name(c->api->prompt, params->prompt.is_array, i, param);
         const struct sv_prompt *prompt = prompt_of(params, i);
-        const struct sv_tokenize_input input = {.text = &prompt->text,
-                                                .plain = prompt->plain,
-                                                .plain_count = prompt->plain_count,
-                                                .param = param,
-                                                .unknown = params->unknown};
+        const struct sv_tokenize_input input = {
+            .text = &prompt->text,
+            .plain = prompt->plain,
+            .plain_count = prompt->plain_count,
+            .param = param,
+            .adds_special = !c->api->write_prompt && sl_tokenizer_begins_texts(tokenizer),
+            .unknown = params->unknown};
         if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], error)
                         : !sv_tokenize(c->ref, &input, &c->prompts[i], error))
             return false;

@@ -1,7 +1,10 @@
 /* test_gguf_vocabulary.c - tokenizers from the parts of GGUF files: small ones, and those that
  * golden/extract_gguf.py found, whose tokens llama.cpp recorded. */
+#include "formats/tokenizer_json.h"
+#include "pretrained/gguf_model.h"
 #include "support/test.h"
 #include "tokenizer/gguf_vocabulary.h"
+#include "tokenizer/pipeline.h"
 #include "tokenizer/tokenizer.h"
 
 #include <glob.h>
@@ -59,6 +62,159 @@ Test(gguf_vocabulary, merges_by_score)
     /* "ba" has the best score, and leaves "_a" no merge. */
     cr_assert_arr_eq(ids, ((int32_t[]){1, 2, 3, 7, 4, 6}), 6 * sizeof *ids);
     sl_tokenizer_destroy(tokens);
+}
+
+/* As `sluice import` saves it. */
+static struct sl_tokenizer *saved(const struct sl_tokenizer *tokens)
+{
+    struct sl_err err;
+    struct sl_tokenizer *again = NULL;
+    const char *text = sl_pipeline_source(tokens);
+    EXPECT_OK((again = sl_tokenizer_json_read(text, strlen(text), &err)), err);
+    return again;
+}
+
+static void expect_same(const struct sl_tokenizer *a, const struct sl_tokenizer *b,
+                        const char *text)
+{
+    struct sl_err err;
+    int32_t one[64], two[64];
+    char there[256], back[256];
+    struct sl_encoding job = {
+        .text = text, .bytes = strlen(text), .special = true, .ids = one, .capacity = 64};
+    const long count = sl_tokenizer_tokenize(a, &job, &err);
+    cr_assert(count > 0 && count <= 64, "%s", err.text);
+    job.ids = two;
+    cr_assert_eq(sl_tokenizer_tokenize(b, &job, &err), count, "'%s'", text);
+    cr_expect_arr_eq(one, two, (size_t)count * sizeof *one, "'%s'", text);
+    struct sl_decoding decoding = {.ids = one, .count = count, .text = there, .capacity = 256};
+    const long bytes = sl_tokenizer_decode(a, &decoding, &err);
+    decoding.text = back;
+    cr_assert_eq(sl_tokenizer_decode(b, &decoding, &err), bytes);
+    cr_expect_eq(memcmp(there, back, (size_t)bytes), 0, "'%s'", text);
+}
+
+static void expect_saved(const struct sl_gguf_vocabulary *v)
+{
+    static const char *const texts[] = {"abab!", "a b  ab", "aaabbbab", " ab"};
+    struct sl_err err;
+    struct sl_tokenizer *tokens = NULL;
+    EXPECT_OK((tokens = sl_gguf_vocabulary_open(v, &err)), err);
+    struct sl_tokenizer *again = saved(tokens);
+    for (size_t i = 0; i < COUNT(texts); i++)
+        expect_same(tokens, again, texts[i]);
+    sl_tokenizer_destroy(tokens);
+    sl_tokenizer_destroy(again);
+}
+
+Test(gguf_vocabulary, is_the_same_when_it_is_saved)
+{
+    static const struct sl_piece words[] = {{"[PAD]", 5},
+                                            {"[UNK]", 5},
+                                            {"[CLS]", 5},
+                                            {"[SEP]", 5},
+                                            {"\xE2\x96\x81"
+                                             "ab",
+                                             5},
+                                            {"ab", 2},
+                                            {"\xE2\x96\x81"
+                                             "a",
+                                             4},
+                                            {"b", 1},
+                                            {"\xE2\x96\x81!", 4}};
+    static const int32_t kinds[COUNT(words)] = {3, 2, 3, 3, 1, 1, 1, 1, 1};
+    struct sl_gguf_vocabulary v = llama_small();
+    expect_saved(&v);
+    v.adds_blank = false;
+    expect_saved(&v);
+    v = (struct sl_gguf_vocabulary){.model = "bert",
+                                    .pieces = words,
+                                    .types = kinds,
+                                    .count = COUNT(words),
+                                    .begin = 2,
+                                    .end = 3,
+                                    .unknown = 1,
+                                    .padding = 0,
+                                    .adds_begin = true,
+                                    .adds_end = true};
+    expect_saved(&v);
+}
+
+/* -- in a file -------------------------------------------------------------------------------- */
+
+struct bytes {
+    char data[2048];
+    size_t count;
+};
+
+static void put(struct bytes *b, const void *data, size_t count)
+{
+    cr_assert_leq(b->count + count, sizeof b->data);
+    memcpy(b->data + b->count, data, count);
+    b->count += count;
+}
+
+static void put_number(struct bytes *b, uint64_t value, size_t bytes)
+{
+    put(b, &value, bytes);
+}
+
+static void put_text(struct bytes *b, const char *text)
+{
+    put_number(b, strlen(text), 8);
+    put(b, text, strlen(text));
+}
+
+static void put_array(struct bytes *b, const char *key, enum sl_gguf_type type, size_t count)
+{
+    put_text(b, key);
+    put_number(b, SL_GGUF_ARRAY, 4);
+    put_number(b, type, 4);
+    put_number(b, count, 8);
+}
+
+/* Version 3, without tensors. */
+static void put_small(struct bytes *b)
+{
+    put(b, "GGUF", 4);
+    put_number(b, 3, 4);
+    put_number(b, 0, 8);
+    put_number(b, 6, 8);
+    put_text(b, "tokenizer.ggml.model");
+    put_number(b, SL_GGUF_STRING, 4);
+    put_text(b, "llama");
+    put_text(b, "tokenizer.ggml.bos_token_id");
+    put_number(b, SL_GGUF_UINT32, 4);
+    put_number(b, 1, 4);
+    put_text(b, "tokenizer.ggml.unknown_token_id");
+    put_number(b, SL_GGUF_UINT32, 4);
+    put_number(b, 0, 4);
+    put_array(b, "tokenizer.ggml.tokens", SL_GGUF_STRING, COUNT(small));
+    for (size_t i = 0; i < COUNT(small); i++)
+        put_text(b, small[i].text);
+    put_array(b, "tokenizer.ggml.token_type", SL_GGUF_INT32, COUNT(small));
+    put(b, types, sizeof types);
+    put_array(b, "tokenizer.ggml.scores", SL_GGUF_FLOAT32, COUNT(small));
+    put(b, scores, sizeof scores);
+}
+
+/* Strings of a file have no NUL; a 'llama' vocabulary that does not say so begins texts. */
+Test(gguf_vocabulary, is_read_from_a_file)
+{
+    struct bytes b = {0};
+    struct sl_gguf_model model = {0};
+    struct sl_gguf_vocabulary v = llama_small();
+    struct sl_err err;
+    struct sl_tokenizer *tokens = NULL, *want = NULL;
+    put_small(&b);
+    EXPECT_OK(sl_gguf_parse(&model.file, b.data, b.count, &err), err);
+    EXPECT_OK((tokens = sl_gguf_model_tokenizer(&model, &err)), err);
+    EXPECT_OK((want = sl_gguf_vocabulary_open(&v, &err)), err);
+    expect_same(tokens, want, "abab! a");
+    cr_expect(sl_tokenizer_begins_texts(tokens));
+    sl_tokenizer_destroy(tokens);
+    sl_tokenizer_destroy(want);
+    sl_gguf_close(&model.file);
 }
 
 Test(gguf_vocabulary, is_refused_by_name)
@@ -161,9 +317,13 @@ static void file_check(const char *file)
     cr_assert(root, "%s: %s", file, error.text);
     struct sl_tokenizer *tokens = NULL;
     EXPECT_OK((tokens = tokens_of(root, &err)), err);
-    json_array_foreach (json_object_get(root, "cases"), i, one)
+    struct sl_tokenizer *again = saved(tokens);
+    json_array_foreach (json_object_get(root, "cases"), i, one) {
         case_check(tokens, one, file);
+        case_check(again, one, file);
+    }
     sl_tokenizer_destroy(tokens);
+    sl_tokenizer_destroy(again);
     json_decref(root);
 }
 
