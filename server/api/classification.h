@@ -14,6 +14,7 @@
 struct sv_classify_input {
     char model[SV_PATH_MAX]; /* if the body names it */
     struct sv_texts texts;
+    int texts_per_input;         /* in a row, of one input; 0: 1 */
     const struct sv_prompt *ids; /* instead, the token ids of each of as many texts; or NULL */
     const struct sv_tokenize_options *tokenize;
     const struct sv_budget *budget; /* NULL: the endpoint takes none */

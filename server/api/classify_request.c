@@ -244,9 +244,11 @@ static bool encode_some(struct sv_classification *c, struct sv_error *error)
     char name[SV_PARAM_MAX];
     for (size_t bytes = 0; c->encoded < texts->count && bytes < SV_TOKENIZE_SLICE_BYTES;
          c->encoded++) {
-        sv_param_name(c->format->texts_field, texts->is_array, c->encoded, name);
+        const int input =
+            c->encoded / (c->input.texts_per_input > 0 ? c->input.texts_per_input : 1);
+        sv_param_name(c->format->texts_field, texts->is_array, input, name);
         if (!encode(c, name, c->encoded, error)) {
-            error->index = texts->is_array ? c->encoded : -1;
+            error->index = texts->is_array ? input : -1;
             return false;
         }
         const struct sv_string *pair = sv_texts_pair(texts, c->encoded);

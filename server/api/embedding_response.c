@@ -5,6 +5,14 @@
 
 #include <math.h>
 
+bool sv_embeddings_check(const struct sv_classification *c, int64_t dimensions, const char *param,
+                         struct sv_error *error)
+{
+    return dimensions <= c->outputs ||
+           sv_fail(error, SV_INVALID_VALUE, param, "'%s' is %lld; the embeddings of '%s' have %d.",
+                   param, (long long)dimensions, c->ref->id, c->outputs);
+}
+
 void sv_embedding_normalize(float *x, int count)
 {
     double squares = 0;

@@ -11,6 +11,9 @@ struct sv_embedding_format {
     enum sv_encoding_format encoding;
 };
 
+/* Whether the embeddings have so many numbers. */
+bool sv_embeddings_check(const struct sv_classification *c, int64_t dimensions, const char *param,
+                         struct sv_error *error);
 /* Divides by the length, unless it is 0. */
 void sv_embedding_normalize(float *x, int count);
 /* Adds a text's embedding as a JSON array, or in base64 as a string. It may change the result, so

@@ -9,10 +9,7 @@
 static bool check_dimensions(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_embed_params *params = c->params;
-    return params->dimensions <= c->outputs ||
-           sv_fail(error, SV_INVALID_VALUE, "dimensions",
-                   "'dimensions' is %lld; the embeddings of '%s' have %d.",
-                   (long long)params->dimensions, c->ref->id, c->outputs);
+    return sv_embeddings_check(c, params->dimensions, "dimensions", error);
 }
 
 /* The result of one text, as the request wants it. */

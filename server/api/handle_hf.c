@@ -1,4 +1,4 @@
-/* handle_hf.c - the tasks of Hugging Face's pipelines: a row for each. */
+/* handle_hf.c - the tasks of Hugging Face's pipelines: a row for each; and TEI's similarity. */
 #include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
@@ -10,6 +10,9 @@
 #include "base/comma_list.h"
 #include "params/hf_params.h"
 
+#include "sluice/logits.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 struct hf_task {
@@ -19,6 +22,8 @@ struct hf_task {
     /* Checks that need the model; NULL: none. */
     bool (*check)(struct sv_classification *c, struct sv_error *error);
     enum sv_progress (*respond)(struct sv_request *request, struct sv_classification *c);
+    /* Whether a request has what only this task needs; NULL: it needs nothing. */
+    bool (*fits)(const struct sv_hf_params *params);
 };
 
 static enum sv_progress respond_json(struct sv_request *request, const struct sv_classification *c)
@@ -81,10 +86,18 @@ static enum sv_progress respond_fills(struct sv_request *request, struct sv_clas
 
 /* ---- embeddings ------------------------------------------------------------------------------ */
 
+static bool check_dimensions(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_hf_params *params = c->params;
+    return sv_labels_check(c, "", error) &&
+           sv_embeddings_check(c, params->dimensions, "dimensions", error);
+}
+
 static void add_embedding(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
     const struct sv_hf_params *params = c->params;
-    const struct sv_embedding_format format = {.normalize = params->normalize};
+    const struct sv_embedding_format format = {.count = (int)params->dimensions,
+                                               .normalize = params->normalize};
     sv_embedding_add(json, c, index, &format);
 }
 
@@ -93,15 +106,104 @@ static enum sv_progress respond_embeddings(struct sv_request *request, struct sv
     return sv_embeddings_respond(request, c, add_embedding, true);
 }
 
+static bool has_source(const struct sv_hf_params *params)
+{
+    return params->source.data != NULL;
+}
+
+/* The cosines between the first text and the others. */
+static enum sv_progress respond_similarities(struct sv_request *request,
+                                             struct sv_classification *c)
+{
+    struct sl_json_writer json = {.out = &request->response.body};
+    for (int i = 0; i < c->texts; i++)
+        sv_embedding_normalize(c->task.items[i].embedding, c->outputs);
+    sl_json_begin_array(&json);
+    for (int i = 1; i < c->texts; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < c->outputs; k++)
+            sum += (double)c->task.items[0].embedding[k] * (double)c->task.items[i].embedding[k];
+        sl_json_add_float(&json, (float)sum);
+    }
+    sl_json_end_array(&json);
+    return respond_json(request, c);
+}
+
+/* ---- labels by entailment -------------------------------------------------------------------- */
+
+static bool has_candidates(const struct sv_hf_params *params)
+{
+    return params->candidates.count > 0;
+}
+
+/* Of hypotheses in a row: each against contradiction, which is the first label or else the last, or
+ * all against each other. */
+static void entailment_scores(const struct sv_classification *c, int first, int count,
+                              float *scores)
+{
+    const struct sv_hf_params *params = c->params;
+    const int entailment = sv_entailment_label(sl_model_info(c->ref->model));
+    const int contradiction = entailment == 0 ? c->classes - 1 : 0;
+    for (int i = 0; i < count; i++) {
+        const float *logits = c->task.items[first + i].logits;
+        float both[] = {logits[contradiction], logits[entailment]};
+        scores[i] = both[1];
+        if (!params->multi_label && count > 1)
+            continue;
+        sl_softmax(both, 2, both);
+        scores[i] = both[1];
+    }
+    if (!params->multi_label && count > 1)
+        sl_softmax(scores, count, scores);
+}
+
+static void add_candidates(struct sl_json_writer *json, const struct sv_classification *c,
+                           int first, struct sv_score *ranked, float *scores)
+{
+    const struct sv_hf_params *params = c->params;
+    const int count = params->candidates.count;
+    entailment_scores(c, first, count, scores);
+    sv_scores_rank(scores, count, ranked);
+    sl_json_begin_array(json);
+    for (int i = 0; i < count; i++) {
+        const struct sv_string *label = &params->candidates.items[ranked[i].class];
+        sl_json_add(json, "{'label':%.*s,'score':%f}", (int)label->bytes, label->data,
+                    (double)ranked[i].value);
+    }
+    sl_json_end_array(json);
+}
+
+static enum sv_progress respond_candidates(struct sv_request *request, struct sv_classification *c)
+{
+    const struct sv_hf_params *params = c->params;
+    const size_t count = (size_t)params->candidates.count;
+    struct sl_json_writer json = {.out = &request->response.body};
+    struct sv_score *ranked = calloc(count, sizeof *ranked);
+    float *scores = calloc(count, sizeof *scores);
+    json.out->failed = json.out->failed || !ranked || !scores;
+    if (params->inputs.is_array)
+        sl_json_begin_array(&json);
+    for (int i = 0; i < c->texts && ranked && scores; i += (int)count)
+        add_candidates(&json, c, i, ranked, scores);
+    if (params->inputs.is_array)
+        sl_json_end_array(&json);
+    free(ranked);
+    free(scores);
+    return respond_json(request, c);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* A request without a task's name is for the first that the model can do. */
 static const struct hf_task tasks[] = {
-    {"text-classification", SV_CLASSIFIES, SL_OUTPUT_TEXT, check_labels, respond_labels},
-    {"token-classification", SV_CLASSIFIES_TOKENS, SL_OUTPUT_TOKENS, check_labels,
-     respond_entities},
-    {"fill-mask", SV_FILLS_MASKS, SL_OUTPUT_MASKED, find_targets, respond_fills},
-    {"feature-extraction", SV_EMBEDS, SL_OUTPUT_TEXT, check_labels, respond_embeddings},
+    {"zero-shot-classification", SV_ENTAILS, SL_OUTPUT_TEXT, NULL, respond_candidates,
+     has_candidates},
+    {"text-classification", SV_CLASSIFIES, SL_OUTPUT_TEXT, check_labels, respond_labels, NULL},
+    {"token-classification", SV_CLASSIFIES_TOKENS, SL_OUTPUT_TOKENS, check_labels, respond_entities,
+     NULL},
+    {"sentence-similarity", SV_EMBEDS, SL_OUTPUT_TEXT, NULL, respond_similarities, has_source},
+    {"fill-mask", SV_FILLS_MASKS, SL_OUTPUT_MASKED, find_targets, respond_fills, NULL},
+    {"feature-extraction", SV_EMBEDS, SL_OUTPUT_TEXT, check_dimensions, respond_embeddings, NULL},
 };
 
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
@@ -112,16 +214,30 @@ static bool fail_task(const struct sv_classification *c, const char *named, stru
     for (int i = 0; i < TASKS; i++)
         if (sv_model_can(sl_model_info(c->ref->model), tasks[i].needs))
             sl_list_add(list, sizeof list, tasks[i].name);
-    return sv_fail(error, SV_INVALID_VALUE, "task", "'%s' is no task of '%s'; its tasks are: %s.",
-                   named, c->ref->id, list);
+    return named[0]
+               ? sv_fail(error, SV_INVALID_VALUE, "task",
+                         "'%s' is no task of '%s' for this request; its tasks are: %s.", named,
+                         c->ref->id, list)
+               : sv_fail(error, SV_INVALID_VALUE, "inputs",
+                         "The request does not fit '%s', whose tasks are: %s.", c->ref->id, list);
+}
+
+/* What only one task needs, the others cannot have. */
+static bool fits(const struct hf_task *task, const struct sv_hf_params *params)
+{
+    for (int i = 0; i < TASKS; i++)
+        if (tasks[i].fits && tasks[i].fits(params) != (&tasks[i] == task))
+            return false;
+    return true;
 }
 
 static bool choose(struct sv_classification *c, struct sv_error *error)
 {
     const char *named = c->request->path_params[1];
     int i = 0;
-    while (i < TASKS && ((named[0] && strcmp(named, tasks[i].name) != 0) ||
-                         !sv_model_can(sl_model_info(c->ref->model), tasks[i].needs)))
+    while (i < TASKS &&
+           ((named[0] && strcmp(named, tasks[i].name) != 0) || !fits(&tasks[i], c->params) ||
+            !sv_model_can(sl_model_info(c->ref->model), tasks[i].needs)))
         i++;
     if (i == TASKS)
         return fail_task(c, named, error);
@@ -136,16 +252,24 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     return task->respond(request, c);
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read_by(const struct sv_field *fields, struct sv_request *request,
+                                        void *to, struct sv_classify_input *input,
+                                        struct sv_error *error)
 {
     struct sv_hf_params *params = to;
-    struct sv_json_document *document = sv_hf_params_read(&request->body, params, error);
+    struct sv_json_document *document = sv_hf_params_read(&request->body, fields, params, error);
+    input->texts_per_input = params->candidates.count;
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
     input->budget = &params->budget;
     return document;
+}
+
+static struct sv_json_document *read(struct sv_request *request, void *to,
+                                     struct sv_classify_input *input, struct sv_error *error)
+{
+    return read_by(sv_hf_fields, request, to, input, error);
 }
 
 enum sv_progress sv_handle_hf(struct sv_request *request)
@@ -158,4 +282,24 @@ enum sv_progress sv_handle_hf(struct sv_request *request)
                                                  .prepare = choose,
                                                  .respond = respond};
     return sv_classify(request, &hf);
+}
+
+/* ---- Text Embeddings Inference --------------------------------------------------------------- */
+
+static struct sv_json_document *read_sentences(struct sv_request *request, void *to,
+                                               struct sv_classify_input *input,
+                                               struct sv_error *error)
+{
+    return read_by(sv_similarity_fields, request, to, input, error);
+}
+
+enum sv_progress sv_handle_similarity(struct sv_request *request)
+{
+    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_hf_params),
+                                                  .texts_field = "inputs",
+                                                  .wants = SV_WANTS_EMBEDDINGS,
+                                                  .slices_embeddings = true,
+                                                  .read = read_sentences,
+                                                  .respond = respond_similarities};
+    return sv_classify(request, &tei);
 }

@@ -1,6 +1,7 @@
 /* handle_models.c - GET /v1/models, /v1/models/{id} and its versions, in OpenAI's format. */
 #include "api/handlers.h"
 #include "api/ignored_list.h"
+#include "api/model_abilities.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
 #include "base/model_names.h"
@@ -110,6 +111,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
                 "'depth':%d,'width':%d,'vocab':%d,'gate':%s",
                 info->architecture, info->paper, tasks[info->task], (long long)info->parameters,
                 (long long)info->buffers, info->depth, info->width, info->vocab, info->gate);
+    sv_model_write_abilities(sl_json_key(json, "abilities"), info);
+    sl_json_add(json, "'takes_pairs':%i", info->takes_pairs);
     add_operating_points(json, info);
     sl_json_add(json, "'sha256':%s", info->sha256);
     if (info->dimensions > 0)

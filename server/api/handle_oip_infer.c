@@ -5,6 +5,7 @@
 #include "api/entity_response.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
+#include "api/label_response.h"
 #include "api/model_abilities.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
@@ -352,6 +353,8 @@ static bool check_outputs(struct sv_classification *c, struct sv_error *error)
         return sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
                        "'parameters.explain' has no effect without the output 'words'; add it to "
                        "'outputs', or leave 'outputs' out.");
+    if (!sv_labels_check(c, "", error))
+        return false;
     return params->explain == 0 || explains ||
            sv_fail(error, SV_INVALID_VALUE, "parameters.explain",
                    "'parameters.explain' is for classifiers of texts; %s.", sv_model_use(info));

@@ -1,6 +1,7 @@
 /* handle_oip_models.c - the Open Inference Protocol except inference: server, models,
  * readiness, statistics, repository. */
 #include "api/handlers.h"
+#include "api/model_abilities.h"
 #include "api/model_resolver.h"
 #include "base/json_writer.h"
 #include "core/options.h"
@@ -73,7 +74,9 @@ static void add_parameters(struct sl_json_writer *json, const struct sl_model_in
     sl_json_add_strings(json, info->labels, info->classes);
     if (info->problem_type)
         sl_json_add(json, "'problem_type':%s", info->problem_type);
-    sl_json_add(json, "'max_input_length':%d,'gate':%s}", info->context, info->gate);
+    sv_model_write_abilities(sl_json_key(json, "abilities"), info);
+    sl_json_add(json, "'takes_pairs':%i,'max_input_length':%d,'gate':%s}", info->takes_pairs,
+                info->context, info->gate);
 }
 
 static void add_platform(struct sl_json_writer *json, const struct sl_model_info *info)

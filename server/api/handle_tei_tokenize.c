@@ -350,8 +350,11 @@ static void write_info(struct sl_json_writer *json, const struct sv_request *req
     add_limits(json, options, info);
     sl_json_add(json,
                 "'auto_truncate':false,'tokenization_workers':%d,'version':%s,'sha':null,"
-                "'docker_label':null,'sluice':{'max_body_bytes':%lld}}",
-                SV_HTTP_THREADS, sl_version(), (long long)options->max_body_bytes);
+                "'docker_label':null,'sluice':{'abilities':",
+                SV_HTTP_THREADS, sl_version());
+    sv_model_write_abilities(json, info);
+    sl_json_add(json, "'takes_pairs':%i,'max_body_bytes':%lld}}", info->takes_pairs,
+                (long long)options->max_body_bytes);
 }
 
 enum sv_progress sv_handle_info(struct sv_request *request)

@@ -66,7 +66,7 @@ bool sv_labels_check(const struct sv_classification *c, const char *advice, stru
         return check_explain(c, error);
     while (!sv_texts_pair(texts, i))
         i++;
-    sv_param_name("inputs", texts->is_array, i, param);
+    sv_param_name(c->format->texts_field, texts->is_array, i, param);
     return sv_fail(error, SV_INVALID_VALUE, param,
                    "'%s' is a pair of texts, and '%s' does not take pairs.%s", param, c->ref->id,
                    advice);

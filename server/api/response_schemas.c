@@ -105,6 +105,7 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"ModelDetails",
      "version: string; versions: [ModelVersion]; architecture: string; "
      "paper: string; task: 'completion'|'classification'|'embedding'|'token_classification'; "
+     "abilities: [string] (what it can do); takes_pairs: boolean (its texts may be pairs); "
      "parameters: size (trained numbers); "
      "buffers: size (other numbers of the model, such as word vectors); depth: size; width: size; "
      "vocab: size (size of the vocabulary); gate: string (how tokens skip layers); "
@@ -179,9 +180,12 @@ const struct sv_response_schema sv_response_schemas[] = {
      "[Score]|[[Score]] (labels of one text, the most probable first; or of each text of an "
      "array)"},
     {"PipelineResponse",
-     "[[Score]]|[Entity]|[[Entity]]|[Fill]|[[Fill]]|[[[Fill]]]|[[number]] (labels of each text, "
-     "the most probable first; entities of a text, or of each text of an array; tokens for a mask, "
-     "or of several masks, texts or both in lists; embedding of each text)"},
+     "[[Score]]|[Score]|[Entity]|[[Entity]]|[Fill]|[[Fill]]|[[[Fill]]]|[number]|[[number]] "
+     "(labels of each text, or candidate labels of one, the most probable first; entities of a "
+     "text, or of each text of an array; tokens for a mask, or of several masks, texts or both in "
+     "lists; similarities; embedding of each text)"},
+    {"Sentences", "source_sentence: string; sentences: [string]"},
+    {"Similarities", "[number] (cosine between the source and each sentence)"},
     {"Entity", "entity?: string (label of a token); entity_group?: string (label of several); "
                "score: number; index?: size (of the token); word: string; "
                "start: size (first character in the text); end: size (character after the last)"},
@@ -204,7 +208,9 @@ const struct sv_response_schema sv_response_schemas[] = {
      "max_concurrent_requests: size; max_input_length: size; max_batch_tokens: size; "
      "max_batch_requests: size; max_client_batch_size: size; auto_truncate: boolean; "
      "tokenization_workers: size; version: string; sha: string|null; docker_label: string|null; "
-     "sluice: {size}"},
+     "sluice: InfoDetails"},
+    {"InfoDetails", "abilities: [string] (what the model can do); takes_pairs: boolean (its texts "
+                    "may be pairs); max_body_bytes: size"},
     {"ModelType",
      "classifier?: ClassifierType; reranker?: ClassifierType; token_classifier?: ClassifierType; "
      "embedding?: EmbeddingType; "
@@ -235,7 +241,8 @@ const struct sv_response_schema sv_response_schemas[] = {
                        "shape: [integer] (-1 for any)"},
     {"ModelParameters",
      "labels: [string]; problem_type?: " PROBLEM_TYPES
-     " (of a classifier: one label or several); max_input_length: size; gate: string"},
+     " (of a classifier: one label or several); abilities: [string] (what it can do); "
+     "takes_pairs: boolean (shape [n, 2] is accepted); max_input_length: size; gate: string"},
     {"ModelNames", "models: [string]"},
     {"ModelConfig", "name: string; platform: string; max_batch_size: size (texts in one request); "
                     "input: [TensorConfig]; output: [TensorConfig]"},

@@ -67,7 +67,8 @@ enum {
         65536, /* to classify, in one request; max_client_batch_size is at most this */
     SV_SCORES_MAX =
         1 << 18, /* texts times labels of a request, whose response is written at once; */
-    SV_EMBEDDED_MAX = 1 << 21,   /* or texts times dimensions, if it is written in slices */
+    SV_EMBEDDED_MAX = 1 << 21, /* or texts times dimensions, if it is written in slices */
+    SV_DIMENSIONS_MAX = 8192,
     SV_EMBEDDED_SLICE = 1 << 15, /* of so many numbers */
     SV_TOKENIZE_TOKENS_MAX =
         1 << 18,               /* tokens in one response of /tokenize or one request of /decode */

@@ -4,13 +4,11 @@
 
 #define AT(member) offsetof(struct sv_embed_params, member)
 
-enum { DIMENSIONS_MAX = 8192 };
-
 static const char *const encodings[] =
     {[SV_ENCODING_FLOAT] = "float", [SV_ENCODING_BASE64] = "base64", NULL};
 
 #define DIMENSIONS_FIELD                                                                           \
-    SV_FIELD("dimensions", INT, AT(dimensions), 1, DIMENSIONS_MAX,                                 \
+    SV_FIELD("dimensions", INT, AT(dimensions), 1, SV_DIMENSIONS_MAX,                              \
              .help = "return only the first numbers of each embedding, normalized; all if absent")
 
 #define INPUTS_FIELD(name)                                                                         \

@@ -1,7 +1,11 @@
 /* hf_params.c - the fields of POST /hf/{name}. */
 #include "params/hf_params.h"
+#include "json/json_field_reader.h"
 
 #include "sluice/model.h"
+
+#include <jansson.h>
+#include <string.h>
 
 #define AT(member) offsetof(struct sv_hf_params, member)
 
@@ -11,7 +15,69 @@
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1,                                               \
              .help = "of embeddings: return vectors of length 1; true if absent")
 
+#define DIMENSIONS_FIELD                                                                           \
+    SV_FIELD("dimensions", INT, AT(dimensions), 1, SV_DIMENSIONS_MAX,                              \
+             .help = "of embeddings: return only the first numbers, normalized; all if absent")
+
 static const char *const score_functions[] = {"softmax", "sigmoid", "none", NULL};
+
+/* ---- labels and sentences -------------------------------------------------------------------- */
+
+/* "a, b" is two labels, as Hugging Face's pipeline reads it. */
+static bool read_candidates(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    static const char blanks[] = " \t\r\n";
+    const char *text = json_string_value(value);
+    size_t count = 1;
+    if (!text)
+        return sv_type_text_list.read(r, field, value);
+    for (const char *at = text; *at; at++)
+        count += *at == ',';
+    struct sv_texts *labels = sv_reader_target(r, field->offset);
+    labels->items = sv_reader_alloc(r, count, sizeof *labels->items);
+    for (const char *at = text; labels->items && *at;) {
+        at += strspn(at, blanks);
+        size_t all = strcspn(at, ","), bytes = all;
+        while (bytes > 0 && strchr(blanks, at[bytes - 1]))
+            bytes--;
+        if (bytes > 0)
+            labels->items[labels->count++] = (struct sv_string){at, bytes};
+        at += all + (at[all] == ',');
+    }
+    return labels->items && sv_reader_check_count(r, field, (size_t)labels->count, "labels");
+}
+
+static const struct sv_field_type candidates_type = {read_candidates, "string|[string]*"};
+
+static const struct sv_field pair_fields[] = {
+    SV_FIELD("text", STRING, offsetof(struct sv_pair, text), 0, SV_TEXT_BYTES_MAX, .required = true,
+             .help = "the text, or the first of a pair"),
+    SV_FIELD("text_pair", STRING, offsetof(struct sv_pair, pair), 0, SV_TEXT_BYTES_MAX,
+             .help = "the second text of a pair"),
+    {.kind = SV_FIELD_END},
+};
+
+static const struct sv_field sentence_fields[] = {
+    SV_FIELD("source_sentence", STRING, AT(source), 0, SV_TEXT_BYTES_MAX, .required = true,
+             .help = "the sentence to compare"),
+    SV_CUSTOM_FIELD("sentences", sv_type_text_list, AT(inputs), 1, SV_CLIENT_BATCH_MAX,
+                    .required = true, .help = "those to compare it with"),
+    {.kind = SV_FIELD_END},
+};
+
+/* Texts, pairs, or sentences. */
+static bool read_inputs(const struct sv_reader *r, const struct sv_field *field, json_t *value)
+{
+    if (!json_object_get(value, "source_sentence"))
+        return sv_type_pairs.read(r, field, value);
+    const struct sv_field sentences = {
+        .name = field->name, .kind = SV_FIELD_CUSTOM, .subfields = sentence_fields};
+    return sv_type_object.read(r, &sentences, value);
+}
+
+static const struct sv_field_type inputs_type = {read_inputs, "string|@|Sentences|[string|@]*"};
+
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static const struct sv_field hf_parameters[] = {
     SV_FIELD(
@@ -29,15 +95,15 @@ static const struct sv_field hf_parameters[] = {
     SV_CUSTOM_FIELD("targets", sv_type_texts, AT(targets), 1, SV_TARGETS_MAX,
                     .help = "of masked tokens: what they may be; any token if absent"),
     NORMALIZE_FIELD,
+    DIMENSIONS_FIELD,
+    SV_CUSTOM_FIELD("candidate_labels", candidates_type, AT(candidates), 1, SV_CLIENT_BATCH_MAX,
+                    .help = "of models with a label for entailment: labels to choose from"),
+    SV_FIELD("hypothesis_template", STRING, AT(hypothesis_template), 2, SV_TEXT_BYTES_MAX,
+             .help = "what is said of a text, with {} for a candidate label; "
+                     "\"This example is {}.\" if absent"),
+    SV_FIELD("multi_label", BOOL, AT(multi_label), 0, 1, .default_json = "false",
+             .help = "several candidate labels may be true"),
     SV_OTHERS_IGNORED,
-};
-
-static const struct sv_field pair_fields[] = {
-    SV_FIELD("text", STRING, offsetof(struct sv_pair, text), 0, SV_TEXT_BYTES_MAX, .required = true,
-             .help = "the text, or the first of a pair"),
-    SV_FIELD("text_pair", STRING, offsetof(struct sv_pair, pair), 0, SV_TEXT_BYTES_MAX,
-             .help = "the second text of a pair"),
-    {.kind = SV_FIELD_END},
 };
 
 static const struct sv_field sluice_fields[] = {
@@ -47,19 +113,125 @@ static const struct sv_field sluice_fields[] = {
 };
 
 const struct sv_field sv_hf_fields[] = {
-    SV_CUSTOM_FIELD("inputs", sv_type_pairs, AT(inputs), 1, INT32_MAX, .required = true,
+    SV_CUSTOM_FIELD("inputs", inputs_type, AT(inputs), 1, INT32_MAX, .required = true,
                     .subfields = pair_fields,
-                    .help = "text or texts to classify or embed, or pairs of texts"),
+                    .help = "text or texts, or pairs of texts; or a sentence and others to compare "
+                            "it with"),
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
     NORMALIZE_FIELD,
+    DIMENSIONS_FIELD,
+    SV_FIELD("truncate", BOOL, AT(tokenize.truncate), 0, 1,
+             .help = "the same as in parameters, where clients for embeddings do not have it"),
+    SV_ENUM_FIELD("truncation_direction", AT(tokenize.side), SL_TRUNCATE_RIGHT,
+                  sv_truncation_directions, .ignores_case = true, .help = "likewise"),
     SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what Hugging Face does not have"),
     SV_OTHERS_IGNORED,
 };
 
+static const struct sv_field similarity_parameters[] = {
+    SV_TOKENIZE_FIELDS(sv_hf_params, tokenize),
+    SV_OTHERS_IGNORED,
+};
+
+const struct sv_field sv_similarity_fields[] = {
+    SV_OBJECT_FIELD("inputs", sentence_fields, .required = true, .help = "sentences to compare"),
+    SV_OBJECT_FIELD("parameters", similarity_parameters, .help = "how they are tokenized"),
+    SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
+    SV_OTHERS_IGNORED,
+};
+
+/* ---- what becomes of the inputs -------------------------------------------------------------- */
+
+static bool check(void *to, struct sv_error *error)
+{
+    static const char usual[] = "This example is {}.";
+    struct sv_hf_params *params = to;
+    struct sv_string *template = &params->hypothesis_template;
+    if (!template->data)
+        *template = (struct sv_string){usual, strlen(usual)};
+    const char *place = strstr(template->data, "{}");
+    if (place && strcspn(template->data, "{}") == (size_t)(place - template->data) &&
+        !strpbrk(place + 2, "{}"))
+        return true;
+    return sv_fail(
+        error, SV_INVALID_VALUE, "parameters.hypothesis_template",
+        "'parameters.hypothesis_template' must have {} once, for the label, and no other "
+        "braces.");
+}
+
+static struct sv_string hypothesis(const struct sv_reader *r, const struct sv_string *template,
+                                   const struct sv_string *label)
+{
+    const size_t before = (size_t)(strstr(template->data, "{}") - template->data);
+    const size_t bytes = template->bytes - 2 + label->bytes;
+    char *text = sv_reader_alloc(r, bytes + 1, 1);
+    if (text) {
+        memcpy(text, template->data, before);
+        memcpy(text + before, label->data, label->bytes);
+        memcpy(text + before + label->bytes, template->data + before + 2,
+               template->bytes - before - 2);
+    }
+    return (struct sv_string){text, bytes};
+}
+
+/* Each text with each hypothesis. */
+static bool make_hypotheses(const struct sv_reader *r, struct sv_hf_params *params)
+{
+    struct sv_texts *texts = &params->inputs;
+    const struct sv_texts *labels = &params->candidates;
+    const int count = texts->count * labels->count;
+    struct sv_string *items = sv_reader_alloc(r, (size_t)count, sizeof *items);
+    texts->pairs = sv_reader_alloc(r, (size_t)count, sizeof *texts->pairs);
+    for (int i = 0; items && texts->pairs && i < count; i++) {
+        items[i] = texts->items[i / labels->count];
+        texts->pairs[i] =
+            hypothesis(r, &params->hypothesis_template, &labels->items[i % labels->count]);
+        if (!texts->pairs[i].data)
+            return false;
+    }
+    texts->items = items;
+    texts->count = count;
+    return items && texts->pairs;
+}
+
+/* The source comes first. */
+static bool prepend_source(const struct sv_reader *r, struct sv_hf_params *params)
+{
+    struct sv_texts *texts = &params->inputs;
+    struct sv_string *items = sv_reader_alloc(r, (size_t)texts->count + 1, sizeof *items);
+    if (!items)
+        return false;
+    items[0] = params->source;
+    memcpy(items + 1, texts->items, (size_t)texts->count * sizeof *items);
+    texts->items = items;
+    texts->count++;
+    return true;
+}
+
+static bool check_count(const struct sv_hf_params *params, struct sv_error *error)
+{
+    const int labels = params->candidates.count;
+    if (labels > 0 && params->inputs.pairs)
+        return sv_fail(error, SV_INVALID_VALUE, "inputs",
+                       "'inputs' holds a pair; candidate labels are for single texts.");
+    return labels == 0 || params->inputs.count <= SV_CLIENT_BATCH_MAX / labels ||
+           sv_fail(error, SV_INVALID_VALUE, "inputs",
+                   "'inputs' holds %d texts for %d labels; their product may be at most %d.",
+                   params->inputs.count, labels, SV_CLIENT_BATCH_MAX);
+}
+
 struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
+                                           const struct sv_field *fields,
                                            struct sv_hf_params *params, struct sv_error *error)
 {
     *params = (struct sv_hf_params){
         .tokenize = {.in_parameters = true}, .normalize = true, .budget.field = "sluice.budget"};
-    return sv_json_read(body, sv_hf_fields, NULL, params, error);
+    struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
+    const struct sv_reader r = {.document = document, .to = params, .error = error};
+    if (!document || (check_count(params, error) &&
+                      (params->candidates.count == 0 || make_hypotheses(&r, params)) &&
+                      (!params->source.data || prepend_source(&r, params))))
+        return document;
+    sv_json_document_release(document);
+    return NULL;
 }

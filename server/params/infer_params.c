@@ -75,7 +75,8 @@ static const struct sv_field tensor_fields[] = {
     SV_KEYWORD_FIELD("name", input_names, .required = true, .help = "name of the only input"),
     SV_KEYWORD_FIELD("datatype", input_datatypes, .required = true, .help = "datatype of texts"),
     SV_CUSTOM_FIELD("shape", sv_type_shape, offsetof(struct sv_tensor, shape), 1, SV_SHAPE_MAX,
-                    .required = true, .help = "[n] or [n, 1] for n texts"),
+                    .required = true,
+                    .help = "[n] or [n, 1] for n texts, [n, 2] for n pairs of texts"),
     SV_OBJECT_FIELD("parameters", tensor_parameters,
                     .help = "parameters of the protocol and its extensions"),
     SV_CUSTOM_FIELD("data", sv_type_tensor_data, offsetof(struct sv_tensor, data), 1, INT32_MAX,
@@ -141,24 +142,37 @@ const struct sv_field sv_infer_fields[] = {
 
 static bool check_shape(const struct sv_shape *shape, struct sv_error *error)
 {
-    return shape->count == 1 || (shape->count == 2 && shape->sizes[1] == 1) ||
+    const int64_t columns = shape->count == 2 ? shape->sizes[1] : 1;
+    return (shape->count <= 2 && (columns == 1 || columns == 2)) ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].shape",
-                   "'inputs[0].shape' must be [n] or [n, 1], for n texts.");
+                   "'inputs[0].shape' must be [n] or [n, 1], for n texts, or [n, 2], for n pairs.");
 }
 
-/* n texts, one per row. */
+static bool has_pairs(const struct sv_shape *shape)
+{
+    return shape->count == 2 && shape->sizes[1] == 2;
+}
+
+/* How many strings the shape says. */
+static int64_t strings_of(const struct sv_shape *shape)
+{
+    const int64_t rows = shape->sizes[0];
+    return has_pairs(shape) && rows <= INT64_MAX / 2 ? 2 * rows : rows;
+}
+
+/* n texts, one per row, or n pairs. */
 static bool check_data(const struct sv_tensor *input, struct sv_error *error)
 {
     const struct sv_shape *shape = &input->shape;
-    if (input->data.columns > 1)
+    if (input->data.columns > 1 && !(has_pairs(shape) && input->data.columns == 2))
         return sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
                        "'inputs[0].data' has rows of %zu strings; expected one per row, as in "
                        "'shape'.",
                        input->data.columns);
-    return shape->sizes[0] == input->data.count ||
+    return strings_of(shape) == input->data.count ||
            sv_fail(error, SV_INVALID_VALUE, "inputs[0].data",
                    "The number of texts in 'inputs[0].data' is %d, but 'shape' says %lld.",
-                   input->data.count, (long long)shape->sizes[0]);
+                   input->data.count, (long long)strings_of(shape));
 }
 
 static bool check_input(struct sv_tensor *input, struct sv_error *error)
@@ -261,9 +275,26 @@ static bool read_binary(struct sv_infer_params *params, struct sv_json_document 
     struct sv_tensor *input = params->inputs.items;
     if (!check_source(input, size, error))
         return false;
-    int64_t count = input->shape.sizes[0];
+    int64_t count = strings_of(&input->shape);
     return !input->is_binary ||
            sv_binary_read_texts(&reader, "inputs[0].data", bytes, size, count, &input->data);
+}
+
+/* Two strings in a row are a text and the second of its pair. */
+static bool make_pairs(const struct sv_reader *r, struct sv_tensor *input)
+{
+    struct sv_texts *texts = &input->data;
+    if (!has_pairs(&input->shape))
+        return true;
+    const struct sv_string *strings = texts->items;
+    texts->count /= 2;
+    texts->items = sv_reader_alloc(r, (size_t)texts->count, sizeof *texts->items);
+    texts->pairs = sv_reader_alloc(r, (size_t)texts->count, sizeof *texts->pairs);
+    for (int i = 0; texts->items && texts->pairs && i < texts->count; i++) {
+        texts->items[i] = strings[2 * i];
+        texts->pairs[i] = strings[2 * i + 1];
+    }
+    return texts->items && texts->pairs;
 }
 
 struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size_t json_bytes,
@@ -280,7 +311,9 @@ struct sv_json_document *sv_infer_params_read(const struct sl_buffer *body, size
     const char *rest = body->data ? body->data + json_bytes : "";
     if (check_outputs(params, error) && check_input(params->inputs.items, error) &&
         read_binary(params, document, rest, body->bytes - json_bytes, error) &&
-        check_data(params->inputs.items, error))
+        check_data(params->inputs.items, error) &&
+        make_pairs(&(struct sv_reader){.document = document, .to = params, .error = error},
+                   params->inputs.items))
         return document;
     sv_json_document_release(document);
     return NULL;

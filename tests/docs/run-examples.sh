@@ -25,10 +25,11 @@ mkdir "$scratch/build" "$scratch/store"
 ln -s "$build" "$scratch/build/release"
 ln -s store "$scratch/models"
 ln -s "$top"/models/* "$scratch/store"
-mkdir "$scratch/store/ranker" "$scratch/store/tagger" "$scratch/store/filler" "$scratch/store/smollm2"
+mkdir "$scratch/store/ranker" "$scratch/store/tagger" "$scratch/store/filler" "$scratch/store/nli" "$scratch/store/smollm2"
 cp -r "$top/tests/golden/pretrained/bert_ranker" "$scratch/store/ranker/1"
 cp -r "$top/tests/golden/pretrained/bert_tagger" "$scratch/store/tagger/1"
 cp -r "$top/tests/golden/pretrained/bert_masked" "$scratch/store/filler/1"
+cp -r "$top/tests/golden/pretrained/bert_nli" "$scratch/store/nli/1"
 cp -r "$top/tests/golden/pretrained/llama_chat" "$scratch/store/smollm2/1"
 i=0
 while [ $i -lt 400 ]; do

@@ -90,7 +90,7 @@ static struct sv_json_document *read_predict(const struct sl_buffer *body, struc
 static struct sv_json_document *read_hf(const struct sl_buffer *body, struct sv_error *error)
 {
     struct sv_hf_params params;
-    struct sv_json_document *document = sv_hf_params_read(body, &params, error);
+    struct sv_json_document *document = sv_hf_params_read(body, sv_hf_fields, &params, error);
     if (!document)
         return NULL;
     texts_check(&params.inputs);

@@ -141,6 +141,9 @@ def cases():
     yield "modernbert_masked", hf.ModernBertForMaskedLM(hf.ModernBertConfig(**modern_tiny)), None
     chat = dict(DECODER, vocab_size=259, max_position_embeddings=256, bos_token_id=257, eos_token_id=[258, 256])
     yield "llama_chat", hf.LlamaForCausalLM(hf.LlamaConfig(**chat, num_key_value_heads=2)), None
+    nli = dict(num_labels=3, id2label={0: "contradiction", 1: "neutral", 2: "ENTAILMENT"},
+               label2id={"contradiction": 0, "neutral": 1, "ENTAILMENT": 2})
+    yield "bert_nli", hf.BertForSequenceClassification(bert(**tiny, **nli)), None
 
 
 def draw_norms(model):
@@ -250,12 +253,27 @@ def requests(kind, mask):
                 ([f"the{mask}"], {}), (f"a {mask}.", {"targets": ["b", "##c", "he", "東", "b"]}),
                 (f"a {mask}", {"targets": "z", "top_k": 3})]:
             yield "fill-mask", text, parameters
+    if kind == "SequenceClassification" and mask == "nli":
+        for text, parameters in [
+                ("a b", {"candidate_labels": ["c", "d e", "f"]}), ("a b", {"candidate_labels": "c, d e", "multi_label": True}),
+                (["a", "b c"], {"candidate_labels": ["x", "y"], "hypothesis_template": "it is {} ."}),
+                ("a", {"candidate_labels": ["z"]})]:
+            yield "zero-shot-classification", text, parameters
     if kind == "TokenClassification":
         for text in TEXTS:
             yield "token-classification", text, {}
             for how in ["none", "simple", "first", "average", "max"]:
                 yield "token-classification", text, {"aggregation_strategy": how, "ignore_labels": []}
         yield "token-classification", TEXTS[:3], {"aggregation_strategy": "simple", "ignore_labels": ["PER", "MISC"]}
+
+
+def as_sent(value):
+    """Zero-shot results as they are sent today: labels with their scores."""
+    if isinstance(value, list):
+        return [as_sent(v) for v in value]
+    if "labels" not in value:
+        return value
+    return [{"label": l, "score": s} for l, s in zip(value["labels"], value["scores"])]
 
 
 def plain(value):
@@ -268,16 +286,21 @@ def plain(value):
 
 def record_pipeline(directory, model):
     named = ["[UNK]", "[PAD]", "[MASK]"] if model.config.vocab_size == 57 else ["<unk>", "<pad>", "<mask>"]
-    asked = list(requests(type(model).__name__.rsplit("For", 1)[-1], named[2]))
+    nli = directory.endswith("_nli")
+    asked = list(requests(type(model).__name__.rsplit("For", 1)[-1], "nli" if nli else named[2]))
     if not asked:
         return
     t = TOKENIZERS[model.config.vocab_size]()
-    t = hf.PreTrainedTokenizerFast(tokenizer_object=t, unk_token=named[0], pad_token=named[1], mask_token=named[2])
+    inputs = ["input_ids", "attention_mask"]
+    if getattr(model.config, "type_vocab_size", 1) > 1:
+        inputs.append("token_type_ids")
+    t = hf.PreTrainedTokenizerFast(tokenizer_object=t, unk_token=named[0], pad_token=named[1], mask_token=named[2],
+                                   model_input_names=inputs)
     pipelines = {task: hf.pipeline(task, model=model, tokenizer=t) for task in {task for task, _, _ in asked}}
     with open(f"{directory}/pipeline.jsonl", "w", encoding="utf-8") as f:
         for task, inputs, parameters in asked:
             json.dump({"task": task, "inputs": inputs, "parameters": parameters,
-                       "outputs": plain(pipelines[task](inputs, **parameters))}, f, ensure_ascii=False)
+                       "outputs": plain(as_sent(pipelines[task](inputs, **parameters)))}, f, ensure_ascii=False)
             f.write("\n")
 
 

@@ -23,7 +23,7 @@ static const char *const models[] = {
     "bert_tagger",       "distilbert_tagger", "roberta_tagger",     "xlm_roberta_tagger",
     "electra_tagger",    "modernbert_tagger", "bert_masked",        "bert_untied_masked",
     "distilbert_masked", "roberta_masked",    "xlm_roberta_masked", "electra_masked",
-    "modernbert_masked"};
+    "modernbert_masked", "bert_nli"};
 
 static void start(void)
 {
@@ -261,6 +261,132 @@ Test(pipelines_http, sparse_embeddings_are_those_of_tei)
     json_decref(all);
 }
 
+/* -- entailment ------------------------------------------------------------------------------- */
+
+#define NLI "bert_nli"
+
+/* By the pairs as they are classified, each text with its hypotheses. */
+Test(pipelines_http, candidate_labels_are_scored_by_pairs)
+{
+    json_t *scored =
+        tei_post(&t.daemon, "/hf/" NLI,
+                 "{\"inputs\":\"a b\",\"parameters\":{\"candidate_labels\":[\"c\",\"d\"],"
+                 "\"hypothesis_template\":\"it is {}\"}}");
+    json_t *pairs = tei_post(&t.daemon, "/models/" NLI "/predict",
+                             "{\"inputs\":[[\"a b\",\"it is c\"],[\"a b\",\"it is d\"]],"
+                             "\"raw_scores\":true}");
+    double logits[2] = {0};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *label = json_array_get(json_array_get(pairs, i), k);
+            if (strcmp(json_string_at(label, "label"), "ENTAILMENT") == 0)
+                logits[i] = json_number_at(label, "score");
+        }
+    const bool first = logits[0] >= logits[1];
+    cr_assert_str_eq(json_string_at(scored, "0/label"), first ? "c" : "d");
+    cr_assert_float_eq(json_number_at(scored, "0/score"),
+                       1.0 / (1.0 + exp(-fabs(logits[0] - logits[1]))), 1e-6);
+    json_decref(scored);
+    json_decref(pairs);
+}
+
+Test(pipelines_http, oip_takes_pairs)
+{
+    json_t *want = tei_post(&t.daemon, "/models/" NLI "/predict",
+                            "{\"inputs\":[[\"a\",\"b c\"],[\"d\",\"e\"]]}");
+    static const char *const data[] = {"[[\"a\",\"b c\"],[\"d\",\"e\"]]",
+                                       "[\"a\",\"b c\",\"d\",\"e\"]"};
+    for (size_t i = 0; i < COUNT(data); i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"BYTES\",\"shape\":[2,2],"
+                       "\"data\":%s}],\"outputs\":[{\"name\":\"label\"}]}",
+                       data[i]);
+        struct http_response r = http_request(&t.daemon, "POST", "/v2/models/" NLI "/infer", body);
+        cr_assert_eq(r.status, 200, "%s", r.body.data);
+        json_t *o = json_from_response(&r);
+        cr_assert_eq(json_array_size(json_at(o, "outputs/0/data")), 2);
+        cr_assert_str_eq(json_string_at(o, "outputs/0/data/0"), json_string_at(want, "0/0/label"));
+        cr_assert_str_eq(json_string_at(o, "outputs/0/data/1"), json_string_at(want, "1/0/label"));
+        json_decref(o);
+        http_response_release(&r);
+    }
+    json_decref(want);
+    struct http_response r = http_request(&t.daemon, "POST", "/v2/models/" TAGGER "/infer",
+                                          "{\"inputs\":[{\"name\":\"text\",\"datatype\":\"BYTES\","
+                                          "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}");
+    cr_assert_eq(r.status, 400);
+    cr_assert(
+        strstr(r.body.data, "'text[0]' is a pair of texts, and 'bert_tagger@4' does not take"),
+        "%s", r.body.data);
+    http_response_release(&r);
+}
+
+Test(pipelines_http, models_say_what_they_can_do)
+{
+    static const struct {
+        const char *model, *abilities;
+        bool takes_pairs;
+    } cases[] = {{NLI, "[\"classification\",\"zero_shot_classification\"]", true},
+                 {TAGGER, "[\"token_classification\"]", false},
+                 {FILLER, "[\"fill_mask\",\"embedding\",\"sparse_embedding\"]", false}};
+
+    static const char *const places[][3] = {{"/v1/models/", "", "sluice"},
+                                            {"/models/", "/info", "sluice"},
+                                            {"/v2/models/", "", "parameters"}};
+    for (size_t i = 0; i < COUNT(cases) * COUNT(places); i++) {
+        char path[128];
+        const size_t at = i % COUNT(places), one = i / COUNT(places);
+        (void)snprintf(path, sizeof path, "%s%s%s", places[at][0], cases[one].model, places[at][1]);
+        struct http_response r = http_request(&t.daemon, "GET", path, NULL);
+        json_t *o = json_from_response(&r), *want = json_from_text(cases[one].abilities);
+        const json_t *facts = json_at(o, places[at][2]);
+        cr_assert(json_equal(json_at(facts, "abilities"), want), "%s: %s", path, r.body.data);
+        cr_assert_eq(json_is_true(json_at(facts, "takes_pairs")), cases[one].takes_pairs);
+        json_decref(want);
+        json_decref(o);
+        http_response_release(&r);
+    }
+}
+
+/* -- similarity ------------------------------------------------------------------------------- */
+
+Test(pipelines_http, similarities_are_cosines_of_embeddings)
+{
+    static const char *const paths[] = {
+        "/hf/" FILLER, "/hf/" FILLER "/pipeline/sentence-similarity",
+        "/models/" FILLER "/similarity", "/similarity?model=" FILLER};
+    json_t *vectors =
+        tei_post(&t.daemon, "/models/" FILLER "/embed", "{\"inputs\":[\"a b\",\"c\",\"a b\"]}");
+    double cosine = 0.0;
+    for (size_t i = 0; i < 24; i++)
+        cosine += json_number_value(json_array_get(json_at(vectors, "0"), i)) *
+                  json_number_value(json_array_get(json_at(vectors, "1"), i));
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        json_t *r =
+            tei_post(&t.daemon, paths[i],
+                     "{\"inputs\":{\"source_sentence\":\"a b\",\"sentences\":[\"c\",\"a b\"]}}");
+        cr_assert_eq(json_array_size(r), 2);
+        cr_assert_float_eq(json_number_at(r, "0"), cosine, 1e-6, "%s", paths[i]);
+        cr_assert_float_eq(json_number_at(r, "1"), 1.0, 1e-6, "%s", paths[i]);
+        json_decref(r);
+    }
+    json_decref(vectors);
+}
+
+/* Clients have the parameters of embeddings outside of `parameters`. */
+Test(pipelines_http, features_have_their_parameters_beside_the_inputs)
+{
+    json_t *r = tei_post(&t.daemon, "/hf/" FILLER "/pipeline/feature-extraction",
+                         "{\"inputs\":\"a b\",\"dimensions\":2,\"truncate\":true,"
+                         "\"truncation_direction\":\"left\"}");
+    json_t *want =
+        tei_post(&t.daemon, "/models/" FILLER "/embed", "{\"inputs\":\"a b\",\"dimensions\":2}");
+    cr_assert(json_equal(r, want));
+    json_decref(r);
+    json_decref(want);
+}
+
 /* -- terminal --------------------------------------------------------------------------------- */
 
 static void expect_first_row(const char *out, const json_t *entity, const char *text)
@@ -325,7 +451,17 @@ Test(pipelines_http, mistakes)
         {"/hf/" FILLER, "{\"inputs\":\"[MASK]\",\"parameters\":{\"targets\":[\"\"]}}", "validation",
          "no target that is a token", 422},
         {"/hf/" TAGGER "/pipeline/fill-mask", "{\"inputs\":\"a\"}", "validation",
-         "'fill-mask' is no task of 'bert_tagger@4'; its tasks are: token-classification", 422},
+         "'fill-mask' is no task of 'bert_tagger@4' for this request; its tasks are: "
+         "token-classification",
+         422},
+        {"/hf/" TAGGER, "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"b\"]}}",
+         "validation", "The request does not fit 'bert_tagger@4', whose tasks are", 422},
+        {"/hf/" NLI,
+         "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"b\"],"
+         "\"hypothesis_template\":\"it is\"}}",
+         "validation", "must have {} once", 422},
+        {"/hf/" NLI, "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":\" , \"}}", "empty",
+         "'parameters.candidate_labels'", 400},
         {"/models/" TAGGER "/embed_sparse", "{\"inputs\":\"a\"}", "backend",
          "gives no sparse embeddings; it classifies tokens", 424},
         {"/models/" TAGGER "/predict", "{\"inputs\":\"a\"}", "backend",

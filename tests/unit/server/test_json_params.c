@@ -27,7 +27,7 @@ static struct sv_json_document *read_predict(const struct sl_buffer *body)
 
 static struct sv_json_document *read_hf(const struct sl_buffer *body)
 {
-    return sv_hf_params_read(body, &hf, &error);
+    return sv_hf_params_read(body, sv_hf_fields, &hf, &error);
 }
 
 static struct sv_json_document *read_tokenize(const struct sl_buffer *body)
@@ -384,7 +384,7 @@ static const struct {
      "inputs[0].shape", "empty array"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[-1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape[0]", "a non-negative integer, not -1"},
-    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,2],\"data\":[\"a\",\"b\"]}]}",
+    {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,3],\"data\":[\"a\",\"b\",\"c\"]}]}",
      SV_INVALID_VALUE, "inputs[0].shape", "[n] or [n, 1]"},
     {read_infer, "{\"inputs\":[{" TENSOR "\"shape\":[1,1,1],\"data\":[\"a\"]}]}", SV_INVALID_VALUE,
      "inputs[0].shape", "[n] or [n, 1]"},
@@ -587,7 +587,7 @@ static const struct {
     {BINARY("[1]", "5") "}", "\x01\0\0\0\xFF", 5, SV_INVALID_VALUE, "inputs[0].data[0]",
      "byte 1 is 0xFF: not UTF-8"},
     {BINARY("[1]", "5") "}", "\x01\0\0\0\0", 5, SV_INVALID_VALUE, "inputs[0].data[0]", "U+0000"},
-    {BINARY("[1,2]", "8") "}", "\0\0\0\0\0\0\0\0", 8, SV_INVALID_VALUE, "inputs[0].shape",
+    {BINARY("[1,3]", "8") "}", "\0\0\0\0\0\0\0\0", 8, SV_INVALID_VALUE, "inputs[0].shape",
      "[n] or [n, 1]"},
     {IN "}", "\0\0\0\0", 4, SV_INVALID_VALUE, SIZE_PARAM, "4 bytes follow the JSON, but no input"},
 };
