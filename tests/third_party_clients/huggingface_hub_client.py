@@ -1,0 +1,108 @@
+"""huggingface_hub_client.py - every task through the InferenceClient of huggingface_hub; see huggingface_hub.sh."""
+import json
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from huggingface_hub import InferenceClient
+from huggingface_hub.errors import HfHubHTTPError
+
+MODELS = ["bert_classifier", "bert_tagger", "bert_nli", "bert_masked"]
+
+
+def recorded(models, name, task, inputs, **parameters):
+    """What the pipeline of transformers answered."""
+    for line in (models / name / "pipeline.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if (row["task"], row["inputs"], row["parameters"]) == (task, inputs, parameters):
+            return row["outputs"]
+    raise AssertionError(f"{name}: {inputs} is not recorded with {parameters}")
+
+
+def same(have, want):
+    """The members of the response that the client reads."""
+    assert len(have) == len(want), (have, want)
+    for one, other in zip(have, want):
+        for key, value in other.items():
+            got = getattr(one, key)
+            close = math.isclose(got, value, rel_tol=1e-5, abs_tol=1e-6) if isinstance(value, float) else got == value
+            assert close, (key, got, value)
+
+
+def labels(url, models):
+    best, second = InferenceClient(model=f"{url}/hf/bert_classifier").text_classification("a b c", top_k=2)
+    assert 0 < second.score <= best.score <= 1 and best.label in ("negative", "neutral", "positive"), best
+    client = InferenceClient(model=f"{url}/hf/bert_tagger")
+    text = "The Québec, 東京 then (a.b) x1"
+    for how in ["none", "simple", "first", "average", "max"]:
+        same(client.token_classification(text, aggregation_strategy=how, ignore_labels=[]),
+             recorded(models, "bert_tagger", "token-classification", text, aggregation_strategy=how, ignore_labels=[]))
+    client = InferenceClient(model=f"{url}/hf/bert_nli")
+    same(client.zero_shot_classification("a b", ["c", "d e", "f"]),
+         recorded(models, "bert_nli", "zero-shot-classification", "a b", candidate_labels=["c", "d e", "f"]))
+    pairs = client.zero_shot_classification("a b", ["c", "d e"], multi_label=True, hypothesis_template="it is {}")
+    assert {each.label for each in pairs} == {"c", "d e"} and pairs[0].score >= pairs[1].score, pairs
+
+
+def masks(url, models):
+    client = InferenceClient(model=f"{url}/hf/bert_masked")
+    same(client.fill_mask("a [MASK] c"), recorded(models, "bert_masked", "fill-mask", "a [MASK] c"))
+    targets = ["b", "##c", "he", "東", "b"]
+    same(client.fill_mask("a [MASK].", targets=targets),
+         recorded(models, "bert_masked", "fill-mask", "a [MASK].", targets=targets))
+    assert len(client.fill_mask("a [MASK]", top_k=3)) == 3
+
+
+def embeddings(url):
+    client = InferenceClient(model=f"{url}/hf/bert_masked/pipeline/feature-extraction")
+    vectors = client.feature_extraction(["a b", "c"])
+    assert vectors.shape == (2, 24) and abs((vectors[0] ** 2).sum() - 1) < 1e-5, vectors
+    assert client.feature_extraction("a b", dimensions=8, truncate=True).shape == (1, 8)
+    assert abs((client.feature_extraction("a b", normalize=False) ** 2).sum() - 1) > 1e-3
+    client = InferenceClient(model=f"{url}/hf/bert_masked")
+    near = client.sentence_similarity("a b", other_sentences=["c", "a b"])
+    assert abs(near[0] - float(vectors[0] @ vectors[1])) < 1e-5 and abs(near[1] - 1) < 1e-5, near
+
+
+def errors(url):
+    for client, call in [("bert_masked", lambda c: c.fill_mask("a")), ("bert_tagger", lambda c: c.fill_mask("[MASK]", top_k=0)),
+                         ("other", lambda c: c.token_classification("a"))]:
+        try:
+            call(InferenceClient(model=f"{url}/hf/{client}"))
+        except HfHubHTTPError as error:
+            assert error.response.status_code in (404, 422), error
+        else:
+            raise AssertionError(f"{client} accepted it")
+
+
+def main(sluiced, models):
+    models = pathlib.Path(models)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name in MODELS:
+            shutil.copytree(models / name, folder / "store" / name / "1")
+        port = folder / "port"
+        daemon = subprocess.Popen(
+            [sluiced, "--store", folder / "store", "--listen", "127.0.0.1:0", "--admin-listen", ""]
+            + ["--port-file", port, "--log-level", "error", "--precision", "fp32"]
+        )
+        try:
+            while not port.exists() or not port.read_text():
+                assert daemon.poll() is None, "sluiced did not start"
+                time.sleep(0.02)
+            url = f"http://127.0.0.1:{port.read_text().split()[0]}"
+            labels(url, models)
+            masks(url, models)
+            embeddings(url)
+            errors(url)
+        finally:
+            daemon.terminate()
+            assert daemon.wait() == 0
+    print("huggingface_hub: ok")
+
+
+main(*sys.argv[1:])
