@@ -31,6 +31,7 @@ cp -r "$top/tests/golden/pretrained/bert_tagger" "$scratch/store/tagger/1"
 cp -r "$top/tests/golden/pretrained/bert_masked" "$scratch/store/filler/1"
 cp -r "$top/tests/golden/pretrained/bert_nli" "$scratch/store/nli/1"
 cp -r "$top/tests/golden/pretrained/llama_chat" "$scratch/store/smollm2/1"
+cp -r "$top/tests/golden/pretrained/bert" "$scratch/all-MiniLM-L6-v2"
 i=0
 while [ $i -lt 400 ]; do
     echo "Once there was line $i of a text that somebody had lying about." >>"$scratch/my.txt"
