@@ -188,6 +188,15 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
+/* As files list them. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct sl_merge *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->left.bytes > y->left.bytes) - (x->left.bytes < y->left.bytes);
+}
+
 /* Ranks become places in the order of scores; pieces of the same score have the same. */
 static bool merges_rank(const struct sl_gguf_vocabulary *v, struct lists *l, size_t count,
                         struct sl_err *err)
@@ -206,6 +215,8 @@ static bool merges_rank(const struct sl_gguf_vocabulary *v, struct lists *l, siz
     }
     for (size_t i = 0; i < count && ok; i++)
         l->merges[i].rank = ranks[l->merges[i].rank];
+    if (ok && count > 0)
+        qsort(l->merges, count, sizeof *l->merges, by_rank);
     free(scored);
     free(ranks);
     return ok;
