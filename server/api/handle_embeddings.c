@@ -63,8 +63,9 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
     return sv_classify(request, &tei);
 }
 
-static struct sv_json_document *read_sparse(struct sv_request *request, void *params,
-                                            struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read_tokenized(struct sv_request *request, void *params,
+                                               struct sv_classify_input *input,
+                                               struct sv_error *error)
 {
     return set_input(sv_embed_params_read(&request->body, sv_embed_sparse_fields, params, error),
                      params, input);
@@ -85,6 +86,37 @@ static enum sv_progress respond_sparse(struct sv_request *request, struct sv_cla
     return sv_embeddings_respond(request, c, add_sparse, true);
 }
 
+/* A vector for each token, as the model makes them. */
+static void add_tokens(struct sl_json_writer *json, const struct sv_classification *c, int index)
+{
+    const struct sv_classification_item *item = &c->task.items[index];
+    sl_json_begin_array(json);
+    for (int row = 0; row < item->rows; row++) {
+        sl_json_begin_array(json);
+        for (int i = 0; i < c->outputs; i++)
+            sl_json_add_float(json, item->embedding[(size_t)row * (size_t)c->outputs + (size_t)i]);
+        sl_json_end_array(json);
+    }
+    sl_json_end_array(json);
+}
+
+static enum sv_progress respond_tokens(struct sv_request *request, struct sv_classification *c)
+{
+    return sv_embeddings_respond(request, c, add_tokens, true);
+}
+
+enum sv_progress sv_handle_embed_all(struct sv_request *request)
+{
+    static const struct sv_classify_format all = {.params_size = sizeof(struct sv_embed_params),
+                                                  .texts_field = "inputs",
+                                                  .wants = SV_WANTS_TOKEN_EMBEDDINGS,
+                                                  .output = SL_OUTPUT_TOKENS,
+                                                  .slices_embeddings = true,
+                                                  .read = read_tokenized,
+                                                  .respond = respond_tokens};
+    return sv_classify(request, &all);
+}
+
 enum sv_progress sv_handle_embed_sparse(struct sv_request *request)
 {
     static const struct sv_classify_format sparse = {.params_size = sizeof(struct sv_embed_params),
@@ -92,7 +124,7 @@ enum sv_progress sv_handle_embed_sparse(struct sv_request *request)
                                                      .wants = SV_WANTS_SPARSE_EMBEDDINGS,
                                                      .output = SL_OUTPUT_SPARSE,
                                                      .slices_embeddings = true,
-                                                     .read = read_sparse,
+                                                     .read = read_tokenized,
                                                      .respond = respond_sparse};
     return sv_classify(request, &sparse);
 }

@@ -53,6 +53,11 @@ static bool embeds_sparsely(const struct sl_model_info *info)
     return info->output_size[SL_OUTPUT_SPARSE] > 0;
 }
 
+static bool embeds_tokens(const struct sl_model_info *info)
+{
+    return embeds(info) && info->output_size[SL_OUTPUT_TOKENS] > 0;
+}
+
 static const struct {
     const char *name;
     bool (*has)(const struct sl_model_info *info);
@@ -73,6 +78,8 @@ static const struct {
     [SV_FILLS_MASKS] = {"fill_mask", fills_masks, "it predicts masked tokens: use /hf/{name}"},
     [SV_EMBEDS_SPARSELY] = {"sparse_embedding", embeds_sparsely,
                             "it gives sparse embeddings: use /embed_sparse"},
+    [SV_EMBEDS_TOKENS] = {"token_embedding", embeds_tokens,
+                          "it gives embeddings of tokens: use /embed_all"},
 };
 
 bool sv_model_can(const struct sl_model_info *info, enum sv_ability ability)

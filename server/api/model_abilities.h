@@ -16,6 +16,7 @@ enum sv_ability {
     SV_FILLS_MASKS, /* predicts masked tokens */
     SV_EMBEDS,
     SV_EMBEDS_SPARSELY,
+    SV_EMBEDS_TOKENS,
     SV_ABILITIES
 };
 

@@ -64,6 +64,15 @@ static const struct wanted rows[SV_WANTED_MODELS] = {
             .training = "Copy one into the store, a masked language model such as SPLADE of "
                         "Hugging Face's, then load it with `sluicectl load <model>`.",
         },
+    [SV_WANTS_TOKEN_EMBEDDINGS] =
+        {
+            .abilities = 1u << SV_EMBEDS_TOKENS,
+            .name = "model that gives embeddings of tokens",
+            .error = SV_NO_EMBEDDINGS,
+            .lacks = "gives no embeddings of tokens",
+            .training = "Copy one into the store, an encoder of Hugging Face's, then load it with "
+                        "`sluicectl load <model>`.",
+        },
     [SV_WANTS_READER] =
         {
             .abilities = ~(1u << SV_COMPLETES),

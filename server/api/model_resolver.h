@@ -21,6 +21,7 @@ enum sv_wanted_model {
     SV_WANTS_EMBEDDINGS,
     SV_WANTS_RERANKER,
     SV_WANTS_SPARSE_EMBEDDINGS,
+    SV_WANTS_TOKEN_EMBEDDINGS,
     SV_WANTS_READER, /* any but those that only complete texts */
     SV_WANTS_ANY,
     SV_WANTED_MODELS

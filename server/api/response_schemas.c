@@ -192,6 +192,7 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"Fill", "score: number; token: token; token_str: string; "
              "sequence: string (the text with the token)"},
     {"Embeddings", "[[number]] (embedding of each text)"},
+    {"TokenEmbeddings", "[[[number]]] (vector of each token of each text)"},
     {"SparseEmbeddings", "[[SparseValue]] (sparse embedding of each text)"},
     {"SparseValue", "index: token; value: number (log of 1 + the largest logit of the token)"},
     {"Ranks", "[Rank] (the highest score first)"},

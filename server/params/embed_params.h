@@ -1,5 +1,5 @@
-/* embed_params.h - the fields of POST /embed, /embed_sparse and /v1/embeddings: TEI's fields,
- * OpenAI's, and ours. */
+/* embed_params.h - the fields of POST /embed, /embed_sparse, /embed_all and /v1/embeddings: TEI's
+ * fields, OpenAI's, and ours. */
 #pragma once
 
 #include "params/field_types.h"
@@ -17,7 +17,7 @@ struct sv_embed_params {
     enum sv_encoding_format encoding;
 };
 
-/* TEI's fields, OpenAI's, and those of TEI's sparse embeddings. */
+/* TEI's fields, OpenAI's, and those of TEI's sparse embeddings and embeddings of tokens. */
 extern const struct sv_field sv_embed_fields[], sv_embedding_fields[], sv_embed_sparse_fields[];
 
 /* Reads the fields of one of these tables, fills in defaults and checks. NULL: see error. The

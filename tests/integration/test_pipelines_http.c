@@ -214,6 +214,31 @@ Test(pipelines_http, many_masks_take_several_batches)
     json_decref(all);
 }
 
+/* -- embeddings of tokens --------------------------------------------------------------------- */
+
+/* Their mean is the embedding of the text. */
+Test(pipelines_http, embeddings_of_all_tokens)
+{
+    json_t *all =
+        tei_post(&t.daemon, "/models/" FILLER "/embed_all", "{\"inputs\":[\"a b\",\"c\"]}");
+    json_t *pooled = tei_post(&t.daemon, "/models/" FILLER "/embed",
+                              "{\"inputs\":[\"a b\",\"c\"],\"normalize\":false}");
+    cr_assert_eq(json_array_size(json_at(all, "0")), 4); /* with the special tokens */
+    cr_assert_eq(json_array_size(json_at(all, "1")), 3);
+    for (size_t text = 0; text < 2; text++)
+        for (size_t i = 0; i < 24; i++) {
+            const json_t *tokens = json_array_get(all, text);
+            double sum = 0.0;
+            for (size_t k = 0; k < json_array_size(tokens); k++)
+                sum += json_number_value(json_array_get(json_array_get(tokens, k), i));
+            cr_assert_float_eq(sum / (double)json_array_size(tokens),
+                               json_number_value(json_array_get(json_array_get(pooled, text), i)),
+                               1e-5);
+        }
+    json_decref(all);
+    json_decref(pooled);
+}
+
 /* -- sparse embeddings ------------------------------------------------------------------------ */
 
 /* By the logits of every token, which the model gives where masks are. */
@@ -327,9 +352,10 @@ Test(pipelines_http, models_say_what_they_can_do)
     static const struct {
         const char *model, *abilities;
         bool takes_pairs;
-    } cases[] = {{NLI, "[\"classification\",\"zero_shot_classification\"]", true},
-                 {TAGGER, "[\"token_classification\"]", false},
-                 {FILLER, "[\"fill_mask\",\"embedding\",\"sparse_embedding\"]", false}};
+    } cases[] = {
+        {NLI, "[\"classification\",\"zero_shot_classification\"]", true},
+        {TAGGER, "[\"token_classification\"]", false},
+        {FILLER, "[\"fill_mask\",\"embedding\",\"sparse_embedding\",\"token_embedding\"]", false}};
 
     static const char *const places[][3] = {{"/v1/models/", "", "sluice"},
                                             {"/models/", "/info", "sluice"},
@@ -462,6 +488,8 @@ Test(pipelines_http, mistakes)
          "validation", "must have {} once", 422},
         {"/hf/" NLI, "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":\" , \"}}", "empty",
          "'parameters.candidate_labels'", 400},
+        {"/models/" TAGGER "/embed_all", "{\"inputs\":\"a\"}", "backend",
+         "gives no embeddings of tokens; it classifies tokens", 424},
         {"/models/" TAGGER "/embed_sparse", "{\"inputs\":\"a\"}", "backend",
          "gives no sparse embeddings; it classifies tokens", 424},
         {"/models/" TAGGER "/predict", "{\"inputs\":\"a\"}", "backend",
