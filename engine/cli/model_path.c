@@ -196,6 +196,6 @@ bool model_path_check_input(const char *directory, struct sl_err *err)
                        directory, bytes > 0 && directory[bytes - 1] == '/' ? "" : "/", latest);
     return sl_fail(err, SL_NOT_FOUND,
                    "no model in '%s': it has no manifest.json, nor a config.json with a "
-                   "'model_type'",
+                   "'model_type', nor a GGUF file",
                    directory);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char config_file[] = "config.json";
 
@@ -35,8 +36,8 @@ static int is_gguf_name(const struct dirent *entry)
     return suffix && strcmp(suffix, ".gguf") == 0;
 }
 
-/* The one GGUF file of a directory, or the path itself; whether it is one. */
-static bool find_gguf(const char *path, char file[SL_PATH_MAX])
+/* How many GGUF files are at a path, which may be one; `file` is the path of the only one. */
+static int find_gguf(const char *path, char file[SL_PATH_MAX])
 {
     struct dirent **entries;
     const int count = scandir(path, &entries, is_gguf_name, NULL);
@@ -48,7 +49,7 @@ static bool find_gguf(const char *path, char file[SL_PATH_MAX])
         free(entries[i]);
     if (count >= 0)
         free(entries);
-    return sl_gguf_model_is(file);
+    return count > 1 ? count : sl_gguf_model_is(file);
 }
 
 /* Not one of ours, which has a format. */
@@ -62,7 +63,7 @@ bool sl_pretrained_is(const char *path)
     char file[SL_PATH_MAX];
     struct sl_err ignored;
     json_auto_t *config = read_config(path, &ignored);
-    return is_published(config) || find_gguf(path, file);
+    return is_published(config) || find_gguf(path, file) > 0;
 }
 
 static bool read_model(struct sl_pretrained *p, const char *directory, const json_t *config,
@@ -110,13 +111,39 @@ static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *
            set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);
 }
 
+/* It is there, and has no config.json, not even one that cannot be read. */
+static bool lacks_config(const char *path)
+{
+    char config[SL_PATH_MAX];
+    struct sl_err ignored;
+    return access(path, F_OK) == 0 && sl_path_join(config, path, config_file, &ignored) &&
+           access(config, F_OK) != 0;
+}
+
+static bool fail_unknown(const char *path, struct sl_err *err)
+{
+    char manifest[SL_PATH_MAX];
+    struct sl_err ignored;
+    if (sl_path_join(manifest, path, "manifest.json", &ignored) && access(manifest, F_OK) == 0)
+        return sl_fail(err, SL_BAD_INPUT, "it is a version already: copy or load it as it is");
+    return sl_fail(err, SL_BAD_INPUT,
+                   "it is neither a directory of Hugging Face's, which has a config.json, nor a "
+                   "GGUF file");
+}
+
 static bool open_any(struct sl_pretrained *p, const char *path, struct sl_err *err)
 {
     char file[SL_PATH_MAX];
     struct sl_err why = {0};
     json_auto_t *config = read_config(path, &why);
-    if (!is_published(config) && find_gguf(path, file))
+    const int files = is_published(config) ? 0 : find_gguf(path, file);
+    if (files > 1)
+        return sl_fail(err, SL_BAD_INPUT, "it has %d GGUF files, each of them a model: keep one",
+                       files);
+    if (files == 1)
         return open_file(p, file, err);
+    if (json_object_get(config, "format") || lacks_config(path))
+        return fail_unknown(path, err);
     if (config)
         return open_directory(p, path, config, err);
     if (err)

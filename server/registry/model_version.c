@@ -51,7 +51,9 @@ static int open_directory(const struct sv_registry *registry, const char *name, 
     if (model >= 0)
         (void)close(model);
     if (fd < 0 && (cause == ENOTDIR || cause == ELOOP))
-        (void)sl_fail(err, SL_CORRUPT, "not a directory; links are not followed");
+        (void)sl_fail(err, SL_CORRUPT,
+                      "not a directory; links are not followed, and a GGUF file needs a directory "
+                      "around it");
     else if (fd < 0)
         (void)sl_fail(err, SL_IO, "%s", strerrordesc_np(cause));
     return fd;

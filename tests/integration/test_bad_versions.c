@@ -202,7 +202,8 @@ static const struct {
     {"too large", make_too_large, "MiB are left"},
     {"without weights", lose_weights,
      "mood/5: the model is incomplete: it has no model.safetensors"},
-    {"a link", swap_for_link, "mood/5: not a directory; links are not followed"},
+    {"a link", swap_for_link,
+     "mood/5: not a directory; links are not followed, and a GGUF file needs a directory around"},
     {"a file that is a link", swap_file_for_link, "symbolic link"},
 };
 

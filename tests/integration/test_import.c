@@ -262,6 +262,30 @@ Test(import, other_modules_of_sentence_transformers_are_refused)
     cr_expect(strstr(r.err, "the module 'Dense' is not supported"), "%s", r.err);
 }
 
+static void expect_refused(const char *from, const char *said)
+{
+    static struct program_result r;
+    sluice_run(&r, ARGS("import", from, "--output", dirs.output));
+    cr_expect_eq(r.exit_code, 2, "%s: %d", said, r.exit_code);
+    cr_expect(strstr(r.err, said), "want %s, said: %s", said, r.err);
+}
+
+Test(import, what_is_no_model_is_named)
+{
+    static struct program_result r;
+    static const char no_model[] = "it is neither a directory of Hugging Face's, which has a";
+    write_file("a.txt", "x", 1);
+    expect_refused(source, no_model);
+    expect_refused(SL_SOURCE_DIR "/README.md", no_model);
+    expect_refused(SL_SOURCE_DIR "/models/base/1", "it is a version already");
+    expect_refused("/nowhere", "cannot open '/nowhere/config.json'");
+    copy_file("gguf", "model.gguf");
+    write_file("other.gguf", "x", 1);
+    expect_refused(source, "it has 2 GGUF files, each of them a model: keep one");
+    sluice_run(&r, ARGS("generate", source, "--prompt", "a"));
+    cr_expect(strstr(r.err, "it has 2 GGUF files"), "%s", r.err);
+}
+
 /* Its tokenizer is stored as tokenizer.json. */
 Test(import, a_gguf_file_completes_as_before)
 {
