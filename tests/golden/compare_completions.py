@@ -3,9 +3,8 @@
 
     compare_completions.py SLUICED MODEL.gguf
 
-A quantized file is written as F32 first, beside nothing: llama.cpp multiplies quantized weights by rounded activations,
-which Sluice does not. Prints how many of 200 prompts have the same tokens, and for others how close the two tokens were
-where they part. Needs pip install llama-cpp-python gguf; no test runs it, because the models that people use are not
+A quantized file is written as F32 first: llama.cpp multiplies quantized weights by rounded activations, which Sluice does
+not. Prints how many of 200 prompts have the same tokens, and of the others where they part. Needs pip install llama-cpp-python gguf; no test runs it, because the models that people use are not
 part of this repository.
 """
 import json
@@ -17,10 +16,10 @@ import time
 import urllib.request
 
 import gguf
+import llama_cpp
 import numpy
-from llama_cpp import Llama
 
-TOKENS = 48
+TOKENS = 32
 BEGINNINGS = ["The history of", "A short story about", "How to take care of", "The best way to describe", "I have never seen",
               "Yesterday we talked about", "def test_", "Q: What is", "Die Geschichte von", "1, 2, 3,"]
 TOPICS = ["cats", "the sea", "Paris", "a small village in winter", "numbers", "my grandmother", "bread and butter",
@@ -51,16 +50,17 @@ def ours(sluiced, folder, prompts):
     """The tokens of each completion, as bytes."""
     port = f"{folder}/port"
     daemon = subprocess.Popen([sluiced, "--store", f"{folder}/store", "--listen", "127.0.0.1:0", "--admin-listen", "",
-                               "--port-file", port, "--log-level", "error", "--precision", "fp32"])
+                               "--port-file", port, "--log-level", "error", "--precision", "fp32",
+                               "--max-sequences", "8"])
     try:
         while not os.path.exists(port) or not open(port).read():
             assert daemon.poll() is None, "sluiced did not start"
             time.sleep(0.05)
         url = f"http://127.0.0.1:{open(port).read().split()[0]}/v1/completions"
-        body = {"model": "model", "prompt": prompts, "temperature": 0, "max_tokens": TOKENS, "logprobs": 1}
+        body = {"model": "model", "prompt": prompts, "temperature": 0, "max_tokens": TOKENS, "logprobs": 0}
         request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
         choices = json.load(urllib.request.urlopen(request))["choices"]
-        return [(c["logprobs"]["tokens"], c["logprobs"]["top_logprobs"]) for c in choices]
+        return [c["logprobs"]["tokens"] for c in choices]
     finally:
         daemon.terminate()
         daemon.wait()
@@ -74,13 +74,20 @@ def spelled(piece):
 
 
 def theirs(model, prompt):
+    """Tokens, and how much larger each one's logit is than the second one's."""
     model.reset()
-    ids, out = model.tokenize(prompt.encode(), add_bos=True, special=True), []
-    for token in model.generate(ids, temp=0, top_k=1, repeat_penalty=1.0):
-        if token in [model.token_eos(), model._model.token_eot()] or len(out) == TOKENS:
+    model.eval(model.tokenize(prompt.encode(), add_bos=True, special=True))
+    out, ahead = [], []
+    while len(out) < TOKENS:
+        logits = numpy.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(model._ctx.ctx, -1), (model.n_vocab(),))
+        best = numpy.argpartition(logits, -2)[-2:]
+        second, token = best[numpy.argsort(logits[best])]
+        if token in [model.token_eos(), model._model.token_eot()]:
             break
-        out.append(spelled(model.detokenize([token], special=True)))
-    return out
+        out.append(spelled(model.detokenize([int(token)], special=True)))
+        ahead.append(float(logits[token] - logits[second]))
+        model.eval([int(token)])
+    return out, ahead
 
 
 def main():
@@ -91,15 +98,16 @@ def main():
         file = f"{folder}/store/model/1/model.gguf"
         as_f32(path, file)
         answers = ours(sluiced, folder, prompts)
-        model = Llama(file, n_ctx=1024, verbose=False, logits_all=False, n_threads=2)
+        model = llama_cpp.Llama(file, n_ctx=1024, verbose=False, n_threads=1, n_threads_batch=1)
         same = 0
-        for prompt, (tokens, top) in zip(prompts, answers):
-            want = theirs(model, prompt)
+        for prompt, tokens in zip(prompts, answers):
+            want, ahead = theirs(model, prompt)
             if tokens == want:
                 same += 1
                 continue
             at = next((i for i, (a, b) in enumerate(zip(tokens, want)) if a != b), min(len(tokens), len(want)))
-            print(f"{prompt!r}: token {at}: {tokens[at:at + 1]} here, {want[at:at + 1]} there, {top[at:at + 1]}")
+            print(f"{prompt!r}: token {at}: {tokens[at:at + 1]} here, {want[at:at + 1]} there, whose logit is larger by "
+                  f"{ahead[at:at + 1]}", flush=True)
     print(f"{same} of {len(prompts)} prompts have the same tokens")
 
 

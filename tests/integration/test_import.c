@@ -150,6 +150,55 @@ Test(import, shards_and_old_names_are_read)
     sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
 }
 
+/* -- conversations ---------------------------------------------------------------------------- */
+
+static void expect_answer(const char *model, const char *want)
+{
+    static struct program_result r;
+    json_t *o = sluice_expect_json(&r, ARGS("generate", model, "--chat", "--prompt", "Hi",
+                                            "--max-tokens", "9", "--precision", "fp32", "--json"));
+    cr_expect_str_eq(json_string_value(json_object_get(o, "text")), want);
+    json_decref(o);
+}
+
+Test(import, a_chat_template_is_kept)
+{
+    static struct program_result r;
+    json_t *o =
+        sluice_expect_json(&r, ARGS("generate", GOLDEN "llama_chat", "--chat", "--prompt", "Hi",
+                                    "--max-tokens", "9", "--precision", "fp32", "--json"));
+    const char *want = json_string_value(json_object_get(o, "text"));
+    sluice_expect_success(&r, ARGS("import", GOLDEN "llama_chat", "--output", dirs.output));
+    expect_answer(dirs.output, want);
+    json_decref(o);
+}
+
+Test(import, wrong_members_about_conversations_are_named)
+{
+    static const struct {
+        const char *file, *from, *to, *part;
+    } cases[] = {
+        {"tokenizer_config.json", "\"chat_template\": ", "\"chat_template\": 7, \"x\": ",
+         "'chat_template' is a whole number"},
+        {"tokenizer_config.json",
+         "\"eos_token\": ", "\"eos_token\": [], \"x\": ", "'eos_token' is an array"},
+        {"generation_config.json",
+         "\"eos_token_id\": ", "\"eos_token_id\": {}, \"x\": ", "'eos_token_id' is an object"},
+        {"generation_config.json",
+         "\"eos_token_id\": ", "\"eos_token_id\": [\"y\"], \"x\": ", "'eos_token_id' has a string"},
+    };
+    static struct program_result r;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        copy_model("llama_chat");
+        copy_file("llama_chat", "tokenizer_config.json");
+        change_file("llama_chat", cases[i].file, cases[i].from, cases[i].to);
+        sluice_run(&r, ARGS("import", source, "--output", dirs.output));
+        cr_expect_neq(r.exit_code, 0);
+        cr_expect(strstr(r.err, cases[i].part), "'%s' is not in %s", cases[i].part, r.err);
+        remove_file(cases[i].file);
+    }
+}
+
 /* -- what a precision costs ------------------------------------------------------------------- */
 
 /* A number of "int8" as import prints it. */
