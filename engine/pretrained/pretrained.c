@@ -69,10 +69,11 @@ bool sl_pretrained_is(const char *path)
 static bool read_model(struct sl_pretrained *p, const char *directory, const json_t *config,
                        struct sl_err *err)
 {
-    const bool embeds = sl_sentence_files_are(directory);
+    const bool has_files = sl_sentence_files_are(directory);
+    const bool embeds = has_files && !sl_sentence_files_are_sparse(directory);
     if (!sl_config_json_read(&p->published, config, embeds, err))
         return sl_wrap(err, "%s", config_file);
-    return !embeds || sl_sentence_files_read(directory, &p->published, err);
+    return !has_files || sl_sentence_files_read(directory, &p->published, err);
 }
 
 /* The vocabulary's size comes last of the sizes: only now can they be checked together. */

@@ -73,20 +73,58 @@ static const char *class_of(const json_t *module)
     return last ? last + 1 : type ? type : "";
 }
 
+static const char masked_transformer[] = "MLMTransformer";
+
+bool sl_sentence_files_are_sparse(const char *directory)
+{
+    char path[SL_PATH_MAX];
+    struct sl_err ignored;
+    json_auto_t *modules =
+        sl_path_find(path, directory, modules_file) ? read_json(path, &ignored) : NULL;
+    for (size_t i = 0; i < json_array_size(modules); i++)
+        if (strcmp(class_of(json_array_get(modules, i)), masked_transformer) == 0)
+            return true;
+    return false;
+}
+
+/* SPLADE: the largest of log(1 + max(0, logit)), which is what a run computes. */
+static bool check_sparse_pooling(const char *directory, const char *module, struct sl_err *err)
+{
+    static const char *const wanted[][2] = {{"pooling_strategy", "max"},
+                                            {"activation_function", "relu"}};
+    char folder[SL_PATH_MAX], path[SL_PATH_MAX];
+    if (!sl_path_join(folder, directory, module, err) ||
+        !sl_path_join(path, folder, "config.json", err))
+        return false;
+    json_auto_t *root = read_json(path, err);
+    if (!root)
+        return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const char *text = json_string_value(json_object_get(root, wanted[i][0]));
+        if (text && strcmp(text, wanted[i][1]) != 0)
+            return sl_fail(err, SL_BAD_INPUT, "'%s': '%s' is '%.32s', which is not supported", path,
+                           wanted[i][0], text);
+    }
+    return true;
+}
+
 static bool read_module(const char *directory, const json_t *module, struct sl_published *p,
                         struct sl_err *err)
 {
     const char *name = class_of(module);
     const char *path = json_string_value(json_object_get(module, "path"));
-    if (strcmp(name, "Transformer") == 0 || strcmp(name, "Normalize") == 0)
+    const bool is_sparse = strcmp(name, "SpladePooling") == 0;
+    if (strcmp(name, "Transformer") == 0 || strcmp(name, "Normalize") == 0 ||
+        strcmp(name, masked_transformer) == 0)
         return true;
-    if (strcmp(name, "Pooling") != 0)
+    if (strcmp(name, "Pooling") != 0 && !is_sparse)
         return sl_fail(err, SL_BAD_INPUT, "%s: the module '%.64s' is not supported", modules_file,
                        name);
     if (!path || strstr(path, "..") || path[0] == '/')
         return sl_fail(err, SL_BAD_INPUT, "%s: 'path' is '%.64s': expected a directory within it",
                        modules_file, path ? path : "none");
-    return read_pooling(directory, path, &p->config.pooling, err);
+    return is_sparse ? check_sparse_pooling(directory, path, err)
+                     : read_pooling(directory, path, &p->config.pooling, err);
 }
 
 /* Texts are cut here, whatever tokenizer.json says. */

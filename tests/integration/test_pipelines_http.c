@@ -4,6 +4,7 @@
 #include "support/http_client.h"
 #include "support/in_process_classifier.h"
 #include "support/json_query.h"
+#include "support/model_fixture.h"
 #include "support/sluice_cli.h"
 #include "support/sluicectl_cli.h"
 #include "support/tei_client.h"
@@ -14,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define GOLDEN SL_SOURCE_DIR "/tests/golden/pretrained/"
 
@@ -33,6 +35,22 @@ static void start(void)
         tiny_store_add_pretrained(t.daemon.store, models[i]);
     daemon_serve(&t.daemon, (const char *const[]){"--precision", "fp32", NULL});
     ctl_reach(&t);
+}
+
+/* The files of sentence-transformers make it a sparse encoder, as SPLADE's models are published. */
+static void add_sparse_files(const char *directory, const char *strategy)
+{
+    char path[2 * PATH_MAX], pooling[128];
+    (void)snprintf(path, sizeof path, "%s/modules.json", directory);
+    test_write_file(path, "[{\"path\":\"\",\"type\":\"sentence_transformers.sparse_encoder.models."
+                          "MLMTransformer\"},{\"path\":\"1_SpladePooling\",\"type\":"
+                          "\"sentence_transformers.sparse_encoder.models.SpladePooling\"}]");
+    (void)snprintf(path, sizeof path, "%s/1_SpladePooling", directory);
+    cr_assert_eq(mkdir(path, 0777), 0);
+    (void)snprintf(path, sizeof path, "%s/1_SpladePooling/config.json", directory);
+    (void)snprintf(pooling, sizeof pooling,
+                   "{\"pooling_strategy\":\"%s\",\"activation_function\":\"relu\"}", strategy);
+    test_write_file(path, pooling);
 }
 
 static void stop(void)
@@ -268,6 +286,30 @@ static void expect_sparse(const json_t *have, const char *text)
     cr_assert_eq(json_array_size(have), at);
     cr_assert_gt(at, 0);
     in_process_close(&c);
+}
+
+Test(pipelines_http, sparse_encoders_of_sentence_transformers)
+{
+    struct sl_err err;
+    char from[64], directory[PATH_MAX + 64];
+    for (int i = 0; i < 2; i++) {
+        const char *strategy = i == 0 ? "max" : "sum";
+        (void)snprintf(from, sizeof from, "%s/4", FILLER);
+        (void)snprintf(directory, sizeof directory, "splade/%d", i + 1);
+        tiny_store_copy(t.daemon.store, from, directory);
+        (void)snprintf(directory, sizeof directory, "%s/splade/%d", t.daemon.store, i + 1);
+        add_sparse_files(directory, strategy);
+        struct sl_engine *engine = fixture_engine(NULL, 1);
+        struct sl_model *m = sl_model_open(engine, directory, &err);
+        if (i == 0)
+            EXPECT_OK(m, err);
+        else
+            cr_assert(!m && strstr(err.text, "'pooling_strategy' is 'sum', which is not"), "%s",
+                      err.text);
+        cr_assert(!m || sl_model_info(m)->output_size[SL_OUTPUT_SPARSE] == 57);
+        sl_model_close(m);
+        sl_engine_destroy(engine);
+    }
 }
 
 Test(pipelines_http, sparse_embeddings_are_those_of_tei)
