@@ -1,6 +1,5 @@
 /* tile_table.c - the table of a level with bf16 operands: what simd/ makes of rows, and products
- * and attention in tiles. Everything else is from AVX-512, and with AMX rows of int8 are those of
- * AVX-512 with VNNI. */
+ * and attention in tiles. Everything else is from AVX-512. */
 #include "kernels/tiles/tile_attention.h"
 
 static size_t attention_scratch(int queries, int keys, int head_dim)
@@ -15,9 +14,7 @@ void SL_LEVEL(kernels)(struct sl_kernels *t)
     SL_LEVEL(rows)(t);
     SL_LEVEL(gather)(t);
     SL_LEVEL(pack)(t);
-#ifndef __AMX_TILE__
     SL_LEVEL(int8)(t);
-#endif
     SL_LEVEL(gemm)(t);
     t->pairs_keys = KEYS_IN_PAIRS;
     t->attention_scratch = attention_scratch;
