@@ -129,6 +129,14 @@ static bool merges_fill(struct sl_token_model *model, const struct sl_token_mode
 
 /* -- tries ------------------------------------------------------------------------------------ */
 
+/* A search may go as deep as the longest piece from each byte of a text. */
+static bool depth_check(struct sl_piece piece, int32_t id, struct sl_err *err)
+{
+    return piece.bytes <= SL_PIECE_TEXT_MAX ||
+           sl_fail(err, SL_BAD_INPUT, "piece %d has %zu bytes: expected at most %d", id,
+                   piece.bytes, SL_PIECE_TEXT_MAX);
+}
+
 static bool trie_fill(struct sl_token_model *model, struct sl_err *err)
 {
     bool continues = model->kind == SL_MODEL_WORDPIECE;
@@ -138,7 +146,8 @@ static bool trie_fill(struct sl_token_model *model, struct sl_err *err)
         struct sl_piece piece = model->pieces[id];
         if (!piece.text)
             continue;
-        if (!sl_byte_trie_add(&model->trie, SL_WORDPIECE_BEGIN, piece, id, err))
+        if (!depth_check(piece, id, err) ||
+            !sl_byte_trie_add(&model->trie, SL_WORDPIECE_BEGIN, piece, id, err))
             return false;
         size_t prefix = model->prefix_bytes;
         if (!continues || piece.bytes <= prefix || memcmp(piece.text, model->prefix, prefix) != 0)

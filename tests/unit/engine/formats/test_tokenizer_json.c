@@ -141,6 +141,21 @@ Test(tokenizer_json, with_sequences_within_sequences_is_bounded)
     EXPECT_FAIL(sl_tokenizer_json_read(json, used, &err), err, SL_CORRUPT, "more than 8 sequences");
 }
 
+/* Otherwise a text of the piece's letters would take a time that grows with its square. */
+Test(tokenizer_json, with_a_piece_that_is_long_is_refused)
+{
+    enum { BYTES = 1025 };
+
+    static char json[BYTES + 128], piece[BYTES + 1];
+    memset(piece, 'a', BYTES);
+    size_t used = appended(json, 0, "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"");
+    used = appended(json, used, piece);
+    used = appended(json, used, "\",-1]]}}");
+    struct sl_err err;
+    EXPECT_FAIL(sl_tokenizer_json_read(json, used, &err), err, SL_BAD_INPUT,
+                "piece 0 has 1025 bytes: expected at most 1024");
+}
+
 /* -- texts ------------------------------------------------------------------------------------ */
 
 static struct sl_tokenizer *json_tokens(const char *json)
