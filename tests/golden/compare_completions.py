@@ -19,7 +19,7 @@ import gguf
 import llama_cpp
 import numpy
 
-TOKENS = 32
+TOKENS = 10
 BEGINNINGS = ["The history of", "A short story about", "How to take care of", "The best way to describe", "I have never seen",
               "Yesterday we talked about", "def test_", "Q: What is", "Die Geschichte von", "1, 2, 3,"]
 TOPICS = ["cats", "the sea", "Paris", "a small village in winter", "numbers", "my grandmother", "bread and butter",
