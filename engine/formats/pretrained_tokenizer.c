@@ -9,6 +9,12 @@
 
 #include <jansson.h>
 
+/* The path is apart from the reason: who serves the file may not show where it is. */
+static bool fail_at(const char *path, struct sl_err *err)
+{
+    return sl_err_set_path(err, path) || sl_wrap(err, "'%s'", path);
+}
+
 static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
 {
     struct sl_map map = {0};
@@ -16,7 +22,7 @@ static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
     if (sl_map_open(&map, path, err))
         tokenizer = sl_tokenizer_json_read(map.data, map.size, err);
     if (!tokenizer)
-        sl_wrap(err, "'%s'", path);
+        (void)fail_at(path, err);
     sl_map_close(&map);
     return tokenizer;
 }
@@ -24,8 +30,7 @@ static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
 static bool lower_read(const char *path, bool *lower, struct sl_err *err)
 {
     json_auto_t *root = sl_json_open(path, SL_TOKENIZER_JSON_MAX, err);
-    return (root && sl_member_flag(root, "do_lower_case", lower, err)) ||
-           sl_wrap(err, "'%s'", path);
+    return (root && sl_member_flag(root, "do_lower_case", lower, err)) || fail_at(path, err);
 }
 
 struct sl_tokenizer *sl_pretrained_tokenizer_open(const char *directory, struct sl_err *err)
@@ -38,6 +43,7 @@ struct sl_tokenizer *sl_pretrained_tokenizer_open(const char *directory, struct 
         return NULL;
     if (sl_path_find(path, directory, "vocab.txt"))
         return sl_vocabulary_open("wordpiece", lower, path, err);
-    sl_fail(err, SL_NOT_FOUND, "'%s' has neither tokenizer.json nor vocab.txt", directory);
+    sl_fail(err, SL_NOT_FOUND, "it has neither tokenizer.json nor vocab.txt");
+    (void)fail_at(directory, err);
     return NULL;
 }

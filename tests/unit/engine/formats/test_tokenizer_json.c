@@ -306,6 +306,7 @@ Test(tokenizer_json, of_a_directory_or_its_vocabulary, .init = workspace_open,
     struct sl_err err;
     EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, &err), err, SL_NOT_FOUND,
                 "neither tokenizer.json nor vocab.txt");
+    cr_expect_null(strchr(sl_err_reason(&err), '/'), "%s", sl_err_reason(&err));
     file_write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nA\n");
     cr_assert_eq(first_id("A"), 4, "lower-cased");
     file_write("tokenizer_config.json", "{\"do_lower_case\": false}");
@@ -318,4 +319,6 @@ Test(tokenizer_json, of_a_directory_or_its_vocabulary, .init = workspace_open,
     file_write("tokenizer.json", "{}");
     EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, &err), err, SL_CORRUPT,
                 "tokenizer.json': ");
+    cr_expect(strstr(err.path, "/tokenizer.json"), "%s", err.path);
+    cr_expect_null(strchr(sl_err_reason(&err), '/'), "%s", sl_err_reason(&err));
 }
