@@ -68,11 +68,13 @@ struct sv_classify_format {
     const char *texts_field; /* the name of its texts in messages */
     bool body_names_model;
     enum sv_wanted_model wants;
-    enum sl_output output;  /* if the model has it; else its main one */
-    bool slices_embeddings; /* it writes them in slices, so there may be more of them */
+    enum sl_output output;         /* if the model has it; else its main one */
+    bool slices_embeddings;        /* it writes them in slices, so there may be more of them */
+    const struct sv_field *fields; /* of its body, for `read`; NULL: that knows them */
     /* Reads the body into `params` and `input`. NULL: see error. */
-    struct sv_json_document *(*read)(struct sv_request *request, void *params,
-                                     struct sv_classify_input *input, struct sv_error *error);
+    struct sv_json_document *(*read)(struct sv_request *request, const struct sv_field *fields,
+                                     void *params, struct sv_classify_input *input,
+                                     struct sv_error *error);
     /* Checks that need the model; may be NULL. */
     bool (*prepare)(struct sv_classification *c, struct sv_error *error);
     /* Writes the response once every text has its result; or a slice of it, if it returns

@@ -415,7 +415,7 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
             !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error))
             return false;
     }
-    c->document = format->read(c->request, c->params, &c->input, error);
+    c->document = format->read(c->request, format->fields, c->params, &c->input, error);
     if (!c->document)
         return false;
     if (!c->ref && !find_model(c, c->input.model, error))

@@ -275,9 +275,11 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
+    (void)fields;
     struct sv_decision_params *params = to;
     struct sv_json_document *document = sv_decision_params_read(&request->body, params, error);
     if (!document)

@@ -22,10 +22,12 @@ static void add_embedding(struct sl_json_writer *json, const struct sv_classific
     sv_embedding_add(json, c, index, &format);
 }
 
-static struct sv_json_document *set_input(struct sv_json_document *document,
-                                          const struct sv_embed_params *params,
-                                          struct sv_classify_input *input)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
+    struct sv_embed_params *params = to;
+    struct sv_json_document *document = sv_embed_params_read(&request->body, fields, params, error);
     if (!document)
         return NULL;
     if (params->model.data)
@@ -39,13 +41,6 @@ static struct sv_json_document *set_input(struct sv_json_document *document,
 
 /* ---- Text Embeddings Inference --------------------------------------------------------------- */
 
-static struct sv_json_document *read_tei(struct sv_request *request, void *params,
-                                         struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_embed_params_read(&request->body, sv_embed_fields, params, error), params,
-                     input);
-}
-
 static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
     return sv_embeddings_respond(request, c, add_embedding, true);
@@ -57,18 +52,11 @@ enum sv_progress sv_handle_embed(struct sv_request *request)
                                                   .texts_field = "inputs",
                                                   .wants = SV_WANTS_EMBEDDINGS,
                                                   .slices_embeddings = true,
-                                                  .read = read_tei,
+                                                  .fields = sv_embed_fields,
+                                                  .read = read,
                                                   .prepare = check_dimensions,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
-}
-
-static struct sv_json_document *read_tokenized(struct sv_request *request, void *params,
-                                               struct sv_classify_input *input,
-                                               struct sv_error *error)
-{
-    return set_input(sv_embed_params_read(&request->body, sv_embed_sparse_fields, params, error),
-                     params, input);
 }
 
 static void add_sparse(struct sl_json_writer *json, const struct sv_classification *c, int index)
@@ -112,7 +100,8 @@ enum sv_progress sv_handle_embed_all(struct sv_request *request)
                                                   .wants = SV_WANTS_TOKEN_EMBEDDINGS,
                                                   .output = SL_OUTPUT_TOKENS,
                                                   .slices_embeddings = true,
-                                                  .read = read_tokenized,
+                                                  .fields = sv_embed_sparse_fields,
+                                                  .read = read,
                                                   .respond = respond_tokens};
     return sv_classify(request, &all);
 }
@@ -124,19 +113,13 @@ enum sv_progress sv_handle_embed_sparse(struct sv_request *request)
                                                      .wants = SV_WANTS_SPARSE_EMBEDDINGS,
                                                      .output = SL_OUTPUT_SPARSE,
                                                      .slices_embeddings = true,
-                                                     .read = read_tokenized,
+                                                     .fields = sv_embed_sparse_fields,
+                                                     .read = read,
                                                      .respond = respond_sparse};
     return sv_classify(request, &sparse);
 }
 
 /* ---- OpenAI ---------------------------------------------------------------------------------- */
-
-static struct sv_json_document *read_openai(struct sv_request *request, void *params,
-                                            struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_embed_params_read(&request->body, sv_embedding_fields, params, error),
-                     params, input);
-}
 
 /* Which texts were truncated. */
 static void add_truncated(struct sl_json_writer *json, const struct sv_classification *c)
@@ -191,7 +174,8 @@ enum sv_progress sv_handle_embeddings(struct sv_request *request)
                                                      .texts_field = "input",
                                                      .wants = SV_WANTS_EMBEDDINGS,
                                                      .slices_embeddings = true,
-                                                     .read = read_openai,
+                                                     .fields = sv_embedding_fields,
+                                                     .read = read,
                                                      .prepare = check_dimensions,
                                                      .respond = respond_openai};
     return sv_classify(request, &openai);

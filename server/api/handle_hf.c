@@ -252,9 +252,9 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     return task->respond(request, c);
 }
 
-static struct sv_json_document *read_by(const struct sv_field *fields, struct sv_request *request,
-                                        void *to, struct sv_classify_input *input,
-                                        struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
     struct sv_hf_params *params = to;
     struct sv_json_document *document = sv_hf_params_read(&request->body, fields, params, error);
@@ -266,18 +266,13 @@ static struct sv_json_document *read_by(const struct sv_field *fields, struct sv
     return document;
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
-{
-    return read_by(sv_hf_fields, request, to, input, error);
-}
-
 enum sv_progress sv_handle_hf(struct sv_request *request)
 {
     static const struct sv_classify_format hf = {.params_size = sizeof(struct sv_hf_params),
                                                  .texts_field = "inputs",
                                                  .wants = SV_WANTS_READER,
                                                  .slices_embeddings = true,
+                                                 .fields = sv_hf_fields,
                                                  .read = read,
                                                  .prepare = choose,
                                                  .respond = respond};
@@ -286,20 +281,14 @@ enum sv_progress sv_handle_hf(struct sv_request *request)
 
 /* ---- Text Embeddings Inference --------------------------------------------------------------- */
 
-static struct sv_json_document *read_sentences(struct sv_request *request, void *to,
-                                               struct sv_classify_input *input,
-                                               struct sv_error *error)
-{
-    return read_by(sv_similarity_fields, request, to, input, error);
-}
-
 enum sv_progress sv_handle_similarity(struct sv_request *request)
 {
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_hf_params),
                                                   .texts_field = "inputs",
                                                   .wants = SV_WANTS_EMBEDDINGS,
                                                   .slices_embeddings = true,
-                                                  .read = read_sentences,
+                                                  .fields = sv_similarity_fields,
+                                                  .read = read,
                                                   .respond = respond_similarities};
     return sv_classify(request, &tei);
 }

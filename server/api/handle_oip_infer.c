@@ -295,9 +295,11 @@ static void take_timeout(struct sv_request *request, int64_t timeout_us)
         request->timeout_ms = ms;
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
+    (void)fields;
     struct sv_infer_params *params = to;
     const char *length =
         request->transport->header(request->connection, "Inference-Header-Content-Length");

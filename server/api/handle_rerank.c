@@ -77,10 +77,13 @@ static enum sv_progress respond(struct sv_request *request, const struct sv_clas
     return sv_request_respond(request, 200, "application/json");
 }
 
-static struct sv_json_document *set_input(struct sv_json_document *document,
-                                          const struct sv_rerank_params *params,
-                                          struct sv_classify_input *input)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
+    struct sv_rerank_params *params = to;
+    struct sv_json_document *document =
+        sv_rerank_params_read(&request->body, fields, params, error);
     if (!document)
         return NULL;
     if (params->model.data)
@@ -91,13 +94,6 @@ static struct sv_json_document *set_input(struct sv_json_document *document,
 }
 
 /* ---- Text Embeddings Inference --------------------------------------------------------------- */
-
-static struct sv_json_document *read_tei(struct sv_request *request, void *params,
-                                         struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_rerank_params_read(&request->body, sv_rerank_fields, params, error), params,
-                     input);
-}
 
 static enum sv_progress respond_tei(struct sv_request *request, struct sv_classification *c)
 {
@@ -111,19 +107,13 @@ enum sv_progress sv_handle_rerank(struct sv_request *request)
     static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_rerank_params),
                                                   .texts_field = "texts",
                                                   .wants = SV_WANTS_RERANKER,
-                                                  .read = read_tei,
+                                                  .fields = sv_rerank_fields,
+                                                  .read = read,
                                                   .respond = respond_tei};
     return sv_classify(request, &tei);
 }
 
 /* ---- Jina ------------------------------------------------------------------------------------ */
-
-static struct sv_json_document *read_jina(struct sv_request *request, void *params,
-                                          struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_rerank_params_read(&request->body, sv_jina_rerank_fields, params, error),
-                     params, input);
-}
 
 static enum sv_progress respond_jina(struct sv_request *request, struct sv_classification *c)
 {
@@ -142,19 +132,13 @@ enum sv_progress sv_handle_jina_rerank(struct sv_request *request)
                                                    .texts_field = "documents",
                                                    .body_names_model = true,
                                                    .wants = SV_WANTS_RERANKER,
-                                                   .read = read_jina,
+                                                   .fields = sv_jina_rerank_fields,
+                                                   .read = read,
                                                    .respond = respond_jina};
     return sv_classify(request, &jina);
 }
 
 /* ---- Cohere ---------------------------------------------------------------------------------- */
-
-static struct sv_json_document *read_cohere(struct sv_request *request, void *params,
-                                            struct sv_classify_input *input, struct sv_error *error)
-{
-    return set_input(sv_rerank_params_read(&request->body, sv_cohere_rerank_fields, params, error),
-                     params, input);
-}
 
 static enum sv_progress respond_cohere(struct sv_request *request, struct sv_classification *c)
 {
@@ -171,7 +155,8 @@ enum sv_progress sv_handle_cohere_rerank(struct sv_request *request)
                                                      .texts_field = "documents",
                                                      .body_names_model = true,
                                                      .wants = SV_WANTS_RERANKER,
-                                                     .read = read_cohere,
+                                                     .fields = sv_cohere_rerank_fields,
+                                                     .read = read,
                                                      .respond = respond_cohere};
     return sv_classify(request, &cohere);
 }

@@ -21,9 +21,11 @@ static bool check(struct sv_classification *c, struct sv_error *error)
         c, " To send two texts, put each in an array of its own: [[\"a\"],[\"b\"]].", error);
 }
 
-static struct sv_json_document *read(struct sv_request *request, void *to,
-                                     struct sv_classify_input *input, struct sv_error *error)
+static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
+                                     void *to, struct sv_classify_input *input,
+                                     struct sv_error *error)
 {
+    (void)fields;
     struct sv_predict_params *params = to;
     struct sv_json_document *document = sv_predict_params_read(&request->body, params, error);
     input->texts = params->inputs;
