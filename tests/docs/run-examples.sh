@@ -111,7 +111,9 @@ expect() {
 }
 
 count=0
-commands "$top/README.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
+# docs/api.md names no model where there is one for the request.
+printf '```sh\nbuild/release/sluicectl unload minilm\n```\n' >"$scratch/between.md"
+commands "$top/README.md" "$scratch/between.md" "$top/docs/training.md" "$top/docs/api.md" >"$scratch/commands"
 sed -i "s/127.0.0.1:8080/127.0.0.1:$port/g; s/127.0.0.1:8081/127.0.0.1:$admin_port/g" "$scratch"/program*
 while IFS= read -r line; do
     case $line in

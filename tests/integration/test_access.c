@@ -15,7 +15,7 @@
 
 /* What each scope is for. A route that is not listed here, or with another scope, fails the test:
  * who may do what is decided twice. */
-static const char *const by_scope[][40] = {
+static const char *const by_scope[][64] = {
     [SV_SCOPE_OPEN] = {"GET /", "GET /health", "GET /ping", "GET /v2", "GET /v2/health/live",
                        "GET /v2/health/ready", "GET /v2/models/{name}/ready",
                        "GET /v2/models/{name}/versions/{version}/ready", "GET /openapi.json", NULL},
@@ -43,6 +43,14 @@ static const char *const by_scope[][40] = {
                         "POST /models/{name}/rerank",
                         "POST /v1/rerank",
                         "POST /v2/rerank",
+                        "POST /v1/chat/completions",
+                        "POST /embed_sparse",
+                        "POST /embed_all",
+                        "POST /similarity",
+                        "POST /models/{name}/embed_sparse",
+                        "POST /models/{name}/embed_all",
+                        "POST /models/{name}/similarity",
+                        "POST /hf/{name}/pipeline/{task}",
                         "GET /v2/models",
                         "GET /v2/models/stats",
                         "GET /v2/models/{name}",
@@ -90,6 +98,14 @@ static const char *const on_inference_only[] = {"POST /v1/completions",
                                                 "POST /models/{name}/rerank",
                                                 "POST /v1/rerank",
                                                 "POST /v2/rerank",
+                                                "POST /v1/chat/completions",
+                                                "POST /embed_sparse",
+                                                "POST /embed_all",
+                                                "POST /similarity",
+                                                "POST /models/{name}/embed_sparse",
+                                                "POST /models/{name}/embed_all",
+                                                "POST /models/{name}/similarity",
+                                                "POST /hf/{name}/pipeline/{task}",
                                                 "POST /v2/models/{name}/infer",
                                                 "POST /v2/models/{name}/versions/{version}/infer",
                                                 NULL};
