@@ -15,13 +15,22 @@ bool sl_sentence_files_are(const char *directory)
     return sl_path_find(path, directory, modules_file);
 }
 
-/* A JSON file; NULL on failure. */
+/* A JSON file, of an object or an array; NULL on failure. */
 static json_t *read_json(const char *path, struct sl_err *err)
 {
+    enum { BYTES_MAX = 1 << 20 };
+
     json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!root)
+    struct sl_map map;
+    json_t *root = NULL;
+    if (!sl_map_open(&map, path, err))
+        return NULL;
+    if (map.size > BYTES_MAX)
+        sl_fail(err, SL_BAD_INPUT, "'%s': %zu bytes: expected at most %d", path, map.size,
+                BYTES_MAX);
+    else if (!(root = json_loadb(map.data, map.size, JSON_REJECT_DUPLICATES, &error)))
         sl_fail(err, SL_BAD_INPUT, "'%s' line %d: %s", path, error.line, error.text);
+    sl_map_close(&map);
     return root;
 }
 
@@ -146,6 +155,22 @@ static bool read_length(const char *directory, struct sl_published *p, struct sl
     return true;
 }
 
+/* A prompt that every text gets would be missing. */
+static bool check_prompts(const char *directory, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_find(path, directory, "config_sentence_transformers.json"))
+        return true;
+    json_auto_t *root = read_json(path, err);
+    const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
+    if (name)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s': 'default_prompt_name' is '%.64s', which is not supported: set it to "
+                       "null, and put the prompt into the texts",
+                       path, name);
+    return root;
+}
+
 bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
@@ -163,5 +188,5 @@ bool sl_sentence_files_read(const char *directory, struct sl_published *p, struc
         if (!read_module(directory, module, p, err))
             return false;
     }
-    return read_length(directory, p, err);
+    return check_prompts(directory, err) && read_length(directory, p, err);
 }

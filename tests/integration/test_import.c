@@ -335,6 +335,25 @@ Test(import, what_is_no_model_is_named)
     cr_expect(strstr(r.err, "it has 2 GGUF files"), "%s", r.err);
 }
 
+Test(import, a_prompt_for_every_text_is_refused)
+{
+    static struct program_result r;
+    static const char modules[] = "[{\"type\": \"sentence_transformers.models.Transformer\"}]";
+    static const char prompts[] =
+        "{\"prompts\": {\"query\": \"query: \"}, \"default_prompt_name\": \"query\"}";
+    static const char none[] =
+        "{\"prompts\": {\"query\": \"query: \"}, \"default_prompt_name\": null}";
+    copy_model("bert");
+    write_file("modules.json", modules, strlen(modules));
+    write_file("config_sentence_transformers.json", prompts, strlen(prompts));
+    sluice_run(&r, ARGS("import", source, "--output", dirs.output));
+    cr_expect_eq(r.exit_code, 2);
+    cr_expect(strstr(r.err, "'default_prompt_name' is 'query', which is not supported"), "%s",
+              r.err);
+    write_file("config_sentence_transformers.json", none, strlen(none));
+    sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
+}
+
 /* Its tokenizer is stored as tokenizer.json. */
 Test(import, a_gguf_file_completes_as_before)
 {
