@@ -15,7 +15,7 @@ NAME, UNIT, BETTER, PLOT = "encoders", "ms", "lower", "bars"
 TITLE = "Sentence encoder"
 ABOUT = (
     "all-MiniLM-L6-v2 (6 layers, width 384), from token ids to the mean of the tokens. A row is a batch of texts x tokens; "
-    "`ragged` is 512 lines of a text file (`TEXTS`, or this documentation), which Sluice takes as they are; the others get "
+    "`ragged` is 512 lines of a text file (`TEXTS`, or this documentation), which Sluice takes as they are. The others get "
     "them sorted by length and in batches of 32, each padded to its longest. ONNX Runtime has its fused attention and norms."
 )
 CASES = {"1 x 128": (1, 128), "8 x 128": (8, 128), "64 x 128": (64, 128), "ragged": None}
