@@ -213,7 +213,7 @@ Test(rerank_http, scores_have_the_same_bits_alone_and_among_others)
 {
     json_t *all = rerank(0, DOCUMENTS, true), *probabilities = rerank(0, DOCUMENTS, false);
     bool seen[DOCUMENTS] = {false};
-    double last = INFINITY;
+    double last = HUGE_VAL;
     for (size_t i = 0; i < DOCUMENTS; i++) {
         const json_t *one = json_array_get(all, i), *other = json_array_get(probabilities, i);
         const int index = (int)json_integer_at(one, "index");
