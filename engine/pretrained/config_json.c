@@ -273,6 +273,20 @@ static bool check_layer_types(const json_t *root, const struct sl_published *p, 
     return true;
 }
 
+/* The first positions of some families are never used. */
+static bool set_context(struct sl_published *p, struct sl_err *err)
+{
+    const struct sl_param *row = row_of(p, "context_length");
+    const int unused = (int)sl_param_get(row_of(p, "position_offset"), &p->config);
+    const int left = p->config.context_length - unused;
+    if (left < row->min)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%d positions, of which the first %d are unused: expected at least %g",
+                       p->config.context_length, unused, row->min + unused);
+    p->config.context_length = left;
+    return true;
+}
+
 static bool read_hypers(const json_t *root, struct sl_published *p, struct sl_err *err)
 {
     const struct sl_family *family = p->family;
@@ -282,14 +296,15 @@ static bool read_hypers(const json_t *root, struct sl_published *p, struct sl_er
     for (const struct sl_family_field *field = family->fields; field->key; field++)
         if (!read_field(root, field, p, err))
             return false;
-    if (family->ffn_widths > 0 && !member(root, "n_inner"))
-        c->ffn_width = family->ffn_widths * c->width;
+    if (family->ffn_widths > 0 && !member(root, "n_inner") &&
+        !sl_param_set(row_of(p, "ffn_width"), c, (double)family->ffn_widths * c->width, err))
+        return false;
     for (const struct sl_family_demand *row = family->demands; row->key; row++)
         if (!demand(root, row, err))
             return false;
-    c->context_length -= (int)sl_param_get(row_of(p, "position_offset"), c);
     c->dropout = 0;
-    return set_facts(p, p->task->facts, err) && check_layer_types(root, p, err);
+    return set_context(p, err) && set_facts(p, p->task->facts, err) &&
+           check_layer_types(root, p, err);
 }
 
 bool sl_config_json_read(struct sl_published *p, const json_t *root, bool embeds,

@@ -270,6 +270,8 @@ static const struct {
      "'rope_parameters.rope_type' is \"yarn\", which is not supported"},
     {"llama", "\"LlamaForCausalLM\"", "\"LlamaForTokenClassification\"",
      "'architectures' names 'LlamaForTokenClassification': expected one of: LlamaForCausalLM"},
+    {"roberta_classifier", "\"max_position_embeddings\": 34", "\"max_position_embeddings\": 3",
+     "3 positions, of which the first 2 are unused: expected at least 4"},
     {"bert_classifier", "\"0\": \"negative\"", "\"7\": \"negative\"", "'id2label'"},
 };
 
