@@ -7,6 +7,7 @@
 #include "data/line_reader.h"
 #include "model/model.h"
 #include "sluice/classifier.h"
+#include "sluice/logits.h"
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -215,14 +216,6 @@ static double cosine(const float *x, const float *y, size_t width)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 1.0;
 }
 
-static size_t highest(const float *x, size_t width)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < width; i++)
-        best = x[i] > x[best] ? i : best;
-    return best;
-}
-
 /* Two numbers of each precision, with their names in JSON and in words. */
 struct cost {
     const char *keys[2], *words[2];
@@ -259,9 +252,9 @@ static struct cost label_cost(const struct run *x, const struct run *y)
     double changes = 0, same = 0;
     for (size_t i = 0; i < x->rows; i++) {
         const float *a = x->numbers + i * x->width, *b = y->numbers + i * x->width;
-        const size_t label = highest(a, x->width);
+        const int label = sl_argmax(a, (int)x->width);
         changes += fabs((double)a[label] - (double)b[label]);
-        same += highest(b, x->width) == label;
+        same += sl_argmax(b, (int)x->width) == label;
     }
     const double rows = (double)x->rows;
     return (struct cost){.keys = {"same_label", "probability_change"},

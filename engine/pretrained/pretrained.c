@@ -116,16 +116,13 @@ static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *
 static bool lacks_config(const char *path)
 {
     char config[SL_PATH_MAX];
-    struct sl_err ignored;
-    return access(path, F_OK) == 0 && sl_path_join(config, path, config_file, &ignored) &&
-           access(config, F_OK) != 0;
+    return access(path, F_OK) == 0 && !sl_path_find(config, path, config_file);
 }
 
 static bool fail_unknown(const char *path, struct sl_err *err)
 {
     char manifest[SL_PATH_MAX];
-    struct sl_err ignored;
-    if (sl_path_join(manifest, path, "manifest.json", &ignored) && access(manifest, F_OK) == 0)
+    if (sl_path_find(manifest, path, "manifest.json"))
         return sl_fail(err, SL_BAD_INPUT, "it is a version already: copy or load it as it is");
     return sl_fail(err, SL_BAD_INPUT,
                    "it is neither a directory of Hugging Face's, which has a config.json, nor a "

@@ -34,6 +34,17 @@ static json_t *read_json(const char *path, struct sl_err *err)
     return root;
 }
 
+/* The config.json of a module; path: its own. */
+static json_t *read_module_config(const char *directory, const char *module, char path[SL_PATH_MAX],
+                                  struct sl_err *err)
+{
+    char folder[SL_PATH_MAX];
+    return sl_path_join(folder, directory, module, err) &&
+                   sl_path_join(path, folder, "config.json", err)
+               ? read_json(path, err)
+               : NULL;
+}
+
 /* -- pooling ---------------------------------------------------------------------------------- */
 
 static const struct mode {
@@ -64,11 +75,8 @@ static bool choose_pooling(const json_t *root, int *pooling, struct sl_err *err)
 static bool read_pooling(const char *directory, const char *module, int *pooling,
                          struct sl_err *err)
 {
-    char folder[SL_PATH_MAX], path[SL_PATH_MAX];
-    if (!sl_path_join(folder, directory, module, err) ||
-        !sl_path_join(path, folder, "config.json", err))
-        return false;
-    json_auto_t *root = read_json(path, err);
+    char path[SL_PATH_MAX];
+    json_auto_t *root = read_module_config(directory, module, path, err);
     return root && (choose_pooling(root, pooling, err) || sl_wrap(err, "'%s'", path));
 }
 
@@ -101,11 +109,8 @@ static bool check_sparse_pooling(const char *directory, const char *module, stru
 {
     static const char *const wanted[][2] = {{"pooling_strategy", "max"},
                                             {"activation_function", "relu"}};
-    char folder[SL_PATH_MAX], path[SL_PATH_MAX];
-    if (!sl_path_join(folder, directory, module, err) ||
-        !sl_path_join(path, folder, "config.json", err))
-        return false;
-    json_auto_t *root = read_json(path, err);
+    char path[SL_PATH_MAX];
+    json_auto_t *root = read_module_config(directory, module, path, err);
     if (!root)
         return false;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

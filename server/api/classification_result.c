@@ -43,7 +43,7 @@ static void add_truncation(struct sv_request *request, const struct sv_classific
         sl_buffer_printf(out, "%s%d", i ? "," : "", c->tokens_before_truncation[i]);
 }
 
-void sv_classification_headers(struct sv_request *request, const struct sv_classification *c)
+static void add_headers(struct sv_request *request, const struct sv_classification *c)
 {
     const struct sv_classification_task *t = &c->task;
     long long total = sv_ms(sl_now_ns() - request->received_ns);
@@ -62,4 +62,11 @@ void sv_classification_headers(struct sv_request *request, const struct sv_class
     sv_add_budget_header(request, &c->usage);
     add_depths(request, c);
     add_truncation(request, c);
+}
+
+enum sv_progress sv_classification_respond(struct sv_request *request,
+                                           const struct sv_classification *c, const char *type)
+{
+    add_headers(request, c);
+    return sv_request_respond(request, 200, type);
 }

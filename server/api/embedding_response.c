@@ -94,6 +94,5 @@ enum sv_progress sv_embeddings_respond(struct sv_request *request, struct sv_cla
         return SV_YIELDING;
     if (nested)
         sl_json_end_array(&c->json);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_classification_respond(request, c, "application/json");
 }

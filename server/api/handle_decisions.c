@@ -269,8 +269,7 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     add_usage(sl_json_key(&json, "usage"), c);
     sl_json_end_object(&json);
     free(probs);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_classification_respond(request, c, "application/json");
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */

@@ -163,8 +163,7 @@ static enum sv_progress respond_openai(struct sv_request *request, struct sv_cla
     sl_json_add(json, "],'model':%s,'usage':", c->ref->id);
     add_usage(json, c);
     sl_json_end_object(json);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_classification_respond(request, c, "application/json");
 }
 
 enum sv_progress sv_handle_embeddings(struct sv_request *request)

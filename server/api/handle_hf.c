@@ -26,12 +26,6 @@ struct hf_task {
     bool (*fits)(const struct sv_hf_params *params);
 };
 
-static enum sv_progress respond_json(struct sv_request *request, const struct sv_classification *c)
-{
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
-}
-
 /* ---- labels of texts ------------------------------------------------------------------------- */
 
 static bool check_labels(struct sv_classification *c, struct sv_error *error)
@@ -45,7 +39,7 @@ static enum sv_progress respond_labels(struct sv_request *request, struct sv_cla
     const struct sv_hf_params *params = c->params;
     struct sl_json_writer json = {.out = &request->response.body};
     sv_labels_add(&json, c, &params->labels, true);
-    return respond_json(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 /* ---- labels of tokens ------------------------------------------------------------------------ */
@@ -126,7 +120,7 @@ static enum sv_progress respond_similarities(struct sv_request *request,
         sl_json_add_float(&json, (float)sum);
     }
     sl_json_end_array(&json);
-    return respond_json(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 /* ---- labels by entailment -------------------------------------------------------------------- */
@@ -189,7 +183,7 @@ static enum sv_progress respond_candidates(struct sv_request *request, struct sv
         sl_json_end_array(&json);
     free(ranked);
     free(scores);
-    return respond_json(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

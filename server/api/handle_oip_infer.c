@@ -281,8 +281,7 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     sl_buffer_release(&binary);
     free(w.values);
     free(w.ranked);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, type);
+    return sv_classification_respond(request, c, type);
 }
 
 /* ---- the request ----------------------------------------------------------------------------- */

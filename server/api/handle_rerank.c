@@ -71,12 +71,6 @@ static void add_results(struct sl_json_writer *json, const struct sv_classificat
     free(ranked);
 }
 
-static enum sv_progress respond(struct sv_request *request, const struct sv_classification *c)
-{
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
-}
-
 static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
                                      void *to, struct sv_classify_input *input,
                                      struct sv_error *error)
@@ -99,7 +93,7 @@ static enum sv_progress respond_tei(struct sv_request *request, struct sv_classi
 {
     struct sl_json_writer json = {.out = &request->response.body};
     add_results(&json, c, add_tei);
-    return respond(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 enum sv_progress sv_handle_rerank(struct sv_request *request)
@@ -123,7 +117,7 @@ static enum sv_progress respond_jina(struct sv_request *request, struct sv_class
                 c->ref->id, tokens, tokens);
     add_results(&json, c, add_relevance);
     sl_json_end_object(&json);
-    return respond(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 enum sv_progress sv_handle_jina_rerank(struct sv_request *request)
@@ -146,7 +140,7 @@ static enum sv_progress respond_cohere(struct sv_request *request, struct sv_cla
     sl_json_add(&json, "{'id':%s,'results':", request->request_id);
     add_results(&json, c, add_relevance);
     sl_json_add(&json, "'meta':{'api_version':{'version':'2'},'billed_units':{'search_units':1}}}");
-    return respond(request, c);
+    return sv_classification_respond(request, c, "application/json");
 }
 
 enum sv_progress sv_handle_cohere_rerank(struct sv_request *request)

@@ -11,8 +11,7 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     const struct sv_predict_params *params = c->params;
     struct sl_json_writer json = {.out = &request->response.body};
     sv_labels_add(&json, c, &params->labels, params->inputs.is_array);
-    sv_classification_headers(request, c);
-    return sv_request_respond(request, 200, "application/json");
+    return sv_classification_respond(request, c, "application/json");
 }
 
 static bool check(struct sv_classification *c, struct sv_error *error)
