@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 lint fuzz bench bench-peers pretrained soak install package packages packages-operations clean help
+.PHONY: build run test test-dev test-release test-asan test-tsan test-arm64 test-clients lint fuzz bench bench-peers pretrained soak install package packages packages-operations clean help
 
 CONFIG ?= conf/run.yaml
 PREFIX ?= /usr/local
@@ -65,6 +65,11 @@ test-arm64: ## tests of the kernels, ops and golden values for 64-bit ARM, emula
 	cmake --preset arm64 --log-level=WARNING
 	cmake --build --preset arm64 -j $(JOBS)
 	ctest --preset arm64
+
+test-clients: build ## LangChain and LlamaIndex against the daemon: half a gigabyte from PyPI; not part of make test
+	@for name in langchain llama_index; do echo "== $$name"; \
+	    tests/third_party_clients/python_client.sh tests/third_party_clients/$${name}_client.py build/release/sluiced \
+	        || [ $$? -eq 77 ] || exit 1; done
 
 lint: ## build every preset without a warning; clang-tidy, cppcheck, formatting
 	@.ci/packages build run test lint arm64

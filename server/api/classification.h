@@ -68,6 +68,9 @@ struct sv_classify_format {
     const char *texts_field; /* the name of its texts in messages */
     bool body_names_model;
     enum sv_wanted_model wants;
+    /* The format of a model's requests, if it depends on the model: then only this, `wants` and
+     * `body_names_model` are read. NULL: this one. */
+    const struct sv_classify_format *(*of_model)(const struct sl_model_info *info);
     enum sl_output output;         /* if the model has it; else its main one */
     bool slices_embeddings;        /* it writes them in slices, so there may be more of them */
     const struct sv_field *fields; /* of its body, for `read`; NULL: that knows them */

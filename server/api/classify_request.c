@@ -25,11 +25,7 @@ static struct sv_classification *create(struct sv_request *request,
         return NULL;
     c->request = request;
     c->format = format;
-    c->params = sv_new(format->params_size, error);
-    if (c->params)
-        return c;
-    free(c);
-    return NULL;
+    return c;
 }
 
 /* Gives back what the task does not own yet. */
@@ -70,6 +66,8 @@ static bool find_model(struct sv_classification *c, const char *name, struct sv_
     if (!c->ref)
         return false;
     const struct sl_model_info *info = sl_model_info(c->ref->model);
+    if (c->format->of_model)
+        c->format = c->format->of_model(info);
     c->usage.depth = info->depth;
     c->classes = info->classes;
     c->labels = info->labels;
@@ -407,7 +405,6 @@ static bool peek_model(const struct sv_classification *c, char name[static SV_PA
 
 static bool begin(struct sv_classification *c, struct sv_error *error)
 {
-    const struct sv_classify_format *format = c->format;
     char name[SV_PATH_MAX];
     /* An unknown model takes precedence over errors in the body, and a full queue too. */
     if (peek_model(c, name)) {
@@ -415,7 +412,10 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
             !sv_scheduler_is_open(c->request->server->scheduler, c->ref, error))
             return false;
     }
-    c->document = format->read(c->request, format->fields, c->params, &c->input, error);
+    const struct sv_classify_format *format = c->format;
+    c->params = sv_new(format->params_size, error);
+    c->document =
+        c->params ? format->read(c->request, format->fields, c->params, &c->input, error) : NULL;
     if (!c->document)
         return false;
     if (!c->ref && !find_model(c, c->input.model, error))

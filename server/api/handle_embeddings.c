@@ -3,6 +3,7 @@
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
 #include "api/handlers.h"
+#include "api/tei_formats.h"
 
 #include <stdio.h>
 
@@ -33,7 +34,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     if (params->model.data)
         (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
     input->texts = params->texts;
-    if (params->inputs.items[0].ids)
+    if (params->inputs.count > 0 && params->inputs.items[0].ids)
         input->ids = params->inputs.items;
     input->tokenize = &params->tokenize;
     return document;
@@ -46,17 +47,18 @@ static enum sv_progress respond_tei(struct sv_request *request, struct sv_classi
     return sv_embeddings_respond(request, c, add_embedding, true);
 }
 
+const struct sv_classify_format sv_tei_embed = {.params_size = sizeof(struct sv_embed_params),
+                                                .texts_field = "inputs",
+                                                .wants = SV_WANTS_EMBEDDINGS,
+                                                .slices_embeddings = true,
+                                                .fields = sv_embed_fields,
+                                                .read = read,
+                                                .prepare = check_dimensions,
+                                                .respond = respond_tei};
+
 enum sv_progress sv_handle_embed(struct sv_request *request)
 {
-    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_embed_params),
-                                                  .texts_field = "inputs",
-                                                  .wants = SV_WANTS_EMBEDDINGS,
-                                                  .slices_embeddings = true,
-                                                  .fields = sv_embed_fields,
-                                                  .read = read,
-                                                  .prepare = check_dimensions,
-                                                  .respond = respond_tei};
-    return sv_classify(request, &tei);
+    return sv_classify(request, &sv_tei_embed);
 }
 
 static void add_sparse(struct sl_json_writer *json, const struct sv_classification *c, int index)

@@ -2,6 +2,7 @@
 #include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/handlers.h"
+#include "api/tei_formats.h"
 #include "params/rerank_params.h"
 #include "params/scores.h"
 
@@ -96,15 +97,16 @@ static enum sv_progress respond_tei(struct sv_request *request, struct sv_classi
     return sv_classification_respond(request, c, "application/json");
 }
 
+const struct sv_classify_format sv_tei_rerank = {.params_size = sizeof(struct sv_rerank_params),
+                                                 .texts_field = "texts",
+                                                 .wants = SV_WANTS_RERANKER,
+                                                 .fields = sv_rerank_fields,
+                                                 .read = read,
+                                                 .respond = respond_tei};
+
 enum sv_progress sv_handle_rerank(struct sv_request *request)
 {
-    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_rerank_params),
-                                                  .texts_field = "texts",
-                                                  .wants = SV_WANTS_RERANKER,
-                                                  .fields = sv_rerank_fields,
-                                                  .read = read,
-                                                  .respond = respond_tei};
-    return sv_classify(request, &tei);
+    return sv_classify(request, &sv_tei_rerank);
 }
 
 /* ---- Jina ------------------------------------------------------------------------------------ */

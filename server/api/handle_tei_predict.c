@@ -3,6 +3,7 @@
 #include "api/classify_request.h"
 #include "api/handlers.h"
 #include "api/label_response.h"
+#include "api/tei_formats.h"
 #include "params/predict_params.h"
 
 /* The scores of a single text stand alone, those of an array in an array. */
@@ -34,12 +35,13 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     return document;
 }
 
-enum sv_progress sv_handle_predict(struct sv_request *request)
-{
-    static const struct sv_classify_format tei = {.params_size = sizeof(struct sv_predict_params),
+const struct sv_classify_format sv_tei_predict = {.params_size = sizeof(struct sv_predict_params),
                                                   .texts_field = "inputs",
                                                   .read = read,
                                                   .prepare = check,
                                                   .respond = respond};
-    return sv_classify(request, &tei);
+
+enum sv_progress sv_handle_predict(struct sv_request *request)
+{
+    return sv_classify(request, &sv_tei_predict);
 }

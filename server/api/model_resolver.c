@@ -73,6 +73,15 @@ static const struct wanted rows[SV_WANTED_MODELS] = {
             .training = "Copy one into the store, an encoder of Hugging Face's, then load it with "
                         "`sluicectl load <model>`.",
         },
+    [SV_WANTS_TEI_MODEL] =
+        {
+            .abilities = 1u << SV_CLASSIFIES | 1u << SV_RANKS | 1u << SV_EMBEDS,
+            .has_default = true,
+            .name = "model that classifies, ranks or embeds texts",
+            .error = SV_NOT_A_CLASSIFIER,
+            .lacks = "does not classify, rank or embed texts",
+            .training = "Copy one into the store, then load it with `sluicectl load <model>`.",
+        },
     [SV_WANTS_READER] =
         {
             .abilities = ~(1u << SV_COMPLETES),
@@ -312,8 +321,8 @@ struct sv_model_ref *sv_resolve(struct sv_request *request, const char *name,
     if (wanted->has_default && request->server->options->default_classifier[0])
         return resolve_default(request, &rows[SV_WANTS_CLASSIFIER], error);
     struct sv_model_ref *ref =
-        wants == SV_WANTS_ANY ? resolve_only(request, &rows[SV_WANTS_CLASSIFIER], error) : NULL;
-    if (ref || (wants == SV_WANTS_ANY && error->kind != SV_MODEL_NOT_FOUND))
+        wanted->has_default ? resolve_only(request, &rows[SV_WANTS_CLASSIFIER], error) : NULL;
+    if (ref || (wanted->has_default && error->kind != SV_MODEL_NOT_FOUND))
         return ref;
     return resolve_only(request, wanted, error);
 }

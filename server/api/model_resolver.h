@@ -22,14 +22,15 @@ enum sv_wanted_model {
     SV_WANTS_RERANKER,
     SV_WANTS_SPARSE_EMBEDDINGS,
     SV_WANTS_TOKEN_EMBEDDINGS,
-    SV_WANTS_READER, /* any but those that only complete texts */
+    SV_WANTS_TEI_MODEL, /* a reranker, a classifier or a model that gives embeddings */
+    SV_WANTS_READER,    /* any but those that only complete texts */
     SV_WANTS_ANY,
     SV_WANTED_MODELS
 };
 
-/* The model `name`, if it is of that kind. If "": that of ?model= or X-Model, else for a classifier
- * or any model default_classifier, else the only model of the kind; any model is the only
- * classifier, if there is one. */
+/* The model `name`, if it is of that kind. If "": that of ?model= or X-Model, else
+ * default_classifier if a classifier is of the kind, else the only classifier or else the only
+ * model of the kind. */
 struct sv_model_ref *sv_resolve(struct sv_request *request, const char *name,
                                 enum sv_wanted_model wants, struct sv_error *error);
 

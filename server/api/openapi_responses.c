@@ -13,6 +13,7 @@ static const struct {
     const char *tag, *schema, *media;
 } apis[] = {
     [SV_API_OPENAI] = {"OpenAI", "OpenAIError", "application/json"},
+    [SV_API_JINA] = {"Jina", "JinaError", "application/json"},
     [SV_API_OIP] = {"Open Inference Protocol", "InferenceProtocolError", "application/json"},
     [SV_API_TEI] = {"Text Embeddings Inference", "TextError", "application/json"},
     [SV_API_HF] = {"Hugging Face Inference", "TextError", "application/json"},
@@ -182,6 +183,7 @@ void sv_openapi_add_error_responses(struct sl_json_writer *json)
 {
     sl_json_add(json, "'responses':{");
     add_error_response(json, SV_API_OPENAI);
+    add_error_response(json, SV_API_JINA);
     add_error_response(json, SV_API_OIP);
     add_error_response(json, SV_API_TEI); /* that of SV_API_HF too */
     add_error_response(json, SV_API_PLAIN);

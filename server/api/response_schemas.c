@@ -21,6 +21,7 @@
 const struct sv_response_schema sv_response_schemas[] = {
     /* ---- errors ---- */
     {"OpenAIError", "error: OpenAIErrorDetail"},
+    {"JinaError", "error: OpenAIErrorDetail; detail: string (the message once more)"},
     {"OpenAIErrorDetail", "message: string (what is wrong, where, and what to do); type: string; "
                           "param: string|null (field at fault); code: string|null; "
                           "index?: size (index of the text at fault)"},

@@ -116,13 +116,16 @@ static void write_index(const struct sv_error *error, struct sl_json_writer *jso
         sl_json_add(json, "'index':%d", error->index);
 }
 
-static void write_openai(const struct sv_error *error, struct sl_json_writer *json)
+static void write_openai(const struct sv_error *error, enum sv_api api, struct sl_json_writer *json)
 {
     const struct row *row = &rows[error->kind];
     sl_json_add(json, "{'error':{'message':%s,'type':%s,'param':%s,'code':%s", error->message,
                 row->type, error->param[0] ? error->param : NULL, row->code);
     write_index(error, json);
-    sl_json_add(json, "}}");
+    sl_json_add(json, "}");
+    if (api == SV_API_JINA)
+        sl_json_add(json, "'detail':%s", error->message);
+    sl_json_end_object(json);
 }
 
 static void write_tei(const struct sv_error *error, enum sv_api api, struct sl_json_writer *json)
@@ -152,7 +155,8 @@ const char *sv_error_write(const struct sv_error *error, enum sv_api api, struct
 {
     struct sl_json_writer json = {.out = body};
     switch (api) {
-    case SV_API_OPENAI: write_openai(error, &json); break;
+    case SV_API_OPENAI:
+    case SV_API_JINA: write_openai(error, api, &json); break;
     case SV_API_TEI:
     case SV_API_HF: write_tei(error, api, &json); break;
     case SV_API_PLAIN: write_plain(error, &json); return "application/problem+json";

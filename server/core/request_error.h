@@ -32,6 +32,7 @@ struct sv_error {
 /* The API that a path belongs to. Each has its own format of errors. */
 enum sv_api {
     SV_API_OPENAI, /* /v1: {"error":{message, type, param, code}} */
+    SV_API_JINA,   /* /v1/rerank: the same, and "detail":"message" */
     SV_API_OIP,    /* /v2: {"error":"message"} */
     SV_API_TEI,    /* /predict, /models/ and their like: {"error":"message","error_type"} */
     SV_API_HF,     /* /hf: as TEI, but never 503 */

@@ -94,6 +94,7 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
                        SV_PATH_MAX - 1);
     request->route = sv_router_find(router, method, path, request->path_params, allow);
     if (request->route) {
+        request->api = request->route->api;
         request->sink = sv_router_sink(router, request->route);
         request->action = request->route->action;
         return sv_authorize(request, request->route->scope, request->route->listeners, error);

@@ -12,7 +12,7 @@ struct sv_route {
     const char *path; /* each {name} stands for one path segment, not empty */
     enum sv_scope scope;
     enum sv_listener listeners;
-    enum sv_api api; /* format of its errors; the same for all routes with this first segment */
+    enum sv_api api; /* format of its errors */
     enum sv_progress (*handle)(struct sv_request *request);
     const char *action;                   /* what it changes, for the audit log; NULL: nothing */
     const struct sv_operation *operation; /* of the OpenAPI document; api/ alone reads it */
@@ -54,5 +54,5 @@ const struct sv_body_sink *sv_router_sink(const struct sv_router *router,
 
 const char *sv_router_hint(const struct sv_router *router, const char *path);
 
-/* The API of a raw path: that of the routes with the same first segment. */
+/* The API of a raw path whose route is not known: that of the first with the same first segment. */
 enum sv_api sv_router_family(const struct sv_router *router, const char *path);

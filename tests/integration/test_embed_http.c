@@ -99,8 +99,9 @@ Test(embed_http, tei_nests_the_embedding_of_a_single_text)
 {
     float expected[WIDTH];
     embed_in_process(TEXT, true, expected);
-    static const char *const paths[] = {"/embed", "/models/base/embed", "/models/base@1/embed",
-                                        "/embed?model=base"};
+    static const char *const paths[] = {
+        "/embed",       "/models/base/embed", "/models/base@1/embed", "/embed?model=base",
+        "/?model=base", "/models/base"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         json_t *one = post(paths[i], "{\"inputs\":\"" TEXT "\"}");
         cr_assert_eq(json_array_size(one), 1);
@@ -227,6 +228,8 @@ Test(embed_http, tei_errors)
                      "The model 'mood' gives no embeddings; it classifies texts");
     expect_error("/models/tiny/embed", "{\"inputs\":\"a\"}", 424, "it completes texts");
     expect_error("/models/none/embed", "{\"inputs\":\"a\"}", 404, "does not exist");
+    expect_error("/models/tiny", "{\"inputs\":\"a\"}", 424,
+                 "does not classify, rank or embed texts; it completes texts");
     expect_error("/embed", "{\"inputs\":\"\"}", 400, "'inputs' is empty");
     expect_error("/embed", "{\"inputs\":[\"a\",\"\"]}", 400, "'inputs[1]' is empty");
     expect_error("/embed", "{\"inputs\":{}}", 422, "'inputs' must be a string");
@@ -323,6 +326,10 @@ Test(embed_http, openai_errors)
                  "{\"model\":\"base\",\"input\":\"a\",\"encoding_format\":\"hex\"}", 400,
                  "\"param\":\"encoding_format\"");
     expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":[]}", 400, "\"param\":\"input\"");
+    expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":[5,6]}", 400,
+                 "'input' is token ids.");
+    expect_error("/v1/embeddings", "{\"model\":\"base\",\"input\":[[5,6],[7]]}", 400,
+                 "from LangChain with check_embedding_ctx_length=False; /embed takes");
 }
 
 /* ---- Open Inference Protocol ----------------------------------------------------------------- */
@@ -448,4 +455,21 @@ Test(embed_http, sluice_embeds)
     sluice_run(&r, ARGS("embed", test_path(model, t.daemon.store, "mood/4"), t.input));
     EXPECT_EXIT(&r, 2);
     EXPECT_SAID(r.err, "use `sluice classify`");
+}
+
+/* ---- a daemon without classifiers ------------------------------------------------------------ */
+
+Test(embed_root, embeds_where_nothing_classifies)
+{
+    struct daemon d;
+    daemon_make_store(&d);
+    tiny_store_make_base(d.store);
+    daemon_serve(&d, (const char *const[]){NULL});
+    struct http_response answer = http_request(&d, "POST", "/", "{\"inputs\":\"" TEXT "\"}");
+    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
+    json_t *root = json_from_response(&answer);
+    cr_expect_eq(json_array_size(json_at(root, "0")), WIDTH);
+    json_decref(root);
+    http_response_release(&answer);
+    daemon_stop(&d);
 }

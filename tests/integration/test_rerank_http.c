@@ -238,8 +238,12 @@ Test(rerank_http, scores_have_the_same_bits_alone_and_among_others)
 
 Test(rerank_http, every_way_to_name_a_reranker)
 {
-    static const char *const paths[] = {"/rerank", "/rerank?model=" RANKER,
-                                        "/models/" RANKER "/rerank", "/models/" RANKER "@4/rerank"};
+    static const char *const paths[] = {"/rerank",
+                                        "/rerank?model=" RANKER,
+                                        "/models/" RANKER "/rerank",
+                                        "/models/" RANKER "@4/rerank",
+                                        "/models/" RANKER,
+                                        "/invocations?model=" RANKER};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct http_response answer =
             http_request(&t.daemon, "POST", paths[i],
@@ -370,6 +374,8 @@ Test(rerank_http, mistakes_are_named_in_the_format_of_each_api)
          "\"code\":\"not_a_reranker\"", 400},
         {"/v1/rerank", "{\"model\":\"none\",\"query\":\"a\",\"documents\":[\"b\"]}",
          "\"code\":\"model_not_found\"", 404},
+        {"/v1/rerank", "{\"model\":\"none\",\"query\":\"a\",\"documents\":[\"b\"]}",
+         "},\"detail\":\"The model 'none' does not exist", 404},
         {"/v1/rerank",
          "{\"model\":\"" RANKER "\",\"query\":\"a\",\"documents\":[\"b\"],\"top_n\":0}",
          "'top_n' must be", 400},

@@ -1,12 +1,14 @@
-"""cohere_client.py - documents ranked through the `cohere` client, by both versions of its API; see cohere.sh."""
-import pathlib
-import shutil
-import subprocess
+"""cohere_client.py - documents ranked through the `cohere` client, by both versions of its API; see python_client.sh."""
+# /// script
+# dependencies = [
+#     "cohere==7.3.1",
+# ]
+# ///
 import sys
-import tempfile
-import time
 
 import cohere
+
+from daemon import serve
 
 QUERY = "Who won?"
 DOCUMENTS = ["It rained.", "The red team won.", "Shares fell.", "A" + " very" * 100 + " long text."]
@@ -57,26 +59,7 @@ def errors(url):
             raise AssertionError(f"{arguments} was accepted")
 
 
-def main(sluiced, model):
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        shutil.copytree(model, folder / "store/ranker/1")
-        port = folder / "port"
-        daemon = subprocess.Popen(
-            [sluiced, "--store", folder / "store", "--listen", "127.0.0.1:0", "--admin-listen", ""]
-            + ["--port-file", port, "--log-level", "error"]
-        )
-        try:
-            while not port.exists() or not port.read_text():
-                assert daemon.poll() is None, "sluiced did not start"
-                time.sleep(0.02)
-            url = f"http://127.0.0.1:{port.read_text().split()[0]}"
-            version_1(url, version_2(url))
-            errors(url)
-        finally:
-            daemon.terminate()
-            assert daemon.wait() == 0
-    print("cohere: ok")
-
-
-main(*sys.argv[1:])
+with serve(sys.argv[1], {"ranker": "bert_ranker"}) as url:
+    version_1(url, version_2(url))
+    errors(url)
+print("cohere: ok")

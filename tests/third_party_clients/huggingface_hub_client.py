@@ -1,22 +1,25 @@
-"""huggingface_hub_client.py - every task through the InferenceClient of huggingface_hub; see huggingface_hub.sh."""
+"""huggingface_hub_client.py - every task through the InferenceClient of huggingface_hub; see python_client.sh."""
+# /// script
+# dependencies = [
+#     "huggingface_hub==2.4.0",
+#     "numpy==2.4.6",
+# ]
+# ///
 import json
 import math
-import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
 
 from huggingface_hub import InferenceClient
 from huggingface_hub.errors import HfHubHTTPError
 
+from daemon import PRETRAINED, run, serve
+
 MODELS = ["bert_classifier", "bert_tagger", "bert_nli", "bert_masked"]
 
 
-def recorded(models, name, task, inputs, **parameters):
+def recorded(name, task, inputs, **parameters):
     """What the pipeline of transformers answered."""
-    for line in (models / name / "pipeline.jsonl").read_text().splitlines():
+    for line in (PRETRAINED / name / "pipeline.jsonl").read_text().splitlines():
         row = json.loads(line)
         if (row["task"], row["inputs"], row["parameters"]) == (task, inputs, parameters):
             return row["outputs"]
@@ -33,27 +36,27 @@ def same(have, want):
             assert close, (key, got, value)
 
 
-def labels(url, models):
+def labels(url):
     best, second = InferenceClient(model=f"{url}/hf/bert_classifier").text_classification("a b c", top_k=2)
     assert 0 < second.score <= best.score <= 1 and best.label in ("negative", "neutral", "positive"), best
     client = InferenceClient(model=f"{url}/hf/bert_tagger")
     text = "The Québec, 東京 then (a.b) x1"
     for how in ["none", "simple", "first", "average", "max"]:
         same(client.token_classification(text, aggregation_strategy=how, ignore_labels=[]),
-             recorded(models, "bert_tagger", "token-classification", text, aggregation_strategy=how, ignore_labels=[]))
+             recorded("bert_tagger", "token-classification", text, aggregation_strategy=how, ignore_labels=[]))
     client = InferenceClient(model=f"{url}/hf/bert_nli")
     same(client.zero_shot_classification("a b", ["c", "d e", "f"]),
-         recorded(models, "bert_nli", "zero-shot-classification", "a b", candidate_labels=["c", "d e", "f"]))
+         recorded("bert_nli", "zero-shot-classification", "a b", candidate_labels=["c", "d e", "f"]))
     pairs = client.zero_shot_classification("a b", ["c", "d e"], multi_label=True, hypothesis_template="it is {}")
     assert {each.label for each in pairs} == {"c", "d e"} and pairs[0].score >= pairs[1].score, pairs
 
 
-def masks(url, models):
+def masks(url):
     client = InferenceClient(model=f"{url}/hf/bert_masked")
-    same(client.fill_mask("a [MASK] c"), recorded(models, "bert_masked", "fill-mask", "a [MASK] c"))
+    same(client.fill_mask("a [MASK] c"), recorded("bert_masked", "fill-mask", "a [MASK] c"))
     targets = ["b", "##c", "he", "東", "b"]
     same(client.fill_mask("a [MASK].", targets=targets),
-         recorded(models, "bert_masked", "fill-mask", "a [MASK].", targets=targets))
+         recorded("bert_masked", "fill-mask", "a [MASK].", targets=targets))
     assert len(client.fill_mask("a [MASK]", top_k=3)) == 3
 
 
@@ -79,30 +82,5 @@ def errors(url):
             raise AssertionError(f"{client} accepted it")
 
 
-def main(sluiced, models):
-    models = pathlib.Path(models)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        for name in MODELS:
-            shutil.copytree(models / name, folder / "store" / name / "1")
-        port = folder / "port"
-        daemon = subprocess.Popen(
-            [sluiced, "--store", folder / "store", "--listen", "127.0.0.1:0", "--admin-listen", ""]
-            + ["--port-file", port, "--log-level", "error", "--precision", "fp32"]
-        )
-        try:
-            while not port.exists() or not port.read_text():
-                assert daemon.poll() is None, "sluiced did not start"
-                time.sleep(0.02)
-            url = f"http://127.0.0.1:{port.read_text().split()[0]}"
-            labels(url, models)
-            masks(url, models)
-            embeddings(url)
-            errors(url)
-        finally:
-            daemon.terminate()
-            assert daemon.wait() == 0
-    print("huggingface_hub: ok")
-
-
-main(*sys.argv[1:])
+with serve(sys.argv[1], {name: name for name in MODELS}, "--precision", "fp32") as url:
+    run([labels, masks, embeddings, errors], url)

@@ -1,75 +1,54 @@
-"""openai_client.py - files, training jobs, models, embeddings and conversations through the `openai` client; see openai_client.sh."""
+"""openai_client.py - files, jobs, models, embeddings and conversations through the `openai` client; see python_client.sh."""
+# /// script
+# dependencies = [
+#     "openai==3.51.0",
+# ]
+# ///
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import urllib.request
 
 import openai
 
-CHAT_MODEL = pathlib.Path(__file__).parent.parent / "golden/pretrained/llama_chat"
+from daemon import run, serve, until
+
 TINY = {"width": 16, "depth": 1, "heads": 2, "ffn_width": 32, "context_length": 16, "batch_size": 8}
 
 
-class Daemon:
-    """A daemon with a tiny model, a state directory and an admin listener on a port."""
-
-    def __init__(self, sluiced, sluice, folder):
-        folder = pathlib.Path(folder)
-        corpus = folder / "corpus"
-        corpus.write_text("abcdefghijklmnopqrstuvwxyz .\n" * 40)
-        subprocess.run(
-            [sluice, "init", "vanilla", "--corpus", corpus, "--output", folder / "store/tiny/1"]
-            + ["--width", "16", "--heads", "2", "--depth", "1", "--ffn-width", "16"]
-            + ["--context-length", "16"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        words = folder / "words"
-        words.write_text("".join(f"line {i} of a text without labels\n\n" for i in range(50)))
-        subprocess.run(
-            [sluice, "train", "tsa", "--corpus", words, "--replace-fraction", "0.2"]
-            + ["--tokenizer", "words", "--run-dir", folder / "run", "--output", folder / "store/base/1"]
-            + ["--steps", "1", "--batch-size", "2", "--width", "32", "--depth", "2", "--heads", "2"]
-            + ["--ffn-width", "64", "--context-length", "64"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        shutil.copytree(CHAT_MODEL, folder / "store/chat/1")
-        ports = folder / "ports"
-        self.process = subprocess.Popen(
-            [sluiced, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
-            + ["--store", folder / "store", "--state", folder / "state", "--port-file", ports]
-            + ["--log-level", "error", "--max-sequences", "1", "--max-queue-size", "0"]
-        )
-        until("the ports", lambda: ports.exists() and len(ports.read_text().split()) == 2)
-        self.inference, self.admin = (f"http://127.0.0.1:{p}/v1" for p in ports.read_text().split())
-
-    def metric(self, name):
-        """The sum of a metric's samples."""
-        url = self.inference.removesuffix("v1") + "metrics"
-        with urllib.request.urlopen(url) as response:
-            lines = response.read().decode().splitlines()
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + "{"))
-
-    def stop(self):
-        self.process.terminate()
-        assert self.process.wait(60) == 0
+def models_of(sluice, folder):
+    """A tiny model that completes, one that embeds, and one that answers conversations."""
+    corpus = folder / "corpus"
+    corpus.write_text("abcdefghijklmnopqrstuvwxyz .\n" * 40)
+    subprocess.run(
+        [sluice, "init", "vanilla", "--corpus", corpus, "--output", folder / "tiny/1"]
+        + ["--width", "16", "--heads", "2", "--depth", "1", "--ffn-width", "16"]
+        + ["--context-length", "16"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    words = folder / "words"
+    words.write_text("".join(f"line {i} of a text without labels\n\n" for i in range(50)))
+    subprocess.run(
+        [sluice, "train", "tsa", "--corpus", words, "--replace-fraction", "0.2"]
+        + ["--tokenizer", "words", "--run-dir", folder / "run", "--output", folder / "base/1"]
+        + ["--steps", "1", "--batch-size", "2", "--width", "32", "--depth", "2", "--heads", "2"]
+        + ["--ffn-width", "64", "--context-length", "64"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return {"tiny": folder / "tiny/1", "base": folder / "base/1", "chat": "llama_chat"}
 
 
-def until(what, happens, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = happens()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"waited in vain for {what}")
+def metric(url, name):
+    """The sum of a metric's samples."""
+    with urllib.request.urlopen(f"{url}/metrics") as response:
+        lines = response.read().decode().splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + "{"))
 
 
 def raises(kind, status, code, call, **arguments):
@@ -153,20 +132,20 @@ def jobs(client, _):
     )
 
 
-def models(client, daemon):
+def models(client, url):
     assert {model.id for model in client.models.list()} >= {"tiny", "mood"}
     assert client.models.retrieve("mood@1").object == "model"
     deleted = client.models.delete("mood")
     assert deleted.deleted and deleted.id == "mood", deleted
     raises(openai.NotFoundError, 404, "model_not_found", client.models.retrieve, model="mood")
     raises(openai.NotFoundError, 404, "model_not_found", client.models.delete, model="none")
-    public = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    public = openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0)
     raises(openai.PermissionDeniedError, 403, "permission_denied", public.models.delete, model="tiny")
 
 
-def embeddings(_, daemon):
+def embeddings(_, url):
     """The client asks for base64 unless it is told otherwise."""
-    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    client = openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0)
     texts = ["a text without labels", "line 7"]
     answer = client.embeddings.create(model="base", input=texts)
     plain = client.embeddings.create(model="base", input=texts, encoding_format="float")
@@ -177,15 +156,16 @@ def embeddings(_, daemon):
         assert max(abs(a - b) for a, b in zip(one.embedding, other.embedding)) < 1e-7
         assert abs(sum(number * number for number in one.embedding) - 1) < 1e-5
     assert answer.usage.prompt_tokens == answer.usage.total_tokens > 5, answer.usage
-    few = client.embeddings.create(model="base", input=[[5, 6, 7]], dimensions=4)
+    few = client.embeddings.create(model="base", input="line 7", dimensions=4)
     assert len(few.data[0].embedding) == 4
+    raises(openai.BadRequestError, 400, "invalid_value", client.embeddings.create, model="base", input=[[5, 6, 7]])
     raises(openai.BadRequestError, 400, "no_embeddings", client.embeddings.create, model="tiny", input="a")
     raises(openai.BadRequestError, 400, "invalid_value", client.embeddings.create, model="base", input="")
     raises(openai.NotFoundError, 404, "model_not_found", client.embeddings.create, model="none", input="a")
 
 
-def conversations(_, daemon):
-    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+def conversations(_, url):
+    client = openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0)
     messages = [{"role": "system", "content": "Be brief."},
                 {"role": "user", "content": [{"type": "text", "text": "Who are you?"}]}]
 
@@ -223,34 +203,30 @@ def conversations(_, daemon):
     raises(openai.BadRequestError, 400, "no_chat_template", ask, model="tiny")
 
 
-def retries(_, daemon):
+def retries(_, url):
     """A full queue is a RateLimitError; a client that retries gets its answer when there is room."""
-    client = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=0)
+    client = openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0)
     hog = client.completions.create(model="tiny", prompt="a", max_tokens=500000, stream=True)
     next(iter(hog))
     raises(
         openai.RateLimitError, 429, "server_overloaded",
         client.completions.create, model="tiny", prompt="a", max_tokens=1,
     )
-    patient = openai.OpenAI(api_key="none", base_url=daemon.inference, max_retries=8)
-    refused = daemon.metric("sluice_queue_full_total")
+    patient = openai.OpenAI(api_key="none", base_url=f"{url}/v1", max_retries=8)
+    refused = metric(url, "sluice_queue_full_total")
     threading.Timer(0.3, hog.close).start()
     answer = patient.completions.create(model="tiny", prompt="a", max_tokens=2)
     assert answer.usage.completion_tokens == 2
-    assert daemon.metric("sluice_queue_full_total") > refused, "it was never refused"
+    assert metric(url, "sluice_queue_full_total") > refused, "it was never refused"
 
 
 def main(sluiced, sluice):
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(sluiced, sluice, folder)
-        try:
-            client = openai.OpenAI(api_key="none", base_url=daemon.admin, max_retries=0)
-            for test in [files, jobs, models, embeddings, conversations, retries]:
-                test(client, daemon)
-                print("ok", test.__name__)
-            daemon.stop()
-        finally:
-            daemon.process.kill()
+        folder = pathlib.Path(folder)
+        options = ["--admin-listen", "127.0.0.1:0", "--state", folder / "state", "--max-sequences", "1"]
+        with serve(sluiced, models_of(sluice, folder), *options, "--max-queue-size", "0") as (url, admin):
+            client = openai.OpenAI(api_key="none", base_url=f"{admin}/v1", max_retries=0)
+            run([files, jobs, models, embeddings, conversations, retries], client, url)
 
 
 main(*sys.argv[1:])

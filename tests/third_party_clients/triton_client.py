@@ -1,11 +1,18 @@
-"""triton.py - binary tensors in and out, through tritonclient; see triton.sh."""
-import re
-import subprocess
+"""triton_client.py - binary tensors in and out, through tritonclient; see python_client.sh."""
+# /// script
+# dependencies = [
+#     "tritonclient[http]==2.73.0",
+# ]
+# ///
+import json
+import pathlib
 import sys
 
 import numpy
 import tritonclient.http as triton
 from tritonclient.utils import InferenceServerException
+
+from daemon import run, serve
 
 TEXTS = numpy.array(["A wonderful film.".encode(), "Dull.".encode(), "Très long.".encode()], object)
 
@@ -76,20 +83,42 @@ def configuration(client):
         assert list(result.as_numpy(one["name"]).shape) == [len(TEXTS)] + dims, one
 
 
-def main(sluiced, models):
-    command = [sluiced, "--store", models, "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
-        try:
-            lines = iter(daemon.stderr.readline, "")
-            ports = (re.search(r"listening.* port=(\d+)", line) for line in lines)
-            port = next(match[1] for match in ports if match)
-            client = triton.InferenceServerClient(f"127.0.0.1:{port}")
-            for test in [same_in_binary_and_json, mixed, errors_name_the_text, embeds, configuration]:
-                test(client)
-                print("ok", test.__name__)
-            client.close()
-        finally:
-            daemon.terminate()
+def pretrained_embeds(client):
+    assert [one["name"] for one in client.get_model_metadata("masked")["outputs"]] == ["embedding", "depth", "truncated"]
+    vectors = client.infer("masked", text_input(numpy.array([b"a b", b"c"], object))).as_numpy("embedding")
+    alone = client.infer("masked", text_input(numpy.array([b"c"], object))).as_numpy("embedding")
+    assert vectors.shape == (2, 24) and (vectors[1:] == alone).all(), vectors
 
 
-main(*sys.argv[1:])
+def classifies_tokens(client):
+    """The entities of each text are JSON in a string; requests have the pipeline's parameters."""
+    texts = numpy.array([b"hello world", "Québec".encode()], object)
+    entities = [json.loads(one) for one in client.infer("tagger", text_input(texts)).as_numpy("entities")]
+    assert len(entities) == 2 and entities[1], entities
+    for one in entities[0]:
+        assert one["word"].removeprefix("##") == "hello world"[one["start"] : one["end"]], one
+    result = client.infer("tagger", text_input(texts, False), outputs=[output("entities", False)],
+                          parameters={"aggregation_strategy": "simple"})
+    assert all("entity_group" in one for one in json.loads(result.as_numpy("entities")[0]))
+
+
+def classifies_pairs(client):
+    """A row of two texts is a pair; a reranker gives its score."""
+    pairs = numpy.array([[b"Who won?", b"The red team won."], [b"Who won?", b"It rained."]], object)
+    result = client.infer("ranker", text_input(pairs))
+    assert result.as_numpy("probs").shape == (2, 1) and (0 < result.as_numpy("probs")).all()
+    assert (client.infer("ranker", text_input(pairs[1:])).as_numpy("logits") == result.as_numpy("logits")[1:]).all()
+    swapped = client.infer("nli", text_input(pairs[:, ::-1].copy(), False)).as_numpy("probs")
+    assert abs(swapped.sum(axis=1) - 1).max() < 1e-5
+    assert abs(swapped - client.infer("nli", text_input(pairs)).as_numpy("probs")).max() > 1e-4
+
+
+MODELS = {"masked": "bert_masked", "tagger": "bert_tagger", "ranker": "bert_ranker", "nli": "bert_nli"}
+BUNDLED = pathlib.Path(__file__).parent.parent.parent / "models"
+TESTS = [same_in_binary_and_json, mixed, errors_name_the_text, embeds, configuration]
+TESTS += [pretrained_embeds, classifies_tokens, classifies_pairs]
+
+with serve(sys.argv[1], {**MODELS, "sentiment": BUNDLED / "sentiment/1", "base": BUNDLED / "base/1"}) as url:
+    client = triton.InferenceServerClient(url.removeprefix("http://"))
+    run(TESTS, client)
+    client.close()
