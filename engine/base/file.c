@@ -107,7 +107,7 @@ static bool size_of(int fd, const char *path, size_t *size, struct sl_err *err)
 
 static bool map_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
 {
-    size_t size;
+    size_t size = 0;
     if (!size_of(fd, path, &size, err))
         return false;
     void *data = NULL;
@@ -136,7 +136,7 @@ bool sl_map_open(struct sl_map *map, const char *path, struct sl_err *err)
 /* Reads the whole file into fresh pages. */
 static bool copy_descriptor(struct sl_map *map, int fd, const char *path, struct sl_err *err)
 {
-    size_t size, read_bytes = 0;
+    size_t size = 0, read_bytes = 0;
     if (!size_of(fd, path, &size, err))
         return false;
     *map = (struct sl_map){.size = size};
