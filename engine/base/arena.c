@@ -44,6 +44,11 @@ bool sl_arena_init_growing(struct sl_arena *a, size_t bytes, struct sl_err *err)
     return ok;
 }
 
+void sl_arena_small_pages(struct sl_arena *a)
+{
+    (void)madvise(a->base, a->size, MADV_NOHUGEPAGE); /* a hint */
+}
+
 void sl_arena_dry(struct sl_arena *a)
 {
     assert(a);

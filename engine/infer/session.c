@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The keys and values of each head have a place of their own. So the first token of a text touches
+ * pages all over its slot, and if they are huge ones, takes all of its memory. Beyond this size of
+ * a slot small pages are used. */
+enum { HUGE_PAGES_MOST = 4 << 20 };
+
 struct sl_session {
     const struct sl_model *model;
     struct sl_batch_runner runner;
@@ -42,6 +47,14 @@ static struct sl_cache cache_take(const struct sl_model *m, struct sl_arena *are
     return cache;
 }
 
+size_t sl_session_slot_bytes(const struct sl_model *model)
+{
+    struct sl_arena dry;
+    sl_arena_dry(&dry);
+    (void)cache_take(model, &dry);
+    return dry.peak;
+}
+
 static void take_caches(struct sl_session *s, struct sl_arena *arena)
 {
     for (int i = 0; i < s->options.max_sequences; i++)
@@ -64,6 +77,8 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
     take_caches(s, &dry);
     if (!sl_arena_init(&s->caches_arena, dry.peak, err))
         return false;
+    if (sl_session_slot_bytes(m) > HUGE_PAGES_MOST)
+        sl_arena_small_pages(&s->caches_arena);
     take_caches(s, &s->caches_arena);
     const struct sl_batch_limits limits = {.rows = s->options.max_batch_tokens,
                                            .sequences = s->options.max_sequences,

@@ -32,6 +32,9 @@ SL_PUBLIC struct sl_session *sl_session_create(const struct sl_model *model,
                                                struct sl_err *err) SL_MUST_CHECK;
 SL_PUBLIC void sl_session_destroy(struct sl_session *session); /* NULL is fine */
 
+/* Bytes that a slot takes once it caches as many tokens as the context holds; until then less. */
+SL_PUBLIC size_t sl_session_slot_bytes(const struct sl_model *model);
+
 /* New tokens of one slot, and their result. */
 struct sl_chunk {
     /* in */

@@ -1,6 +1,6 @@
 /* model_version.c - one version of a model, loaded: opened, given an executor, counted, closed. */
 #include "registry/model_version.h"
-#include "base/control_groups.h"
+#include "core/memory_left.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -94,64 +94,20 @@ static int64_t bytes_to_load_all(int directory)
     return bytes;
 }
 
-/* How much memory this process may still use. */
-struct memory_room {
-    int64_t bytes;       /* left; INT64_MAX: unknown */
-    int64_t limit, used; /* of the tightest limit */
-    bool is_cgroup;      /* it is a memory.max of our cgroups; else the machine's memory */
-};
-
-/* A number in a file of the kernel; -1: none, such as "max". */
-static int64_t read_number(const char *directory, const char *file, const char *key)
-{
-    char text[SL_KERNEL_LINE_BYTES];
-    const int64_t number =
-        sl_kernel_line(directory, file, key, text) ? strtoll(text, NULL, 10) : -1;
-    return number > 0 ? number : -1;
-}
-
-static void lower(void *context, const char *directory)
-{
-    struct memory_room *room = context;
-    const int64_t limit = read_number(directory, "memory.max", "");
-    const int64_t used = read_number(directory, "memory.current", "");
-    const int64_t cache = read_number(directory, "memory.stat", "inactive_file ");
-    if (limit < 0 || used < 0)
-        return; /* the root has no limit */
-    const int64_t held = cache > 0 && cache < used ? used - cache : used;
-    const int64_t left = limit > held ? limit - held : 0;
-    if (left < room->bytes)
-        *room =
-            (struct memory_room){.bytes = left, .limit = limit, .used = held, .is_cgroup = true};
-}
-
-/* Memory that the kernel can take back, such as the cache of files, counts as left. */
-static struct memory_room memory_left(void)
-{
-    const int64_t total = read_number("/proc", "meminfo", "MemTotal:");
-    const int64_t left = read_number("/proc", "meminfo", "MemAvailable:");
-    struct memory_room room = {.bytes = INT64_MAX};
-    if (total > 0 && left > 0)
-        room = (struct memory_room){
-            .bytes = left * 1024, .limit = total * 1024, .used = (total - left) * 1024};
-    sl_cgroup_for_each(lower, &room);
-    return room;
-}
-
 static bool check_memory(int directory, struct sl_err *err)
 {
     enum { MIB = 1 << 20 };
 
     const int64_t bytes = bytes_to_load_all(directory);
-    const struct memory_room room = memory_left();
-    if (bytes < room.bytes)
+    const struct sv_memory_left left = sv_memory_left();
+    if (bytes < left.bytes)
         return true;
     return sl_fail(err, SL_NO_MEMORY,
                    "loading it takes about %" PRId64 " MiB, and %" PRId64
                    " MiB are left: %s %" PRId64 " MiB, %" PRId64 " MiB are used",
-                   bytes / MIB, room.bytes / MIB,
-                   room.is_cgroup ? "the cgroup's memory.max is" : "the machine has",
-                   room.limit / MIB, room.used / MIB);
+                   bytes / MIB, left.bytes / MIB,
+                   left.is_cgroup ? "the cgroup's memory.max is" : "the machine has",
+                   left.limit / MIB, left.used / MIB);
 }
 
 static struct sl_model *open_model(const struct sv_registry *registry, int directory,

@@ -3,6 +3,7 @@
 #include "base/allocate.h"
 #include "base/clock.h"
 #include "core/log.h"
+#include "core/memory_left.h"
 
 #include "sluice/session.h"
 
@@ -38,6 +39,21 @@ static void destroy(struct sv_executor *base)
     free(executor);
 }
 
+/* As many as wanted, if all their caches, once full, leave half of the memory free. Further texts wait,
+ * instead of the kernel killing the daemon. */
+static int slots_that_fit(const struct sv_model_ref *ref, int wanted)
+{
+    const int64_t each = (int64_t)sl_session_slot_bytes(ref->model);
+    const int64_t fit = sv_memory_left().bytes / 2 / (each > 0 ? each : 1);
+    if (fit >= wanted)
+        return wanted;
+    const int slots = fit > 1 ? (int)fit : 1;
+    SV_LOG(SV_LOG_WARN, "fewer completions at the same time than max_sequences: memory is short",
+           sv_str("model", ref->name), sv_str("version", ref->version), sv_int("slots", slots),
+           sv_int("bytes_per_slot", each));
+    return slots;
+}
+
 static bool allocate(struct executor *executor, struct sl_err *err)
 {
     size_t slots = (size_t)executor->options.max_sequences;
@@ -62,6 +78,7 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
     if (!executor)
         return NULL;
     executor->options = *options;
+    executor->options.max_sequences = slots_that_fit(ref, options->max_sequences);
     sv_executor_init(&executor->base, &sv_completion_executor_ops, ref, &options->bounds, metrics);
     if (!allocate(executor, err)) {
         (void)sl_wrap(err, "session of '%s'", ref->id);
