@@ -23,8 +23,8 @@ struct sl_arena {
 bool sl_arena_init(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
 /* Grows from `bytes` on as needed; aborts when out of memory. It is only freed as a whole. */
 bool sl_arena_init_growing(struct sl_arena *a, size_t bytes, struct sl_err *err) SL_MUST_CHECK;
-/* Memory then comes in small pages, as it is written to: for an arena most of which may stay unused,
- * with small pieces in use all over it. */
+/* Memory then comes in small pages, as it is written to: for an arena most of which may stay
+ * unused, with small pieces in use all over it. */
 void sl_arena_small_pages(struct sl_arena *a);
 void sl_arena_dry(struct sl_arena *a);
 void sl_arena_release(struct sl_arena *a); /* a zeroed arena is fine */

@@ -39,8 +39,8 @@ static void destroy(struct sv_executor *base)
     free(executor);
 }
 
-/* As many as wanted, if all their caches, once full, leave half of the memory free. Further texts wait,
- * instead of the kernel killing the daemon. */
+/* As many as wanted, if all their caches, once full, leave half of the memory free. Further texts
+ * wait, instead of the kernel killing the daemon. */
 static int slots_that_fit(const struct sv_model_ref *ref, int wanted)
 {
     const int64_t each = (int64_t)sl_session_slot_bytes(ref->model);
