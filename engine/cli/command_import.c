@@ -135,7 +135,7 @@ static bool import(const struct arguments *a, struct sl_engine *engine, struct s
     bool ok = m && sl_pretrained_load(&p, m->state_dict, m->state_dict_count, err);
     if (!ok)
         (void)sl_wrap(err, "'%s'", a->from);
-    ok = ok && import_costs_measure(&costs, a->from, a->texts, err) &&
+    ok = ok && import_costs_measure(&costs, m, p.tokens, a->texts, err) &&
          write_version(a, &p, m, &costs, err);
     if (ok)
         print_imported(a, &p, m, &costs);

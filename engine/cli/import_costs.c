@@ -46,11 +46,12 @@ static const char *const sample[] = {
     "The committee recommends that the proposal be accepted, with the changes listed below.",
 };
 
-/* A model in one precision and what is compared: rows of numbers, which are vectors or
+/* A copy of the model in one precision and what is compared: rows of numbers, which are vectors or
  * probabilities of labels, or of a language model its loss. */
 struct run {
     struct sl_engine *engine; /* NULL: this CPU does not have the precision */
     struct sl_model *model;
+    const struct sl_tokenizer *tokens;
     float *numbers;
     size_t rows, width, room;
     double loss;
@@ -103,26 +104,26 @@ static bool texts_read(struct texts *t, const char *file, struct sl_err *err)
 /* -- results in one precision ----------------------------------------------------------------- */
 
 /* Returns how many ids a text has, 0 if none for this tokenizer; -1: err. */
-static long encode(const struct sl_model *m, const char *text, bool special, int32_t *ids,
-                   size_t room, struct sl_err *err)
+static long encode(const struct run *r, const char *text, bool special, int32_t *ids, size_t room,
+                   struct sl_err *err)
 {
     const struct sl_encoding encoding = {
         .text = text,
         .bytes = strlen(text),
         .unknown = SL_UNKNOWN_REPLACE,
         .special = special,
-        .max_tokens = special ? m->config.context_length : 0,
+        .max_tokens = special ? r->model->config.context_length : 0,
         .ids = ids,
         .capacity = (long)room,
     };
-    return sl_tokenizer_tokenize(m->tokenizer, &encoding, err);
+    return sl_tokenizer_tokenize(r->tokens, &encoding, err);
 }
 
-static size_t ids_max(const struct sl_model *m, const struct texts *t)
+static size_t ids_max(const struct sl_tokenizer *tokens, const struct texts *t)
 {
     size_t most = 1;
     for (int i = 0; i < t->count; i++)
-        most += sl_tokenizer_max_tokens(m->tokenizer, strlen(t->lines[i]));
+        most += sl_tokenizer_max_tokens(tokens, strlen(t->lines[i]));
     return most;
 }
 
@@ -153,7 +154,7 @@ static bool run_texts(struct run *r, const struct texts *t, int32_t *ids, size_t
     bool ok = classifier;
     r->width = (size_t)info->output_size[item.output];
     for (int i = 0; ok && i < t->count; i++) {
-        item.count = (int)encode(r->model, t->lines[i], true, ids, room, err);
+        item.count = (int)encode(r, t->lines[i], true, ids, room, err);
         ok = item.count >= 0;
         if (ok && item.count > 0)
             ok = sl_classifier_run(classifier, &item, 1, err) && add_rows(r, &item, err);
@@ -169,7 +170,7 @@ static bool run_loss(struct run *r, const struct texts *t, int32_t *ids, size_t 
     struct sl_evaluation e = {.loss = (double)NAN};
     size_t count = 0;
     for (int i = 0; i < t->count; i++) {
-        const long more = encode(r->model, t->lines[i], false, ids + count, room - count, err);
+        const long more = encode(r, t->lines[i], false, ids + count, room - count, err);
         if (more < 0)
             return false;
         count += (size_t)more;
@@ -180,12 +181,27 @@ static bool run_loss(struct run *r, const struct texts *t, int32_t *ids, size_t 
     return ok;
 }
 
-static bool run_model(struct run *r, const char *source, const struct texts *t, struct sl_err *err)
+static struct sl_model *copy(struct sl_engine *engine, const struct sl_model *from,
+                             struct sl_err *err)
 {
-    r->model = sl_model_open(r->engine, source, err);
+    struct sl_model *m = sl_model_create(engine, from->arch, &from->config, err);
+    for (int i = 0; m && i < m->state_dict_count; i++)
+        memcpy(m->state_dict[i].data, from->state_dict[i].data,
+               sl_parameter_floats(&m->state_dict[i]) * sizeof(float));
+    if (m) {
+        sl_model_pack(m);
+        sl_model_discard_values(m);
+    }
+    return m;
+}
+
+static bool run_model(struct run *r, const struct sl_model *model, const struct texts *t,
+                      struct sl_err *err)
+{
+    r->model = copy(r->engine, model, err);
     if (!r->model)
         return false;
-    const size_t room = ids_max(r->model, t);
+    const size_t room = ids_max(r->tokens, t);
     int32_t *ids = calloc(room, sizeof *ids);
     if (!ids)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tokens", room);
@@ -270,19 +286,32 @@ static struct cost cost_of(const struct run *x, const struct run *y)
     return sl_model_info(x->model)->dimensions > 0 ? vector_cost(x, y) : label_cost(x, y);
 }
 
+/* What there is to measure with, and where the results go. */
+struct measurement {
+    const struct sl_model *model;
+    const struct sl_tokenizer *tokens;
+    struct texts texts;
+    struct sl_json_writer json;
+    struct sl_buffer words;
+};
+
+static struct run run_in(const struct measurement *m, const char *precision, struct sl_err *err)
+{
+    const struct sl_engine_options options = {.precision = precision};
+    return (struct run){.engine = sl_engine_create(&options, err), .tokens = m->tokens};
+}
+
 /* Adds what a precision costs, unless this CPU does not have it. */
-static bool add_cost(const struct run *fp32, const char *precision, const char *source,
-                     const struct texts *t, struct sl_json_writer *json, struct sl_buffer *words,
+static bool add_cost(struct measurement *m, const struct run *fp32, const char *precision,
                      double *change, struct sl_err *err)
 {
-    struct run r = {.engine =
-                        sl_engine_create(&(struct sl_engine_options){.precision = precision}, err)};
-    bool ok = !r.engine || run_model(&r, source, t, err);
+    struct run r = run_in(m, precision, err);
+    bool ok = !r.engine || run_model(&r, m->model, &m->texts, err);
     if (r.engine && ok) {
         const struct cost c = cost_of(fp32, &r);
-        sl_json_add(json, "%s:{%s:%.6g,%s:%.6g}", precision, c.keys[0], c.values[0], c.keys[1],
+        sl_json_add(&m->json, "%s:{%s:%.6g,%s:%.6g}", precision, c.keys[0], c.values[0], c.keys[1],
                     c.values[1]);
-        sl_buffer_printf(words, "%s: %s %.6g, %s %.6g\n", precision, c.words[0], c.values[0],
+        sl_buffer_printf(&m->words, "%s: %s %.6g, %s %.6g\n", precision, c.words[0], c.values[0],
                          c.words[1], c.values[1]);
         *change = c.change;
     }
@@ -290,33 +319,30 @@ static bool add_cost(const struct run *fp32, const char *precision, const char *
     return ok;
 }
 
-static bool measure(struct import_costs *costs, const char *source, const struct texts *t,
-                    struct sl_json_writer *json, struct sl_buffer *words, struct sl_err *err)
+static bool measure(struct measurement *m, double *int8_change, struct sl_err *err)
 {
     double unused;
-    struct run fp32 = {.engine =
-                           sl_engine_create(&(struct sl_engine_options){.precision = "fp32"}, err)};
-    sl_json_add(json, "{'texts':%d", t->count);
-    bool ok = fp32.engine && run_model(&fp32, source, t, err) &&
-              add_cost(&fp32, "bf16", source, t, json, words, &unused, err) &&
-              add_cost(&fp32, "int8", source, t, json, words, &costs->int8_change, err);
-    sl_json_add(json, "}");
+    struct run fp32 = run_in(m, "fp32", err);
+    sl_json_add(&m->json, "{'texts':%d", m->texts.count);
+    bool ok = fp32.engine && run_model(&fp32, m->model, &m->texts, err) &&
+              add_cost(m, &fp32, "bf16", &unused, err) &&
+              add_cost(m, &fp32, "int8", int8_change, err);
+    sl_json_add(&m->json, "}");
     run_release(&fp32);
-    return ok && sl_buffer_check(json->out, err) && sl_buffer_check(words, err);
+    return ok && sl_buffer_check(m->json.out, err) && sl_buffer_check(&m->words, err);
 }
 
-bool import_costs_measure(struct import_costs *costs, const char *source, const char *file,
-                          struct sl_err *err)
+bool import_costs_measure(struct import_costs *costs, const struct sl_model *model,
+                          const struct sl_tokenizer *tokens, const char *file, struct sl_err *err)
 {
-    struct texts t = {0};
-    struct sl_buffer text = {0}, words = {0};
-    struct sl_json_writer json = {.out = &text};
+    struct sl_buffer text = {0};
+    struct measurement m = {.model = model, .tokens = tokens, .json = {.out = &text}};
     *costs = (struct import_costs){.int8_change = (double)NAN};
-    bool ok = texts_read(&t, file, err) && measure(costs, source, &t, &json, &words, err);
-    costs->texts = t.count;
-    texts_release(&t);
+    bool ok = texts_read(&m.texts, file, err) && measure(&m, &costs->int8_change, err);
+    costs->texts = m.texts.count;
+    texts_release(&m.texts);
     costs->json = text.data;
-    costs->words = words.data;
+    costs->words = m.words.data;
     if (!ok)
         import_costs_release(costs);
     return ok;

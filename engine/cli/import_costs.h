@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 
+struct sl_model;
+struct sl_tokenizer;
+
 struct import_costs {
     int texts;
     char *json;  /* {"texts": 32, "bf16": {...}, "int8": {...}} */
@@ -17,9 +20,10 @@ struct import_costs {
     double int8_change;
 };
 
-/* source: what sl_model_open reads. file: a text on each line, or NULL for texts of our own. Each
- * precision opens the model once more; one that this CPU does not have is left out. Fails, with
- * nothing to release, if the model or the file cannot be read. */
-bool import_costs_measure(struct import_costs *costs, const char *source, const char *file,
-                          struct sl_err *err) SL_MUST_CHECK;
+/* model: with values. file: a text on each line, or NULL for texts of our own. Each precision takes
+ * a copy of the model; one that this CPU does not have is left out. Fails, with nothing to release,
+ * if the file cannot be read or a model does not run. */
+bool import_costs_measure(struct import_costs *costs, const struct sl_model *model,
+                          const struct sl_tokenizer *tokens, const char *file, struct sl_err *err)
+    SL_MUST_CHECK;
 void import_costs_release(struct import_costs *costs);
