@@ -76,9 +76,10 @@ void sv_embedding_add(struct sl_json_writer *json, const struct sv_classificatio
 bool sv_embeddings_add_slice(struct sv_classification *c, sv_embedding_adder *add)
 {
     for (int numbers = 0;
-         c->written < c->texts && numbers < SV_EMBEDDED_SLICE && !c->json.out->failed;
-         numbers += c->outputs)
+         c->written < c->texts && numbers < SV_EMBEDDED_SLICE && !c->json.out->failed;) {
+        numbers += c->outputs * c->task.items[c->written].rows;
         add(&c->json, c, c->written++);
+    }
     return c->written == c->texts || c->json.out->failed;
 }
 

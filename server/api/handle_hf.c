@@ -65,16 +65,24 @@ static bool find_targets(struct sv_classification *c, struct sv_error *error)
            sv_mask_targets_find(c, &params->targets, &params->target_ids, error);
 }
 
+static int fills_of(const struct sv_hf_params *params)
+{
+    return params->labels.top_k > 0 ? (int)params->labels.top_k : SV_FILLS_USUAL;
+}
+
 static void add_fills(struct sl_json_writer *json, const struct sv_classification *c, int index)
 {
     const struct sv_hf_params *params = c->params;
-    const int64_t top_k = params->labels.top_k;
-    sv_masks_add(json, c, index, &params->target_ids, top_k > 0 ? (int)top_k : SV_FILLS_USUAL);
+    sv_masks_add(json, c, index, &params->target_ids, fills_of(params));
 }
 
 /* An array of one text has the result of the text, as the pipeline returns it. */
 static enum sv_progress respond_fills(struct sv_request *request, struct sv_classification *c)
 {
+    const struct sv_hf_params *params = c->params;
+    struct sv_error error;
+    if (c->written == 0 && !sv_masks_check(c, &params->target_ids, fills_of(params), &error))
+        return sv_request_fail(request, &error);
     return sv_embeddings_respond(request, c, add_fills, c->texts > 1);
 }
 

@@ -10,15 +10,20 @@
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
-static int32_t find_piece(const struct sl_tokenizer *tokenizer, const struct sv_string *text)
+/* The ids of the pieces that the targets are, -1 for others, in one walk over the vocabulary. */
+static void find_pieces(const struct sl_tokenizer *tokenizer, const struct sv_texts *targets,
+                        int32_t found[SV_TARGETS_MAX])
 {
-    size_t bytes;
-    for (int32_t id = 0; id < sl_tokenizer_size(tokenizer); id++) {
+    for (int i = 0; i < targets->count; i++)
+        found[i] = -1;
+    for (int32_t id = sl_tokenizer_size(tokenizer) - 1; id >= 0 && targets->count > 0; id--) {
+        size_t bytes;
         const char *piece = sl_tokenizer_piece(tokenizer, id, &bytes);
-        if (bytes == text->bytes && memcmp(piece, text->data, bytes) == 0)
-            return id;
+        for (int i = 0; i < targets->count; i++)
+            if (bytes == targets->items[i].bytes &&
+                memcmp(piece, targets->items[i].data, bytes) == 0)
+                found[i] = id;
     }
-    return -1;
 }
 
 /* -1: it has none. */
@@ -45,10 +50,11 @@ static bool has(const struct sv_mask_targets *ids, int32_t id)
 bool sv_mask_targets_find(const struct sv_classification *c, const struct sv_texts *targets,
                           struct sv_mask_targets *ids, struct sv_error *error)
 {
+    int32_t found[SV_TARGETS_MAX];
+    find_pieces(sl_model_tokenizer(c->ref->model), targets, found);
     ids->count = 0;
     for (int i = 0; i < targets->count; i++) {
-        int32_t id = find_piece(sl_model_tokenizer(c->ref->model), &targets->items[i]);
-        id = id >= 0 ? id : first_token(c->ref, &targets->items[i]);
+        const int32_t id = found[i] >= 0 ? found[i] : first_token(c->ref, &targets->items[i]);
         if (id >= 0 && !has(ids, id))
             ids->items[ids->count++] = id;
     }
@@ -130,6 +136,23 @@ static void add_fill(struct sl_json_writer *json, const struct sl_tokenizer *tok
     add_decoded(json, tokenizer, &fill.token, 1, false);
     add_sequence(sl_json_key(json, "sequence"), tokenizer, item, place, fill.token);
     sl_json_end_object(json);
+}
+
+bool sv_masks_check(const struct sv_classification *c, const struct sv_mask_targets *targets,
+                    int top_k, struct sv_error *error)
+{
+    enum { TOKENS_MAX = 1 << 21 };
+
+    const int most = targets->count > 0 ? targets->count : c->outputs;
+    const int fills = top_k < most ? top_k : most;
+    int64_t tokens = 0;
+    for (int i = 0; i < c->texts; i++)
+        tokens += (int64_t)c->task.items[i].rows * fills * c->task.items[i].count;
+    return tokens <= TOKENS_MAX ||
+           sv_fail(error, SV_INVALID_VALUE, "parameters.top_k",
+                   "%d tokens for each mask make a response with %lld tokens of texts; at most %d "
+                   "are written. Lower 'parameters.top_k', or send fewer masks.",
+                   fills, (long long)tokens, TOKENS_MAX);
 }
 
 void sv_masks_add(struct sl_json_writer *json, const struct sv_classification *c, int index,

@@ -1,5 +1,6 @@
 /* test_pipelines_http.c - POST /hf/{name} responds as the pipelines of Hugging Face's transformers
  * did when golden/record_pretrained.py asked them. */
+#include "base/buffer.h"
 #include "support/daemon.h"
 #include "support/http_client.h"
 #include "support/in_process_classifier.h"
@@ -230,6 +231,25 @@ Test(pipelines_http, many_masks_take_several_batches)
         json_decref(one);
     }
     json_decref(all);
+}
+
+/* Each token for a mask repeats the text: a small request could ask for gigabytes. */
+Test(pipelines_http, the_fills_of_a_request_are_bounded)
+{
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"parameters\":{\"top_k\":57},\"inputs\":[");
+    for (int i = 0; i < 60; i++) {
+        sl_buffer_append_string(&body, i ? ",\"" : "\"");
+        for (int k = 0; k < 28; k++)
+            sl_buffer_append_string(&body, "[MASK]");
+        sl_buffer_append_string(&body, "\"");
+    }
+    sl_buffer_append_string(&body, "]}");
+    struct http_response answer = http_request(&t.daemon, "POST", "/hf/" FILLER, body.data);
+    tei_expect_error(&answer, 422, "validation", "57 tokens for each mask make a response with");
+    memcpy(strstr(body.data, "57"), " 5", 2);
+    json_decref(tei_post(&t.daemon, "/hf/" FILLER, body.data));
+    sl_buffer_release(&body);
 }
 
 /* -- embeddings of tokens --------------------------------------------------------------------- */
