@@ -82,7 +82,7 @@ enum {
     SV_MESSAGES_MAX = 1024,       /* of one conversation */
     SV_NAME_BYTES_MAX = 256,      /* of names, ids and labels from clients */
     SV_TEXT_BYTES_MAX = 64 << 20,
-    SV_QUERIES_BYTES_MAX = 16 << 20, /* of a query, once for each text that it ranks */
+    SV_QUERIES_BYTES_MAX = 16 << 20, /* of pairs: a query or label, once for each text */
     SV_TOKENIZE_SLICE_BYTES =
         32 << 10, /* of texts, tokenized before other requests have their turn */
     SV_TEXT_WORK_BYTES_MAX = 4 << 20, /* bodies of /tokenize and /decode in progress, together */

@@ -174,24 +174,45 @@ static struct sv_string hypothesis(const struct sv_reader *r, const struct sv_st
     return (struct sv_string){text, bytes};
 }
 
+/* Before the hypotheses are made. */
+static bool check_bytes(const struct sv_hf_params *params, struct sv_error *error)
+{
+    const struct sv_texts *texts = &params->inputs, *labels = &params->candidates;
+    int64_t bytes = 0;
+    for (int i = 0; i < texts->count; i++)
+        bytes += (int64_t)texts->items[i].bytes * labels->count;
+    for (int i = 0; i < labels->count; i++)
+        bytes += (int64_t)(params->hypothesis_template.bytes - 2 + labels->items[i].bytes) *
+                 texts->count;
+    return bytes <= SV_QUERIES_BYTES_MAX ||
+           sv_fail(error, SV_INVALID_VALUE, "inputs",
+                   "'inputs' makes pairs of each text and each label with %lld bytes; at most %d "
+                   "are read.",
+                   (long long)bytes, SV_QUERIES_BYTES_MAX);
+}
+
 /* Each text with each hypothesis. */
 static bool make_hypotheses(const struct sv_reader *r, struct sv_hf_params *params)
 {
     struct sv_texts *texts = &params->inputs;
-    const struct sv_texts *labels = &params->candidates;
-    const int count = texts->count * labels->count;
+    const int labels = params->candidates.count, count = texts->count * labels;
     struct sv_string *items = sv_reader_alloc(r, (size_t)count, sizeof *items);
-    texts->pairs = sv_reader_alloc(r, (size_t)count, sizeof *texts->pairs);
-    for (int i = 0; items && texts->pairs && i < count; i++) {
-        items[i] = texts->items[i / labels->count];
-        texts->pairs[i] =
-            hypothesis(r, &params->hypothesis_template, &labels->items[i % labels->count]);
-        if (!texts->pairs[i].data)
+    struct sv_string *pairs = sv_reader_alloc(r, (size_t)count, sizeof *pairs);
+    if (!items || !pairs)
+        return false;
+    for (int i = 0; i < labels; i++) {
+        pairs[i] = hypothesis(r, &params->hypothesis_template, &params->candidates.items[i]);
+        if (!pairs[i].data)
             return false;
     }
+    for (int i = 0; i < count; i++) {
+        items[i] = texts->items[i / labels];
+        pairs[i] = pairs[i % labels];
+    }
     texts->items = items;
+    texts->pairs = pairs;
     texts->count = count;
-    return items && texts->pairs;
+    return true;
 }
 
 /* The source comes first. */
@@ -208,16 +229,17 @@ static bool prepend_source(const struct sv_reader *r, struct sv_hf_params *param
     return true;
 }
 
-static bool check_count(const struct sv_hf_params *params, struct sv_error *error)
+static bool check_pairs(const struct sv_hf_params *params, struct sv_error *error)
 {
     const int labels = params->candidates.count;
     if (labels > 0 && params->inputs.pairs)
         return sv_fail(error, SV_INVALID_VALUE, "inputs",
                        "'inputs' holds a pair; candidate labels are for single texts.");
-    return labels == 0 || params->inputs.count <= SV_CLIENT_BATCH_MAX / labels ||
-           sv_fail(error, SV_INVALID_VALUE, "inputs",
-                   "'inputs' holds %d texts for %d labels; their product may be at most %d.",
-                   params->inputs.count, labels, SV_CLIENT_BATCH_MAX);
+    if (labels > 0 && params->inputs.count > SV_CLIENT_BATCH_MAX / labels)
+        return sv_fail(error, SV_INVALID_VALUE, "inputs",
+                       "'inputs' holds %d texts for %d labels; their product may be at most %d.",
+                       params->inputs.count, labels, SV_CLIENT_BATCH_MAX);
+    return labels == 0 || check_bytes(params, error);
 }
 
 struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
@@ -228,7 +250,7 @@ struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
         .tokenize = {.in_parameters = true}, .normalize = true, .budget.field = "sluice.budget"};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader r = {.document = document, .to = params, .error = error};
-    if (!document || (check_count(params, error) &&
+    if (!document || (check_pairs(params, error) &&
                       (params->candidates.count == 0 || make_hypotheses(&r, params)) &&
                       (!params->source.data || prepend_source(&r, params))))
         return document;

@@ -377,6 +377,24 @@ Test(pipelines_http, candidate_labels_are_scored_by_pairs)
     json_decref(pairs);
 }
 
+/* A template of 64 KiB once for each of 300 texts. */
+Test(pipelines_http, the_bytes_of_pairs_are_bounded)
+{
+    struct sl_buffer body = {0};
+    sl_buffer_append_string(&body, "{\"parameters\":{\"truncation\":true,\"candidate_labels\":"
+                                   "[\"a\"],\"hypothesis_template\":\"{}");
+    for (int i = 0; i < 1 << 13; i++)
+        sl_buffer_append_string(&body, "aaaaaaaa");
+    sl_buffer_append_string(&body, "\"},\"inputs\":[\"b\"");
+    for (int i = 1; i < 300; i++)
+        sl_buffer_append_string(&body, ",\"b\"");
+    sl_buffer_append_string(&body, "]}");
+    struct http_response answer = http_request(&t.daemon, "POST", "/hf/bert_nli", body.data);
+    tei_expect_error(&answer, 422, "validation",
+                     "each label with 19661400 bytes; at most 16777216");
+    sl_buffer_release(&body);
+}
+
 Test(pipelines_http, oip_takes_pairs)
 {
     json_t *want = tei_post(&t.daemon, "/models/" NLI "/predict",
