@@ -181,26 +181,13 @@ static bool run_loss(struct run *r, const struct texts *t, int32_t *ids, size_t 
     return ok;
 }
 
-static struct sl_model *copy(struct sl_engine *engine, const struct sl_model *from,
-                             struct sl_err *err)
-{
-    struct sl_model *m = sl_model_create(engine, from->arch, &from->config, err);
-    for (int i = 0; m && i < m->state_dict_count; i++)
-        memcpy(m->state_dict[i].data, from->state_dict[i].data,
-               sl_parameter_floats(&m->state_dict[i]) * sizeof(float));
-    if (m) {
-        sl_model_pack(m);
-        sl_model_discard_values(m);
-    }
-    return m;
-}
-
 static bool run_model(struct run *r, const struct sl_model *model, const struct texts *t,
                       struct sl_err *err)
 {
-    r->model = copy(r->engine, model, err);
+    r->model = sl_model_copy(model, r->engine, r->engine->int8, err);
     if (!r->model)
         return false;
+    sl_model_discard_values(r->model);
     const size_t room = ids_max(r->tokens, t);
     int32_t *ids = calloc(room, sizeof *ids);
     if (!ids)

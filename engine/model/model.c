@@ -187,6 +187,19 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
     return NULL;
 }
 
+struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine, bool int8,
+                               struct sl_err *err)
+{
+    struct sl_model *m = sl_model_create_as(engine, from->arch, &from->config, int8, err);
+    if (!m)
+        return NULL;
+    for (int i = 0; i < m->state_dict_count; i++)
+        memcpy(m->state_dict[i].data, from->state_dict[i].data,
+               sl_parameter_floats(&m->state_dict[i]) * sizeof(float));
+    sl_model_pack(m);
+    return m;
+}
+
 bool sl_model_share(struct sl_model *m, struct sl_shared_values *values, struct sl_err *err)
 {
     int shared = 0;

@@ -44,6 +44,9 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
                                     const struct sl_config *config, bool int8, struct sl_err *err)
     SL_MUST_CHECK;
+/* The same values as in a model that has kept them, packed; without tokenizer and labels. */
+struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine, bool int8,
+                               struct sl_err *err) SL_MUST_CHECK;
 /* Some of its products can be computed in int8. */
 bool sl_model_can_int8(const struct sl_model *m);
 

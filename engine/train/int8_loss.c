@@ -2,7 +2,6 @@
 #include "train/int8_loss.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A model is worth more than this figure of it. */
 static bool is_harmless(const struct sl_err *err)
@@ -15,15 +14,10 @@ static bool loss_of_copy(const struct sl_model *model, bool int8, const struct s
                          sl_evaluate_copy *evaluate, const void *context, double *loss,
                          struct sl_err *err)
 {
-    struct sl_model *copy =
-        sl_model_create_as(model->engine, model->arch, &model->config, int8, err);
+    struct sl_model *copy = sl_model_copy(model, model->engine, int8, err);
     *loss = (double)NAN;
     if (!copy)
         return is_harmless(err);
-    for (int i = 0; i < copy->state_dict_count; i++)
-        memcpy(copy->state_dict[i].data, model->state_dict[i].data,
-               sl_parameter_floats(&copy->state_dict[i]) * sizeof(float));
-    sl_model_pack(copy);
     struct sl_evaluation e;
     bool ok = evaluate(context, copy, policy, &e, err);
     sl_model_close(copy);
