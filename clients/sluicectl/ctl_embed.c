@@ -4,6 +4,9 @@
 
 static const struct sl_option rows[] = {
     CTL_TEXT_ROWS("model to use [the only one that gives embeddings]"),
+    {"prompt-name", "NAME",
+     "put this prompt of the model before each text [its default prompt, if it has one]",
+     SL_OPTION_STRING, CTL_TEXT_AT(prompt_name), 0, 0},
     {0}};
 
 static const char notes[] =

@@ -131,6 +131,8 @@ static void write_inference(const struct ctl_texts *job, int count, struct sl_bu
         sl_json_add(&json, "'explain':%lld", (long long)a->explain.value);
     if (job->tags)
         sl_json_add(&json, "'aggregation_strategy':%s", a->aggregation ? a->aggregation : "simple");
+    if (a->prompt_name)
+        sl_json_add(&json, "'prompt_name':%s", a->prompt_name);
     if (a->budget.given)
         sl_json_add_real(sl_json_key(&json, "budget"), a->budget.value);
     sl_json_add(&json, "},'outputs':[");

@@ -20,6 +20,7 @@ struct ctl_text_arguments {
     struct sl_given_real budget;      /* of classify */
     const char *truncate;
     const char *aggregation; /* of classify */
+    const char *prompt_name; /* of embed */
     bool replace;
 };
 

@@ -301,6 +301,15 @@ static bool read_chat(struct sl_model_config *model_config, const json_t *root, 
     return sl_chat_member_read(&model_config->chat, root, err);
 }
 
+static bool read_prompts(struct sl_model_config *model_config, const json_t *root,
+                         struct sl_err *err)
+{
+    if (!sl_prompts_read(&model_config->prompts, root, err))
+        return false;
+    return model_config->prompts.count == 0 || model_config->hyper.task == SL_TASK_PRETRAINING ||
+           sl_fail(err, SL_CORRUPT, "'%s' is for models that give embeddings", sl_prompts_member);
+}
+
 /* The members in the order in which they need each other. */
 static bool read_members(struct sl_model_config *model_config, const json_t *root,
                          struct sl_err *err)
@@ -308,7 +317,7 @@ static bool read_members(struct sl_model_config *model_config, const json_t *roo
     static bool (*const readers[])(struct sl_model_config *, const json_t *, struct sl_err *) = {
         read_arch,  read_task,      read_labels,  read_problem_type, read_hypers,
         read_vocab, read_tokenizer, read_policy,  read_points,       read_int8_loss,
-        read_base,  read_chat,      read_training};
+        read_base,  read_chat,      read_prompts, read_training};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (!readers[i](model_config, root, err))
             return false;
@@ -318,10 +327,23 @@ static bool read_members(struct sl_model_config *model_config, const json_t *roo
 bool sl_model_config_read(struct sl_model_config *model_config, const char *text, size_t bytes,
                           struct sl_err *err)
 {
-    static const char *const keys[] = {"format",     "architecture",     "task",       "labels",
-                                       problem_type, "hyperparameters",  "vocab_size", "tokenizer",
-                                       "inference",  "operating_points", int8_loss,    "base",
-                                       "chat",       "training",         NULL};
+    static const char *const keys[] = {"format",
+                                       "architecture",
+                                       "task",
+                                       "labels",
+                                       problem_type,
+                                       "hyperparameters",
+                                       "vocab_size",
+                                       "tokenizer",
+                                       "inference",
+                                       "operating_points",
+                                       int8_loss,
+                                       "base",
+                                       "chat",
+                                       sl_prompts_member,
+                                       sl_default_prompt_member,
+                                       "training",
+                                       NULL};
     json_auto_t *root = sl_json_parse(text, bytes, err);
     struct sl_model_config fresh = {0};
     /* The format first, because another format may have other keys. */
@@ -340,6 +362,7 @@ void sl_model_config_release(struct sl_model_config *model_config)
         free(model_config->labels[i]);
     free(model_config->labels);
     free(model_config->training);
+    sl_prompts_release(&model_config->prompts);
     *model_config = (struct sl_model_config){0};
 }
 
@@ -429,7 +452,8 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
         print_int8_loss(root, model_config) && print_labels(root, model_config) &&
         print_problem_type(root, model_config) &&
         sl_base_reference_print(root, &model_config->base) &&
-        sl_chat_member_print(root, &model_config->chat))
+        sl_chat_member_print(root, &model_config->chat) &&
+        sl_prompts_print(root, &model_config->prompts))
         return sl_json_print(root, SL_JSON_SHORT, err);
     sl_fail(err, SL_NO_MEMORY, "no memory for the description of a model");
     return NULL;

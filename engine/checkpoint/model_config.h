@@ -14,15 +14,17 @@
  *      "int8_loss_increase": 0.0004,    a fraction of the loss, where it was measured
  *      "base": {as base_model.h says},   if its word vectors are in another model's file
  *      "chat": {as chat_member.h says},  of an imported model
+ *      "prompts", "default_prompt_name": as formats/prompts_json.h says,     of an encoder
  *      "training": {where it came from: any object}}
  *
  * After reading, everything has been checked: hyper-parameters are complete and within bounds.
- * "inference", "operating_points", "int8_loss_increase", "base", "chat" and "training" may be
- * missing, and so may members of "inference": the architecture's defaults apply. */
+ * "inference", "operating_points", "int8_loss_increase", "base", "chat", "prompts" and "training"
+ * may be missing, and so may members of "inference": the architecture's defaults apply. */
 #pragma once
 
 #include "checkpoint/base_model.h"
 #include "checkpoint/chat_member.h"
+#include "formats/prompts_json.h"
 #include "model/model.h"
 
 /* How much larger the loss on held-out data is in int8, as a fraction. */
@@ -41,9 +43,10 @@ struct sl_model_config {
     struct sl_int8_loss int8_loss;
     struct sl_base_reference base;
     struct sl_chat_facts chat;
-    char **labels;         /* hyper.classes names; owned when it was read */
-    const char *tokenizer; /* the name of a kind, from its table */
-    bool lower;            /* and whether it lower-cases, for kinds that split into words */
+    struct sl_prompts prompts; /* owned when it was read */
+    char **labels;             /* hyper.classes names; owned when it was read */
+    const char *tokenizer;     /* the name of a kind, from its table */
+    bool lower;                /* and whether it lower-cases, for kinds that split into words */
     enum sl_truncation truncation_side; /* default: right */
     char *training;                     /* a JSON object, owned when it was read; NULL: {} */
 };

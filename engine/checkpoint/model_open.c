@@ -59,7 +59,9 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     c->tokens = NULL;
     m->labels = c->model_config.labels;
     m->chat = c->model_config.chat;
+    m->prompts = c->model_config.prompts;
     c->model_config.labels = NULL;
+    c->model_config.prompts = (struct sl_prompts){0};
     m->created = c->created;
     memcpy(m->sha256, c->sha256, sizeof m->sha256);
     finish(m);
@@ -96,8 +98,10 @@ static struct sl_model *pretrained_open(struct sl_engine *engine, const char *di
         m->tokenizer = p.tokens;
         m->labels = p.published.labels;
         m->chat = p.chat;
+        m->prompts = p.published.prompts;
         p.tokens = NULL;
         p.published.labels = NULL;
+        p.published.prompts = (struct sl_prompts){0};
         memcpy(m->sha256, p.sha256, sizeof m->sha256);
         finish(m);
     }

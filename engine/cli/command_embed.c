@@ -11,15 +11,20 @@
 
 struct arguments {
     struct text_arguments common;
+    const char *prompt_name;
     bool raw;
 };
 
-static const struct sl_option rows[] = {TEXT_FILE_OPTIONS,
-                                        {"raw", NULL,
-                                         "print vectors as the model makes them, not of length 1",
-                                         SL_OPTION_FLAG, offsetof(struct arguments, raw), 0, 0},
-                                        ENGINE_OPTIONS(struct text_arguments),
-                                        {0}};
+static const struct sl_option rows[] = {
+    TEXT_FILE_OPTIONS,
+    {"raw", NULL, "print vectors as the model makes them, not of length 1", SL_OPTION_FLAG,
+     offsetof(struct arguments, raw), 0, 0},
+    {"prompt-name", "NAME",
+     "put this prompt of the model before each text [its "
+     "default prompt, if it has one]",
+     SL_OPTION_STRING, offsetof(struct arguments, prompt_name), 0, 0},
+    ENGINE_OPTIONS(struct text_arguments),
+    {0}};
 
 static const char notes[] =
     "\n"
@@ -84,12 +89,16 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
 
 static bool embed(struct text_lines *lines, void *arguments, struct sl_err *err)
 {
+    const struct arguments *a = arguments;
+    const struct sl_model_info *info = sl_model_info(lines->m);
     lines->done = "embedded";
     lines->print = print_text;
     lines->context = arguments;
-    if (sl_model_info(lines->m)->dimensions == 0)
+    if (info->dimensions == 0)
         return fail_task(lines->m->config.task, err);
-    return text_lines_run(lines, err);
+    lines->prompt =
+        a->prompt_name ? sl_model_prompt(info, a->prompt_name, err) : info->default_prompt;
+    return (lines->prompt || !a->prompt_name) && text_lines_run(lines, err);
 }
 
 static bool run(int count, char **words, struct sl_err *err)

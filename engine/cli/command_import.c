@@ -114,6 +114,7 @@ static bool write_version(const struct arguments *a, struct sl_pretrained *p, st
         .lower = p->tokens->lower,
         .truncation_side = sl_tokenizer_truncation_side(p->tokens),
         .chat = p->chat,
+        .prompts = p->published.prompts,
         .training = origin};
     const struct sl_checkpoint_parts parts = {.model_config = &model_config,
                                               .tokens = p->tokens,

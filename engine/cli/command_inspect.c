@@ -1,4 +1,5 @@
 /* command_inspect.c - `sluice inspect`: prints a model's configuration and its tensors. */
+#include "base/explained_words.h"
 #include "base/option_parser.h"
 #include "cli/command.h"
 #include "cli/operating_point_list.h"
@@ -50,6 +51,16 @@ static void write_tensors(struct sl_json_writer *json, const struct sl_model *m)
     sl_json_end_array(json);
 }
 
+static void write_prompts(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    sl_json_add(json, "'prompts':{");
+    for (int i = 0; i < info->prompt_count; i++)
+        sl_json_add_string(sl_json_key(json, info->prompts[i].name), info->prompts[i].text);
+    sl_json_end_object(json);
+    if (info->default_prompt)
+        sl_json_add(json, "'default_prompt_name':%s", info->default_prompt->name);
+}
+
 static void print_json(const struct sl_model *m)
 {
     const struct sl_model_info *info = sl_model_info(m);
@@ -66,11 +77,26 @@ static void print_json(const struct sl_model *m)
     write_tensors(&json, m);
     if (info->base)
         sl_json_add(&json, "'base':%s", info->base);
+    if (info->prompt_count > 0)
+        write_prompts(&json, info);
     if (info->operating_point_count > 0)
         operating_points_write(sl_json_key(&json, "operating_points"), m, info->operating_points,
                                info->operating_point_count);
     sl_json_end_object(&json);
     command_print_json(&text);
+}
+
+static void print_prompts(const struct sl_model_info *info)
+{
+    if (info->prompt_count > 0)
+        printf("prompts\n");
+    for (int i = 0; i < info->prompt_count; i++) {
+        const struct sl_prompt *p = &info->prompts[i];
+        printf("  %-24s \"", p->name);
+        sl_print_text(p->text, strlen(p->text));
+        printf("\"%s\n", p == info->default_prompt ? " (default)" : "");
+    }
+    printf("%s", info->prompt_count > 0 ? "\n" : "");
 }
 
 /* The shape as in the file: biases and norms are vectors. */
@@ -155,6 +181,7 @@ static void print_text(const struct sl_model *m)
     for (int i = 0; i < info->classes; i++)
         printf("%s%s", i ? ", " : "  labels                   ", info->labels[i]);
     printf("%s", info->classes > 0 ? "\n\n" : "\n");
+    print_prompts(info);
     if (info->operating_point_count > 0) {
         printf("operating points\n");
         operating_points_print(m, info->operating_points, info->operating_point_count);

@@ -91,7 +91,8 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
 {
     struct text_line *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    size_t max = sl_tokenizer_max_tokens(tokens, line->bytes);
+    const char *prompt = w->prompt ? w->prompt->text : NULL;
+    size_t max = sl_tokenizer_max_tokens(tokens, line->bytes + (prompt ? strlen(prompt) : 0));
     if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
         !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
         (w->places && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
@@ -103,6 +104,7 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
     long count = sl_tokenizer_tokenize(tokens,
                                        &(struct sl_encoding){.text = line->text,
                                                              .bytes = line->bytes,
+                                                             .prompt = prompt,
                                                              .unknown = SL_UNKNOWN_REPLACE,
                                                              .special = true,
                                                              .ids = next->ids,

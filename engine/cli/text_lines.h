@@ -30,9 +30,10 @@ struct text_lines {
     int file_count;
 
     /* Set by its `work`, which then calls text_lines_run. */
-    const char *done; /* and "classified" */
-    bool places;      /* `print` needs offsets; */
-    bool explains;    /* and runs the classifier */
+    const char *done;               /* and "classified" */
+    const struct sl_prompt *prompt; /* before each text; NULL: none */
+    bool places;                    /* `print` needs offsets; */
+    bool explains;                  /* and runs the classifier */
     /* Prints a text and its result, which are valid until it returns. */
     bool (*print)(struct text_lines *lines, struct text_line *line,
                   const struct sl_classifier_item *item, struct sl_err *err);

@@ -30,39 +30,59 @@ const char *sl_json_type(const struct json_t *value)
     return "nothing";
 }
 
-struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
+static json_t *parse(const char *text, size_t bytes, size_t flags, struct sl_err *err)
 {
-    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
     json_error_t error;
     json_t *root = json_loadb(bytes ? text : "", bytes, flags, &error);
-    if (!root && error.text[0] == '\0') {
-        /* jansson has nothing to say when it lacks memory. */
+    if (!root && error.text[0] == '\0') /* jansson has nothing to say when it lacks memory. */
         sl_fail(err, SL_NO_MEMORY, "no memory for %zu bytes of JSON", bytes);
-        return NULL;
-    }
-    if (!root) {
+    else if (!root)
         sl_fail(err, SL_CORRUPT, "not JSON: line %d, column %d: %s", error.line, error.column,
                 error.text);
-        return NULL;
-    }
-    if (!json_is_object(root)) {
-        sl_fail(err, SL_CORRUPT, "the JSON is %s: expected an object", sl_json_type(root));
-        json_decref(root);
-        return NULL;
-    }
     return root;
+}
+
+struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
+{
+    json_t *root = parse(text, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, err);
+    if (!root || json_is_object(root))
+        return root;
+    sl_fail(err, SL_CORRUPT, "the JSON is %s: expected an object", sl_json_type(root));
+    json_decref(root);
+    return NULL;
+}
+
+static bool open_file(struct sl_map *map, const char *path, size_t bytes_max, struct sl_err *err)
+{
+    if (!sl_map_open(map, path, err))
+        return false;
+    if (map->size <= bytes_max)
+        return true;
+    sl_fail(err, SL_BAD_INPUT, "%zu bytes: expected at most %zu", map->size, bytes_max);
+    sl_map_close(map);
+    return false;
 }
 
 struct json_t *sl_json_open(const char *path, size_t bytes_max, struct sl_err *err)
 {
     struct sl_map map = {0};
-    json_t *root = NULL;
-    if (!sl_map_open(&map, path, err))
+    if (!open_file(&map, path, bytes_max, err))
         return NULL;
-    if (map.size > bytes_max)
-        sl_fail(err, SL_BAD_INPUT, "%zu bytes: expected at most %zu", map.size, bytes_max);
-    else
-        root = sl_json_parse(map.data, map.size, err);
+    json_t *root = sl_json_parse(map.data, map.size, err);
+    sl_map_close(&map);
+    return root;
+}
+
+struct json_t *sl_json_open_foreign(const char *path, size_t bytes_max, struct sl_err *err)
+{
+    static const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
+    struct sl_map map = {0};
+    struct sl_err ignored;
+    if (!open_file(&map, path, bytes_max, err))
+        return NULL;
+    json_t *root = parse(map.data, map.size, flags, &ignored);
+    if (!root)
+        root = parse(map.data, map.size, flags | JSON_DECODE_INT_AS_REAL, err);
     sl_map_close(&map);
     return root;
 }

@@ -15,6 +15,10 @@ struct json_t *sl_json_parse(const char *text, size_t bytes, struct sl_err *err)
 
 /* The same of a file of at most so many bytes. */
 struct json_t *sl_json_open(const char *path, size_t bytes_max, struct sl_err *err) SL_MUST_CHECK;
+/* The same of a file of another program: an object or an array. In one with a whole number that is
+ * too large, as 10^30 in tokenizer_config.json of many models, all numbers are real ones. */
+struct json_t *sl_json_open_foreign(const char *path, size_t bytes_max, struct sl_err *err)
+    SL_MUST_CHECK;
 
 enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; exact for every double */
 

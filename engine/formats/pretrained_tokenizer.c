@@ -29,7 +29,7 @@ static struct sl_tokenizer *json_open(const char *path, struct sl_err *err)
 
 static bool lower_read(const char *path, bool *lower, struct sl_err *err)
 {
-    json_auto_t *root = sl_json_open(path, SL_TOKENIZER_JSON_MAX, err);
+    json_auto_t *root = sl_json_open_foreign(path, SL_TOKENIZER_JSON_MAX, err);
     return (root && sl_member_flag(root, "do_lower_case", lower, err)) || fail_at(path, err);
 }
 

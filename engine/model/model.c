@@ -229,6 +229,7 @@ void sl_model_close(struct sl_model *m)
     for (int i = 0; m->labels && i < m->config.classes; i++)
         free(m->labels[i]);
     free(m->labels);
+    sl_prompts_release(&m->prompts);
     sl_arena_release(&m->structs);
     sl_arena_release(&m->values);
     sl_arena_release(&m->packed);

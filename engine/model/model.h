@@ -10,6 +10,7 @@
 #include "model/engine.h"
 #include "sluice/model.h"
 #include "tokenizer/chat_template.h"
+#include "tokenizer/prompts.h"
 
 struct sl_model {
     struct sl_engine *engine;
@@ -23,6 +24,7 @@ struct sl_model {
     int operating_point_count;
     struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
     struct sl_chat_facts chat;
+    struct sl_prompts prompts; /* owned */
     struct sl_arena structs;
     struct sl_builder builder; /* names, shapes and initial values */
     struct sl_arena values, packed, grads;

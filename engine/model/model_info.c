@@ -1,5 +1,7 @@
 /* model_info.c - what a model is, in the words of the public header. */
 #include "model/model.h"
+
+#include "base/comma_list.h"
 #include "tokenizer/tokenizer.h"
 
 #include <limits.h>
@@ -89,6 +91,9 @@ void sl_model_describe(struct sl_model *m)
         .buffers = sl_stored_floats(&m->builder, !m->base),
         .created = m->created,
         .chat_template = m->chat.template ? m->chat.template->name : NULL,
+        .prompts = m->prompts.list,
+        .prompt_count = m->prompts.count,
+        .default_prompt = m->prompts.default_prompt,
         .gate = m->arch->skipping ? m->arch->skipping(&m->policy) : "none",
         .operating_points = m->operating_points,
         .operating_point_count = m->operating_point_count,
@@ -98,6 +103,22 @@ void sl_model_describe(struct sl_model *m)
 const struct sl_model_info *sl_model_info(const struct sl_model *m)
 {
     return &m->info;
+}
+
+const struct sl_prompt *sl_model_prompt(const struct sl_model_info *info, const char *name,
+                                        struct sl_err *err)
+{
+    char list[256] = "";
+    const struct sl_prompt *prompt = sl_prompt_find(info->prompts, info->prompt_count, name);
+    for (int i = 0; !prompt && i < info->prompt_count; i++)
+        sl_list_add_quoted(list, sizeof list, info->prompts[i].name);
+    if (!prompt)
+        (void)(info->prompt_count > 0
+                   ? sl_fail(err, SL_NOT_FOUND, "no prompt is named '%.64s': expected one of: %s",
+                             name, list)
+                   : sl_fail(err, SL_NOT_FOUND, "no prompt is named '%.64s': the model has none",
+                             name));
+    return prompt;
 }
 
 int sl_model_rows_max(const struct sl_model_info *info, enum sl_output output)

@@ -73,7 +73,7 @@ static bool read_end(const json_t *root, struct sl_chat_facts *facts, struct sl_
 
 static bool read_tokenizer_config(const char *path, struct sl_chat_facts *facts, struct sl_err *err)
 {
-    json_auto_t *root = sl_json_open(path, BYTES_MAX, err);
+    json_auto_t *root = sl_json_open_foreign(path, BYTES_MAX, err);
     bool ok = root && read_template(root, facts, err) &&
               read_token(root, "bos_token", facts->bos, err) &&
               read_token(root, "eos_token", facts->eos, err);

@@ -328,5 +328,6 @@ void sl_published_release(struct sl_published *p)
     for (int i = 0; p->labels && i < p->config.classes; i++)
         free(p->labels[i]);
     free(p->labels);
+    sl_prompts_release(&p->prompts);
     *p = (struct sl_published){0};
 }

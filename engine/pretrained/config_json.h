@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "pretrained/family.h"
+#include "tokenizer/prompts.h"
 
 struct json_t;
 
@@ -12,8 +13,9 @@ struct sl_published {
     const struct sl_family *family;
     const struct sl_family_task *task;
     const struct sl_arch *arch;
-    struct sl_config config; /* without the size of the vocabulary */
-    char **labels;           /* config.classes names; owned */
+    struct sl_config config;   /* without the size of the vocabulary */
+    char **labels;             /* config.classes names; owned */
+    struct sl_prompts prompts; /* of a sentence encoder; owned */
 };
 
 /* embeds: the model gives embeddings, whatever class is named. Members that say what is not

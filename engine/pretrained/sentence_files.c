@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/json_io.h"
+#include "formats/prompts_json.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -15,22 +16,13 @@ bool sl_sentence_files_are(const char *directory)
     return sl_path_find(path, directory, modules_file);
 }
 
-/* A JSON file, of an object or an array; NULL on failure. */
 static json_t *read_json(const char *path, struct sl_err *err)
 {
-    enum { BYTES_MAX = 1 << 20 };
+    enum { BYTES_MAX = 16 << 20 };
 
-    json_error_t error;
-    struct sl_map map;
-    json_t *root = NULL;
-    if (!sl_map_open(&map, path, err))
-        return NULL;
-    if (map.size > BYTES_MAX)
-        sl_fail(err, SL_BAD_INPUT, "'%s': %zu bytes: expected at most %d", path, map.size,
-                BYTES_MAX);
-    else if (!(root = json_loadb(map.data, map.size, JSON_REJECT_DUPLICATES, &error)))
-        sl_fail(err, SL_BAD_INPUT, "'%s' line %d: %s", path, error.line, error.text);
-    sl_map_close(&map);
+    json_t *root = sl_json_open_foreign(path, BYTES_MAX, err);
+    if (!root)
+        sl_wrap(err, "'%s'", path);
     return root;
 }
 
@@ -45,25 +37,55 @@ static json_t *read_module_config(const char *directory, const char *module, cha
                : NULL;
 }
 
+static bool read_prompts(const char *directory, struct sl_published *p, struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!sl_path_find(path, directory, "config_sentence_transformers.json"))
+        return true;
+    json_auto_t *root = read_json(path, err);
+    return root && (sl_prompts_read(&p->prompts, root, err) || sl_wrap(err, "'%s'", path));
+}
+
 /* -- pooling ---------------------------------------------------------------------------------- */
 
+/* Since version 5.4 a name, before that a flag for each mode. */
 static const struct mode {
-    const char *key;
+    const char *name, *flag;
     int pooling; /* -1: not supported */
-} modes[] = {
-    {"pooling_mode_mean_tokens", SL_POOLING_MEAN}, {"pooling_mode_cls_token", SL_POOLING_FIRST},
-    {"pooling_mode_lasttoken", SL_POOLING_LAST},   {"pooling_mode_max_tokens", -1},
-    {"pooling_mode_mean_sqrt_len_tokens", -1},     {"pooling_mode_weightedmean_tokens", -1}};
+} modes[] = {{"mean", "pooling_mode_mean_tokens", SL_POOLING_MEAN},
+             {"cls", "pooling_mode_cls_token", SL_POOLING_FIRST},
+             {"lasttoken", "pooling_mode_lasttoken", SL_POOLING_LAST},
+             {"max", "pooling_mode_max_tokens", -1},
+             {"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", -1},
+             {"weightedmean", "pooling_mode_weightedmean_tokens", -1}};
 
-static bool choose_pooling(const json_t *root, int *pooling, struct sl_err *err)
+enum { MODES = sizeof modes / sizeof *modes };
+
+static bool choose_by_name(const json_t *value, int *pooling, struct sl_err *err)
+{
+    const json_t *only = json_array_size(value) == 1 ? json_array_get(value, 0) : value;
+    const char *name = json_string_value(only);
+    int i = 0;
+    while (name && i < MODES && strcmp(modes[i].name, name) != 0)
+        i++;
+    if (!name || i == MODES || modes[i].pooling < 0)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'pooling_mode' is '%.64s', which is not supported: expected mean, cls or "
+                       "lasttoken",
+                       name ? name : sl_json_type(value));
+    *pooling = modes[i].pooling;
+    return true;
+}
+
+static bool choose_by_flags(const json_t *root, int *pooling, struct sl_err *err)
 {
     const struct mode *chosen = NULL;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (!json_is_true(json_object_get(root, modes[i].key)))
+    for (int i = 0; i < MODES; i++) {
+        if (!json_is_true(json_object_get(root, modes[i].flag)))
             continue;
         if (chosen || modes[i].pooling < 0)
-            return sl_fail(err, SL_BAD_INPUT, "'%s' is not supported%s%s", modes[i].key,
-                           chosen ? " together with " : "", chosen ? chosen->key : "");
+            return sl_fail(err, SL_BAD_INPUT, "'%s' is not supported%s%s", modes[i].flag,
+                           chosen ? " together with " : "", chosen ? chosen->flag : "");
         chosen = &modes[i];
     }
     if (!chosen)
@@ -72,12 +94,34 @@ static bool choose_pooling(const json_t *root, int *pooling, struct sl_err *err)
     return true;
 }
 
-static bool read_pooling(const char *directory, const char *module, int *pooling,
+static bool choose_pooling(const json_t *root, int *pooling, struct sl_err *err)
+{
+    const json_t *name = json_object_get(root, "pooling_mode");
+    return name ? choose_by_name(name, pooling, err) : choose_by_flags(root, pooling, err);
+}
+
+/* A prompt of no characters has no tokens to leave out. */
+static bool check_prompts(const json_t *root, const struct sl_prompts *prompts, struct sl_err *err)
+{
+    if (!json_is_false(json_object_get(root, "include_prompt")))
+        return true;
+    for (int i = 0; i < prompts->count; i++)
+        if (prompts->list[i].text[0])
+            return sl_fail(err, SL_BAD_INPUT,
+                           "'include_prompt' is false, which is not supported with prompts, such "
+                           "as '%s'",
+                           prompts->list[i].name);
+    return true;
+}
+
+static bool read_pooling(const char *directory, const char *module, struct sl_published *p,
                          struct sl_err *err)
 {
     char path[SL_PATH_MAX];
     json_auto_t *root = read_module_config(directory, module, path, err);
-    return root && (choose_pooling(root, pooling, err) || sl_wrap(err, "'%s'", path));
+    bool ok = root && choose_pooling(root, &p->config.pooling, err) &&
+              check_prompts(root, &p->prompts, err);
+    return ok || sl_wrap(err, "'%s'", path);
 }
 
 /* -- modules ---------------------------------------------------------------------------------- */
@@ -138,42 +182,39 @@ static bool read_module(const char *directory, const json_t *module, struct sl_p
         return sl_fail(err, SL_BAD_INPUT, "%s: 'path' is '%.64s': expected a directory within it",
                        modules_file, path ? path : "none");
     return is_sparse ? check_sparse_pooling(directory, path, err)
-                     : read_pooling(directory, path, &p->config.pooling, err);
+                     : read_pooling(directory, path, p, err);
 }
 
-/* Texts are cut here, whatever tokenizer.json says. */
-static bool read_length(const char *directory, struct sl_published *p, struct sl_err *err)
+/* The member of a file, which both may be missing: then *length stays. */
+static bool read_length_of(const char *directory, const char *name, const char *key,
+                           int64_t *length, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
-    int64_t length;
-    const int max = p->config.context_length;
-    if (!sl_path_find(path, directory, "sentence_bert_config.json"))
+    if (!sl_path_find(path, directory, name))
         return true;
     json_auto_t *root = read_json(path, err);
-    if (!root)
-        return false;
-    if (json_is_null(json_object_get(root, "max_seq_length")))
-        return true;
-    if (!sl_json_whole(root, "max_seq_length", (struct sl_bounds){2, INT32_MAX}, &length, err))
-        return sl_wrap(err, "'%s'", path);
-    p->config.context_length = length < max ? (int)length : max;
+    const json_t *value = json_object_get(root, key);
+    if (!value || json_is_null(value))
+        return root;
+    const double number = json_number_value(value);
+    if (!json_is_number(value) || number < 2)
+        return sl_fail(err, SL_BAD_INPUT, "'%s': '%s' is %s: expected a number from 2 on", path,
+                       key, json_is_number(value) ? "too small" : sl_json_type(value));
+    *length = number < INT32_MAX ? (int64_t)number : INT32_MAX;
     return true;
 }
 
-/* A prompt that every text gets would be missing. */
-static bool check_prompts(const char *directory, struct sl_err *err)
+/* Texts are cut here, whatever tokenizer.json says. Since version 5.4 it is the tokenizer's length,
+ * which a model without one has as 1e30. */
+static bool read_length(const char *directory, struct sl_published *p, struct sl_err *err)
 {
-    char path[SL_PATH_MAX];
-    if (!sl_path_find(path, directory, "config_sentence_transformers.json"))
-        return true;
-    json_auto_t *root = read_json(path, err);
-    const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
-    if (name)
-        return sl_fail(err, SL_BAD_INPUT,
-                       "'%s': 'default_prompt_name' is '%.64s', which is not supported: set it to "
-                       "null, and put the prompt into the texts",
-                       path, name);
-    return root;
+    int64_t length = INT32_MAX;
+    const int max = p->config.context_length;
+    if (!read_length_of(directory, "tokenizer_config.json", "model_max_length", &length, err) ||
+        !read_length_of(directory, "sentence_bert_config.json", "max_seq_length", &length, err))
+        return false;
+    p->config.context_length = length < max ? (int)length : max;
+    return true;
 }
 
 bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
@@ -182,7 +223,7 @@ bool sl_sentence_files_read(const char *directory, struct sl_published *p, struc
     if (!sl_path_find(path, directory, modules_file))
         return sl_fail(err, SL_NOT_FOUND, "%s is missing", modules_file);
     json_auto_t *modules = read_json(path, err);
-    if (!modules)
+    if (!modules || !read_prompts(directory, p, err))
         return false;
     if (!json_is_array(modules))
         return sl_fail(err, SL_BAD_INPUT, "%s is %s: expected an array", modules_file,
@@ -193,5 +234,5 @@ bool sl_sentence_files_read(const char *directory, struct sl_published *p, struc
         if (!read_module(directory, module, p, err))
             return false;
     }
-    return check_prompts(directory, err) && read_length(directory, p, err);
+    return read_length(directory, p, err);
 }

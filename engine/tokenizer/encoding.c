@@ -166,13 +166,49 @@ static long encode_listed(const struct sl_tokenizer *tokenizer, const struct sl_
 
 /* -- either ----------------------------------------------------------------------------------- */
 
+static long encode(const struct sl_tokenizer *tokenizer, const struct sl_encoding *encoding,
+                   struct sl_err *err)
+{
+    return encoding->pair || encoding->max_tokens > 0 ? encode_listed(tokenizer, encoding, err)
+                                                      : encode_one(tokenizer, encoding, err);
+}
+
+/* Both are one text, whose tokens may span the place where they meet. */
+static long encode_prompted(const struct sl_tokenizer *tokenizer,
+                            const struct sl_encoding *encoding, struct sl_err *err)
+{
+    struct sl_encoding both = *encoding;
+    const size_t before = strlen(encoding->prompt);
+    char *text = malloc(before + encoding->bytes + 1);
+    if (!text) {
+        (void)sl_fail(err, SL_NO_MEMORY, "no memory for a text with its prompt");
+        return -1;
+    }
+    memcpy(text, encoding->prompt, before);
+    memcpy(text + before, encoding->text, encoding->bytes);
+    both.text = text;
+    both.bytes = before + encoding->bytes;
+    const long count = encode(tokenizer, &both, err);
+    free(text);
+    return count;
+}
+
+/* Whether a text has no tokens but those that are added to every text. */
+static bool is_blank(const struct sl_tokenizer *tokenizer, const struct sl_encoding *encoding,
+                     long count)
+{
+    return count <= (encoding->special ? sl_template_added(&tokenizer->post.single) : 0);
+}
+
 long sl_tokenizer_tokenize(const struct sl_tokenizer *tokenizer, const struct sl_encoding *encoding,
                            struct sl_err *err)
 {
     assert(encoding->capacity >= 0);
     assert(encoding->ids || encoding->capacity == 0);
-    return encoding->pair || encoding->max_tokens > 0 ? encode_listed(tokenizer, encoding, err)
-                                                      : encode_one(tokenizer, encoding, err);
+    assert(!encoding->prompt || encoding->plain_count == 0);
+    const long count = encode(tokenizer, encoding, err);
+    const bool prompted = encoding->prompt && count >= 0 && !is_blank(tokenizer, encoding, count);
+    return prompted ? encode_prompted(tokenizer, encoding, err) : count;
 }
 
 size_t sl_tokenizer_max_tokens(const struct sl_tokenizer *tokenizer, size_t bytes)

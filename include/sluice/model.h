@@ -61,6 +61,11 @@ struct sl_operating_point {
 
 enum { SL_OPERATING_POINTS_MAX = 16 };
 
+/* A text that an encoder was trained to read before certain texts, such as "query: ". */
+struct sl_prompt {
+    char *name, *text;
+};
+
 /* The threshold in which the operating points of an architecture's models differ. */
 struct sl_threshold {
     const char *architecture, *name; /* "tsa", "gate_limit" */
@@ -95,9 +100,16 @@ struct sl_model_info {
     const char *threshold;     /* the name of their threshold; NULL: the architecture has none */
     /* Numbers of model.safetensors that are not parameters, such as word vectors. */
     int64_t buffers;
-    const char *chat_template; /* the name of the known one (chat.h); NULL: none */
+    const char *chat_template;       /* the name of the known one (chat.h); NULL: none */
+    const struct sl_prompt *prompts; /* of embeddings; for sl_encoding.prompt */
+    int prompt_count;
+    const struct sl_prompt *default_prompt; /* where none is asked for; NULL: none */
 };
 SL_PUBLIC const struct sl_model_info *sl_model_info(const struct sl_model *model);
+/* The prompt of that name. NULL: there is none; the error names those that there are. */
+SL_PUBLIC const struct sl_prompt *sl_model_prompt(const struct sl_model_info *info,
+                                                  const char *name, struct sl_err *err)
+    SL_MUST_CHECK;
 /* How many rows of an output one run may have, over all its texts: those of a vocabulary are long.
  */
 SL_PUBLIC int sl_model_rows_max(const struct sl_model_info *info, enum sl_output output);

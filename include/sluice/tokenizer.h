@@ -74,6 +74,9 @@ struct sl_byte_range {
 struct sl_encoding {
     const char *text; /* UTF-8; any bytes for `bytes` */
     size_t bytes;
+    /* Comes right before the text, unless that has no tokens of its own; NULL: nothing does.
+     * Offsets count from its first byte. Not together with `plain`. */
+    const char *prompt;
     /* Where a `pipeline` finds no special token in the text, whatever is spelled out there: parts
      * that come from strangers. In rising order; they do not overlap. */
     const struct sl_byte_range *plain;

@@ -45,8 +45,9 @@ struct sv_classification {
     struct sv_explanation *explanations; /* of each text; NULL: not requested */
     struct sv_usage usage;
     const char *const *labels;
-    int classes; /* 0: it gives embeddings */
-    int outputs; /* numbers of a row of the task's output */
+    const struct sl_prompt *prompt; /* before each text; NULL: none */
+    int classes;                    /* 0: it gives embeddings */
+    int outputs;                    /* numbers of a row of the task's output */
     struct sv_classify_input input;
     int64_t reserved; /* tokens admitted, until the task is submitted */
     int encoded;      /* texts that have their tokens */

@@ -3,6 +3,7 @@
 #include "api/classification_result.h"
 #include "api/explain_request.h"
 #include "api/model_resolver.h"
+#include "api/prompt_choice.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/scheduler.h"
@@ -139,15 +140,22 @@ static bool check_masks(const struct sv_classification *c, const char *param, in
                    c->ref->id);
 }
 
+static struct sv_tokenize_input text_at(const struct sv_classification *c, int index)
+{
+    const struct sv_texts *texts = &c->input.texts;
+    return (struct sv_tokenize_input){.text = &texts->items[index],
+                                      .pair = sv_texts_pair(texts, index),
+                                      .prompt = c->prompt,
+                                      .wants_places = c->input.explain > 0 || keeps_places(c)};
+}
+
 static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
     struct sv_tokens tokens;
     const struct sv_classify_input *input = &c->input;
-    const struct sv_tokenize_input text = {.text = &input->texts.items[index],
-                                           .pair = sv_texts_pair(&input->texts, index),
-                                           .param = param,
-                                           .wants_places = input->explain > 0 || keeps_places(c)};
+    struct sv_tokenize_input text = text_at(c, index);
+    text.param = param;
     bool encoded =
         input->ids
             ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
@@ -211,9 +219,8 @@ static int64_t count_tokens_at_most(const struct sv_classification *c)
     size_t context = (size_t)sl_model_info(c->ref->model)->context;
     int64_t tokens = 0;
     for (int i = 0; i < texts->count; i++) {
-        size_t max = c->input.ids
-                         ? (size_t)c->input.ids[i].id_count
-                         : sv_tokens_max(c->ref, &texts->items[i], sv_texts_pair(texts, i));
+        const struct sv_tokenize_input text = text_at(c, i);
+        size_t max = c->input.ids ? (size_t)c->input.ids[i].id_count : sv_tokens_max(c->ref, &text);
         tokens += (int64_t)(max < context ? max : context);
     }
     return tokens * sv_explain_token_factor(c);
@@ -403,6 +410,18 @@ static bool peek_model(const struct sv_classification *c, char name[static SV_PA
     return true;
 }
 
+/* Of embeddings only; token ids are taken as they are. */
+static bool choose_prompt(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_string *name = &c->input.tokenize->prompt_name;
+    const bool takes = c->task.output != SL_OUTPUT_MASKED && !c->input.ids;
+    if (name->data && !takes)
+        return sv_fail(error, SV_INVALID_VALUE, "prompt_name",
+                       "'prompt_name' is for embeddings of texts, not %s. Leave it out.",
+                       c->input.ids ? "of token ids" : "for masked tokens");
+    return !takes || sv_choose_prompt(c->ref, name, &c->prompt, error);
+}
+
 static bool begin(struct sv_classification *c, struct sv_error *error)
 {
     char name[SV_PATH_MAX];
@@ -425,7 +444,7 @@ static bool begin(struct sv_classification *c, struct sv_error *error)
         return false;
     if (format->prepare && !format->prepare(c, error))
         return false;
-    return admit(c, error);
+    return choose_prompt(c, error) && admit(c, error);
 }
 
 enum sv_progress sv_classify(struct sv_request *request, const struct sv_classify_format *format)

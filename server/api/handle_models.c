@@ -95,6 +95,19 @@ static void add_operating_points(struct sl_json_writer *json, const struct sl_mo
     sl_json_end_array(json);
 }
 
+/* Their names. */
+static void add_prompts(struct sl_json_writer *json, const struct sl_model_info *info)
+{
+    if (info->prompt_count == 0)
+        return;
+    sl_json_begin_array(sl_json_key(json, "prompts"));
+    for (int i = 0; i < info->prompt_count; i++)
+        sl_json_add_string(json, info->prompts[i].name);
+    sl_json_end_array(json);
+    if (info->default_prompt)
+        sl_json_add(json, "'default_prompt_name':%s", info->default_prompt->name);
+}
+
 /* What OpenAI's API does not have. */
 static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref,
                         const struct sv_snapshot *snapshot)
@@ -117,6 +130,7 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     sl_json_add(json, "'sha256':%s", info->sha256);
     if (info->dimensions > 0)
         sl_json_add(json, "'dimensions':%d,'pooling':%s", info->dimensions, info->pooling);
+    add_prompts(json, info);
     if (info->chat_template)
         sl_json_add(json, "'chat_template':%s", info->chat_template);
     if (info->problem_type)

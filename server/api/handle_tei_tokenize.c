@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/model_abilities.h"
 #include "api/model_resolver.h"
+#include "api/prompt_choice.h"
 #include "api/text_to_tokens.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
@@ -40,8 +41,9 @@ struct text_work {
         struct sv_decode_params decode;
     } params;
 
-    int count, next; /* texts, or arrays of ids */
-    int room;        /* tokens that the response may still have */
+    const struct sl_prompt *prompt; /* before each text; NULL: none */
+    int count, next;                /* texts, or arrays of ids */
+    int room;                       /* tokens that the response may still have */
     struct sl_json_writer json;
 };
 
@@ -172,12 +174,10 @@ static void add_tokens(struct sl_json_writer *json, const struct sl_tokenizer *t
 }
 
 /* Tokens that the response may still have are in work->room. */
-static bool tokenize_next(struct text_work *work, size_t *bytes, struct sv_error *error)
+static bool tokenize_text(struct text_work *work, const struct sv_string *text, const char *param,
+                          struct sv_error *error)
 {
     const struct sv_tokenize_params *params = &work->params.tokenize;
-    const struct sv_string *text = &params->inputs.items[work->next];
-    char param[SV_PARAM_MAX];
-    sv_param_name("inputs", params->inputs.is_array, work->next, param);
     const struct sv_tokenize_input input = {.text = text,
                                             .param = param,
                                             .unknown = params->unknown,
@@ -194,6 +194,22 @@ static bool tokenize_next(struct text_work *work, size_t *bytes, struct sv_error
     if (ok)
         add_tokens(&work->json, sl_model_tokenizer(work->ref->model), text, &tokens);
     sv_tokens_release(&tokens);
+    return ok;
+}
+
+/* A prompt is part of the text, as in Text Embeddings Inference, which the offsets count. */
+static bool tokenize_next(struct text_work *work, size_t *bytes, struct sv_error *error)
+{
+    const struct sv_tokenize_params *params = &work->params.tokenize;
+    const struct sv_string *text = &params->inputs.items[work->next];
+    struct sl_buffer joined = {0};
+    char param[SV_PARAM_MAX];
+    sv_param_name("inputs", params->inputs.is_array, work->next, param);
+    sl_buffer_append_string(&joined, work->prompt ? work->prompt->text : "");
+    sl_buffer_append(&joined, text->data, text->bytes);
+    const struct sv_string whole = {joined.data, joined.bytes};
+    bool ok = joined.failed ? sv_fail_no_memory(error) : tokenize_text(work, &whole, param, error);
+    sl_buffer_release(&joined);
     *bytes = text->bytes;
     return ok;
 }
@@ -204,7 +220,8 @@ static bool read_texts(struct text_work *work, struct sv_error *error)
     work->document = sv_tokenize_params_read(&work->body, params, error);
     work->count = work->document ? params->inputs.count : 0;
     return work->document &&
-           sv_request_check_batch_size(work->request, "inputs", work->count, error);
+           sv_request_check_batch_size(work->request, "inputs", work->count, error) &&
+           sv_choose_prompt(work->ref, &params->prompt_name, &work->prompt, error);
 }
 
 enum sv_progress sv_handle_tokenize(struct sv_request *request)

@@ -113,6 +113,8 @@ const struct sv_response_schema sv_response_schemas[] = {
      "operating_points?: [OperatingPoint] (choices of a budget, by falling budget; the first "
      "computes everything); "
      "sha256: string (digest of the weights); dimensions?: size (of embeddings); "
+     "prompts?: [string] (names of texts to put before others); "
+     "default_prompt_name?: string (of the prompt of texts without another); "
      "chat_template?: string (what writes conversations); "
      "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
      "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "

@@ -20,11 +20,12 @@ void sv_tokens_release(const struct sv_tokens *tokens)
     free(tokens->places);
 }
 
-size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_string *text,
-                     const struct sv_string *pair)
+size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_tokenize_input *input)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
-    return sl_tokenizer_max_tokens(tokenizer, text->bytes) +
+    const struct sv_string *pair = input->pair;
+    const size_t prompt = input->prompt ? strlen(input->prompt->text) : 0;
+    return sl_tokenizer_max_tokens(tokenizer, prompt + input->text->bytes) +
            (pair ? sl_tokenizer_max_tokens(tokenizer, pair->bytes) : 0);
 }
 
@@ -32,7 +33,7 @@ size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_string *tex
 static size_t allocate(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
                        struct sv_tokens *tokens)
 {
-    size_t room = sv_tokens_max(ref, input->text, input->pair);
+    size_t room = sv_tokens_max(ref, input);
     if (input->max > 0 && input->max < room)
         room = input->max;
     *tokens = (struct sv_tokens){.ids = calloc(room + 1, sizeof *tokens->ids)};
@@ -57,6 +58,7 @@ bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input 
     const struct sl_encoding encoding = {
         .text = text->bytes > 0 ? text->data : "",
         .bytes = text->bytes,
+        .prompt = input->prompt ? input->prompt->text : NULL,
         .plain = input->plain,
         .plain_count = input->plain_count,
         .pair = pair ? pair->data : NULL,

@@ -11,6 +11,7 @@
 /* A text or two, and how to tokenize them. */
 struct sv_tokenize_input {
     const struct sv_string *text, *pair; /* pair NULL: there is one */
+    const struct sl_prompt *prompt;      /* before it; NULL: none */
     const struct sl_byte_range *plain;   /* parts of the text without special tokens */
     int plain_count;
     const char *param;  /* its name in messages */
@@ -34,9 +35,8 @@ struct sv_tokens {
 bool sv_tokenize(const struct sv_model_ref *ref, const struct sv_tokenize_input *input,
                  struct sv_tokens *tokens, struct sv_error *error);
 void sv_tokens_release(const struct sv_tokens *tokens);
-/* The maximum number of tokens of a text, or of two (pair not NULL). */
-size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_string *text,
-                     const struct sv_string *pair);
+/* The maximum number of tokens of what is to be tokenized. */
+size_t sv_tokens_max(const struct sv_model_ref *ref, const struct sv_tokenize_input *input);
 
 /* Whether every character of a text is in the vocabulary. */
 bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);

@@ -16,8 +16,7 @@ static const char *const encodings[] =
 #define INPUTS_FIELD                                                                               \
     SV_CUSTOM_FIELD("inputs", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,         \
                     .help = "text or texts to embed, or their token ids")
-#define PROMPT_NAME_FIELD                                                                          \
-    SV_UNSUPPORTED_FIELD("prompt_name", "No model here has prompts; put the prompt into the text.")
+#define PROMPT_NAME_FIELD SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name))
 
 /* LangChain sends ids of OpenAI's tokenizers, and most of them are in any vocabulary. */
 static bool read_input(const struct sv_reader *r, const struct sv_field *field, json_t *value)
@@ -65,6 +64,7 @@ const struct sv_field sv_embedding_fields[] = {
     DIMENSIONS_FIELD,
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
+    PROMPT_NAME_FIELD,
     SV_IGNORED_FIELD("user", 1024),
     {.kind = SV_FIELD_END},
 };

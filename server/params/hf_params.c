@@ -96,6 +96,7 @@ static const struct sv_field hf_parameters[] = {
                     .help = "of masked tokens: what they may be; any token if absent"),
     NORMALIZE_FIELD,
     DIMENSIONS_FIELD,
+    SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name)),
     SV_CUSTOM_FIELD("candidate_labels", candidates_type, AT(candidates), 1, SV_CLIENT_BATCH_MAX,
                     .help = "of models with a label for entailment: labels to choose from"),
     SV_FIELD("hypothesis_template", STRING, AT(hypothesis_template), 2, SV_TEXT_BYTES_MAX,
@@ -120,6 +121,7 @@ const struct sv_field sv_hf_fields[] = {
     SV_OBJECT_FIELD("parameters", hf_parameters, .help = "parameters of the pipeline"),
     NORMALIZE_FIELD,
     DIMENSIONS_FIELD,
+    SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name)),
     SV_FIELD("truncate", BOOL, AT(tokenize.truncate), 0, 1,
              .help = "the same as in parameters, where clients for embeddings do not have it"),
     SV_ENUM_FIELD("truncation_direction", AT(tokenize.side), SL_TRUNCATE_RIGHT,
@@ -130,6 +132,7 @@ const struct sv_field sv_hf_fields[] = {
 
 static const struct sv_field similarity_parameters[] = {
     SV_TOKENIZE_FIELDS(sv_hf_params, tokenize),
+    SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name)),
     SV_OTHERS_IGNORED,
 };
 

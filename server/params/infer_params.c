@@ -116,6 +116,7 @@ static const struct sv_field parameters[] = {
     SV_ENTITY_FIELDS(sv_infer_params, entities),
     SV_FIELD("normalize", BOOL, AT(normalize), 0, 1, .default_json = "true",
              .help = "return embeddings of length 1"),
+    SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name)),
     SV_BUDGET_FIELD(sv_infer_params, budget),
     MLSERVER_FIELDS,
     SV_FIELD("binary_data_output", BOOL, AT(wants_binary), 0, 1, .default_json = "false",

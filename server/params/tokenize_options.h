@@ -17,6 +17,7 @@ struct sv_tokenize_options {
     enum sl_truncation side;
     enum sl_unknown unknown; /* characters outside the vocabulary */
     enum sv_blank_texts blanks;
+    struct sv_string prompt_name; /* a prompt of the model; NULL: its default */
     int64_t second_max; /* of a pair, the most tokens of the second text to keep; 0: all */
 };
 
@@ -42,6 +43,11 @@ extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[
         "blank_texts", place, SV_BLANKS_FAIL, sv_blank_keywords, .default_json = "\"error\"",      \
         .help = "what to do with texts without tokens: reject the request, or give them "          \
                 "no labels, or a vector of 0")
+
+/* The same, where they become embeddings. */
+#define SV_PROMPT_NAME_FIELD(place)                                                                \
+    SV_FIELD("prompt_name", STRING, place, 0, SV_NAME_BYTES_MAX,                                   \
+             .help = "prompt of the model to put before each text; if absent, its default prompt")
 
 #define SV_EXPLAIN_FIELD(place)                                                                    \
     SV_FIELD("explain", INT, place, 1, SV_EXPLAIN_WORDS_MAX,                                       \

@@ -9,7 +9,7 @@ const struct sv_field sv_tokenize_fields[] = {
     SV_FIELD("add_special_tokens", BOOL, AT(adds_special), 0, 1, .default_json = "true",
              .help = "add the tokens that the model expects around a text"),
     SV_UNKNOWN_CHARACTERS_FIELD(AT(unknown)),
-    SV_UNSUPPORTED_FIELD("prompt_name", "Models have no prompts of their own; leave it out."),
+    SV_PROMPT_NAME_FIELD(AT(prompt_name)),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };

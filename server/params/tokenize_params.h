@@ -8,6 +8,7 @@ struct sv_tokenize_params {
     struct sv_texts inputs;
     enum sl_unknown unknown;
     bool adds_special;
+    struct sv_string prompt_name; /* as in struct sv_tokenize_options */
 };
 
 struct sv_decode_params {

@@ -234,7 +234,8 @@ Test(embed_http, tei_errors)
     expect_error("/embed", "{\"inputs\":[\"a\",\"\"]}", 400, "'inputs[1]' is empty");
     expect_error("/embed", "{\"inputs\":{}}", 422, "'inputs' must be a string");
     expect_error("/embed", "{}", 422, "'inputs' is required");
-    expect_error("/embed", "{\"inputs\":\"a\",\"prompt_name\":\"query\"}", 422, "prompt_name");
+    expect_error("/embed", "{\"inputs\":\"a\",\"prompt_name\":\"query\"}", 422,
+                 "no prompts were found");
     expect_error("/v1/completions", "{\"model\":\"base\",\"prompt\":\"a\"}", 400,
                  "completes no texts; it gives embeddings: use /v1/embeddings");
     expect_error("/models/base/predict", "{\"inputs\":\"a\"}", 424, "it gives embeddings");

@@ -36,6 +36,12 @@ static void write_file(const char *name, const char *text, size_t bytes)
     struct sl_err err;
     EXPECT_OK(sl_directory_make(source, &err), err);
     EXPECT_OK(sl_path_join(path, source, name, &err), err);
+    char *end = strchr(name, '/') ? strrchr(path, '/') : NULL;
+    if (end) { /* in a directory of its own */
+        *end = '\0';
+        EXPECT_OK(sl_directory_make(path, &err), err);
+        *end = '/';
+    }
     EXPECT_OK(sl_file_replace(path, &(struct sl_slice){text, bytes}, 1, &err), err);
 }
 
@@ -337,22 +343,113 @@ Test(import, what_is_no_model_is_named)
     cr_expect(strstr(r.err, "it has 2 GGUF files"), "%s", r.err);
 }
 
-Test(import, a_prompt_for_every_text_is_refused)
+/* -- prompts ---------------------------------------------------------------------------------- */
+
+#define SENTENCES SL_SOURCE_DIR "/tests/golden/sentences/"
+
+/* What `sluice embed --prompt-name` prints for a text, in fp32. */
+static const char *embed(struct program_result *r, const char *model, const char *prompt,
+                         const char *text)
+{
+    char path[SL_PATH_MAX];
+    struct sl_err err;
+    write_file("text", text, strlen(text));
+    EXPECT_OK(sl_path_join(path, source, "text", &err), err);
+    sluice_expect_success(
+        r, prompt ? ARGS("embed", model, path, "--precision", "fp32", "--prompt-name", prompt)
+                  : ARGS("embed", model, path, "--precision", "fp32"));
+    *strchr(r->out, '\t') = '\0';
+    return r->out;
+}
+
+/* A prompt is what would otherwise be written before each text. */
+Test(import, prompts_are_kept)
+{
+    static struct program_result r, other;
+    sluice_expect_success(&r, ARGS("import", SENTENCES "prompts", "--output", dirs.output));
+    cr_expect_str_eq(embed(&r, dirs.output, "query", "uick fox\n"),
+                     embed(&other, SENTENCES "prompts", "none", "find: quick fox\n"));
+    cr_expect_str_eq(embed(&r, dirs.output, NULL, "fox\n"),
+                     embed(&other, dirs.output, "none", "passage: fox\n"));
+    cr_expect_str_neq(embed(&r, dirs.output, NULL, "fox\n"),
+                      embed(&other, dirs.output, "none", "fox\n"));
+    sluice_expect_success(&r, ARGS("inspect", dirs.output));
+    cr_expect(strstr(r.out, "\n  query                    \"find: q\"\n"), "%s", r.out);
+    cr_expect(strstr(r.out, " \"passage: \" (default)\n"), "%s", r.out);
+    json_t *o = sluice_expect_json(&r, ARGS("inspect", dirs.output, "--json"));
+    cr_expect_str_eq(json_string_value(json_object_get(o, "default_prompt_name")), "passage");
+    json_decref(o);
+}
+
+Test(import, a_prompt_that_there_is_not_is_an_error)
+{
+    static const struct usage_error errors[] = {
+        {{"embed", SENTENCES "prompts", SL_SOURCE_DIR "/README.md", "--prompt-name", "x"},
+         2,
+         "no prompt is named 'x'",
+         "expected one of: 'document', 'none', 'passage', 'query'"},
+        {{"embed", GOLDEN "bert", SL_SOURCE_DIR "/README.md", "--prompt-name", "x"},
+         2,
+         "no prompt is named 'x'",
+         "the model has none"}};
+    sluice_expect_usage_errors(errors, 2);
+}
+
+Test(import, a_pooling_without_prompts_is_refused_with_them)
 {
     static struct program_result r;
-    static const char modules[] = "[{\"type\": \"sentence_transformers.models.Transformer\"}]";
-    static const char prompts[] =
-        "{\"prompts\": {\"query\": \"query: \"}, \"default_prompt_name\": \"query\"}";
-    static const char none[] =
-        "{\"prompts\": {\"query\": \"query: \"}, \"default_prompt_name\": null}";
+    static const char prompts[] = "{\"prompts\": {\"a\": \"b\"}}",
+                      none[] = "{\"prompts\": {\"a\": \"\"}}";
     copy_model("bert");
-    write_file("modules.json", modules, strlen(modules));
+    copy_file("bert", "modules.json");
+    change_file("bert", "1_Pooling/config.json", "{", "{\"include_prompt\": false, ");
     write_file("config_sentence_transformers.json", prompts, strlen(prompts));
-    sluice_run(&r, ARGS("import", source, "--output", dirs.output));
-    cr_expect_eq(r.exit_code, 2);
-    cr_expect(strstr(r.err, "'default_prompt_name' is 'query', which is not supported"), "%s",
-              r.err);
+    expect_refused(source,
+                   "'include_prompt' is false, which is not supported with prompts, such as 'a'");
     write_file("config_sentence_transformers.json", none, strlen(none));
+    sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
+}
+
+/* What config_sentence_transformers.json says, and why it is refused. */
+Test(import, prompts_have_bounds)
+{
+    static const struct {
+        const char *json, *why;
+    } cases[] = {
+        {"{\"prompts\": {\"a\": \"b\"}, \"default_prompt_name\": \"c\"}",
+         "'default_prompt_name': no prompt is named 'c'"},
+        {"{\"prompts\": {\"a\": 3}}", "'prompts': 'a' is a whole number: expected a string"},
+        {"{\"prompts\": [3]}", "'prompts' is an array: expected an object"},
+        {"{\"default_prompt_name\": 3}", "'default_prompt_name' is a whole number"},
+        {"{\"prompts\": {\"\": \"b\"}}", "the name of a prompt has 0 bytes"}};
+
+    static char text[8192], many[8192];
+    copy_model("bert");
+    copy_file("bert", "modules.json");
+    copy_file("bert", "1_Pooling/config.json");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file("config_sentence_transformers.json", cases[i].json, strlen(cases[i].json));
+        expect_refused(source, cases[i].why);
+    }
+    memset(text, 'x', 4097);
+    size_t bytes = (size_t)snprintf(many, sizeof many, "{\"prompts\": {\"a\": \"%s\"}}", text);
+    write_file("config_sentence_transformers.json", many, bytes);
+    expect_refused(source, "the prompt 'a' has 4097 bytes: expected at most 4096");
+    bytes = (size_t)snprintf(many, sizeof many, "{\"prompts\": {\"0\": \"\"");
+    for (int i = 1; i <= 256; i++)
+        bytes += (size_t)snprintf(many + bytes, sizeof many - bytes, ", \"%d\": \"\"", i);
+    bytes += (size_t)snprintf(many + bytes, sizeof many - bytes, "}}");
+    write_file("config_sentence_transformers.json", many, bytes);
+    expect_refused(source, "more than 256 prompts");
+}
+
+/* Of models without a length, tokenizer_config.json says 10^30. */
+Test(import, a_whole_number_of_any_size_is_read)
+{
+    static struct program_result r;
+    static const char config[] = "{\"model_max_length\": 1000000000000000019884624838656}";
+    copy_model("bert");
+    write_file("tokenizer_config.json", config, strlen(config));
     sluice_expect_success(&r, ARGS("import", source, "--output", dirs.output));
 }
 

@@ -85,3 +85,14 @@ void tiny_store_add_pretrained(const char *store, const char *name)
     (void)snprintf(version, sizeof version, "%s/4", name);
     copy_directory(source, store, version);
 }
+
+void tiny_store_import(const char *store, const char *name)
+{
+    char source[PATH_MAX], version[PATH_MAX], output[PATH_MAX];
+    (void)test_path(source, SL_SOURCE_DIR "/tests/golden/sentences", name);
+    cr_assert_eq(mkdir(test_path(output, store, name), 0700), 0);
+    (void)snprintf(version, sizeof version, "%s/4", name);
+    const char *const *args = ARGS("import", source, "--output", test_path(output, store, version));
+    pid_t pid = program_start("sluice", args, (const int[]){-1, -1, STDERR_FILENO});
+    cr_assert_eq(program_wait(pid), 0, "sluice import failed");
+}

@@ -19,3 +19,6 @@ void tiny_store_copy(const char *store, const char *from, const char *to);
 
 /* Copies a model of tests/golden/pretrained to version 4 of that name. */
 void tiny_store_add_pretrained(const char *store, const char *name);
+
+/* Imports a sentence encoder of tests/golden/sentences as version 4 of that name. */
+void tiny_store_import(const char *store, const char *name);

@@ -187,7 +187,8 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "problem_type, hyperparameters, vocab_size, "
-     "tokenizer, inference, operating_points, int8_loss_increase, base, chat, training"},
+     "tokenizer, inference, operating_points, int8_loss_increase, base, chat, prompts, "
+     "default_prompt_name, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
