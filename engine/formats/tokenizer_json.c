@@ -105,17 +105,6 @@ static bool side_read(const json_t *root, struct sl_pipeline_parts *parts, struc
     return true;
 }
 
-/* Without a template, the texts follow each other. */
-static void template_complete(struct sl_pipeline_parts *parts)
-{
-    const struct sl_post_processor post = parts->post;
-    if (post.single.count > 0)
-        return;
-    sl_post_processor_init(&parts->post, -1, -1);
-    parts->post.trim_count = post.trim_count;
-    memcpy(parts->post.trims, post.trims, sizeof post.trims);
-}
-
 static bool is_bert_split(const struct sl_pipeline_parts *parts)
 {
     return parts->pre_tokenizer_count == 1 && parts->pre_tokenizers[0].kind == SL_SPLIT_BERT;
@@ -134,7 +123,8 @@ static bool parts_read(const json_t *root, struct sl_pipeline_parts *parts,
         return false;
     parts->is_bert =
         parts->is_bert && is_bert_split(parts) && parts->normalizer_count == bert_steps;
-    template_complete(parts);
+    if (parts->post.single.count == 0) /* without a template, the texts follow each other */
+        sl_post_processor_init(&parts->post, -1, -1);
     return sl_model_read(root, parts, lists, err);
 }
 

@@ -52,10 +52,7 @@ static bool bert_build(const json_t *step, struct sl_pipeline_parts *parts, stru
         return fail_second(err);
     if (!pair_id(step, "cls", &begin, err) || !pair_id(step, "sep", &end, err))
         return false;
-    struct sl_post_processor post = parts->post;
     sl_post_processor_init(&parts->post, begin, end);
-    parts->post.trim_count = post.trim_count;
-    memcpy(parts->post.trims, post.trims, sizeof post.trims);
     return true;
 }
 

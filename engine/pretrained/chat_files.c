@@ -92,9 +92,13 @@ static bool read_jinja(const char *path, struct sl_chat_facts *facts, struct sl_
     struct sl_map map = {0};
     if (!sl_map_open(&map, path, err))
         return false;
-    sl_chat_facts_set(facts, map.data, map.size);
+    const bool ok =
+        map.size <= BYTES_MAX || sl_fail(err, SL_BAD_INPUT, "'%s': %zu bytes: expected at most %d",
+                                         path, map.size, BYTES_MAX);
+    if (ok)
+        sl_chat_facts_set(facts, map.data, map.size);
     sl_map_close(&map);
-    return true;
+    return ok;
 }
 
 /* A later one of a kind replaces what an earlier one said. */

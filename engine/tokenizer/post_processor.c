@@ -32,7 +32,7 @@ static void add(struct sl_template *to, enum sl_template_kind kind, int32_t id, 
 
 void sl_post_processor_init(struct sl_post_processor *post, int32_t begin, int32_t end)
 {
-    *post = (struct sl_post_processor){0};
+    post->single = (struct sl_template){0};
     add(&post->single, SL_TEMPLATE_SPECIAL, begin, 0);
     add(&post->single, SL_TEMPLATE_FIRST, -1, 0);
     add(&post->single, SL_TEMPLATE_SPECIAL, end, 0);

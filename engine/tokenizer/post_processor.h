@@ -35,7 +35,7 @@ struct sl_post_processor {
     int trim_count;
 };
 
-/* The template of most kinds: BEGIN text END text END, without those that are -1. */
+/* The templates of most kinds: BEGIN text END text END, without those that are -1. Trims stay. */
 void sl_post_processor_init(struct sl_post_processor *post, int32_t begin, int32_t end);
 
 /* The spaces at the ends of a token's text, in characters. */

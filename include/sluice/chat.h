@@ -1,7 +1,7 @@
 /* chat.h - conversations as prompts, for models with a chat template that is known by name.
  *
  * The prompt is tokenized by sl_tokenizer_tokenize without adding special tokens, with its `plain`
- * parts: what a message spells out never becomes a special token. */
+ * parts: what a message spells out never becomes a special token. Any thread. */
 #pragma once
 
 #include "sluice/model.h"

@@ -1,5 +1,5 @@
 /* entities.h - what a token classifier finds in a text: labels of tokens, or entities of several
- * tokens, as the pipeline of Hugging Face's transformers aggregates them. */
+ * tokens, as the pipeline of Hugging Face's transformers aggregates them. Any thread. */
 #pragma once
 
 #include "sluice/model.h"
@@ -31,8 +31,8 @@ struct sl_classified_tokens {
 };
 
 struct sl_entity {
-    const char *label; /* the model's; unless SL_AGGREGATE_NONE, without B- or I- */
-    struct sl_piece word;
+    const char *label; /* the model's, as long as that; unless SL_AGGREGATE_NONE without B- or I- */
+    struct sl_piece word; /* in `words` of its list */
     float score;
     size_t start, stop; /* characters of the text, not bytes */
     int token;          /* SL_AGGREGATE_NONE: its place in the text's tokens */

@@ -78,7 +78,7 @@ struct sl_encoding {
      * Offsets count from its first byte. Not together with `plain`. */
     const char *prompt;
     /* Where a `pipeline` finds no special token in the text, whatever is spelled out there: parts
-     * that come from strangers. In rising order; they do not overlap. */
+     * that users wrote. In rising order; they do not overlap. */
     const struct sl_byte_range *plain;
     int plain_count;
     const char *pair; /* the second of two texts; NULL: there is one */
