@@ -149,40 +149,51 @@ static struct sv_tokenize_input text_at(const struct sv_classification *c, int i
                                       .wants_places = c->input.explain > 0 || keeps_places(c)};
 }
 
+static bool tokenize_text(const struct sv_classification *c, const char *param, int index,
+                          struct sv_tokens *tokens, struct sv_error *error)
+{
+    const struct sv_classify_input *input = &c->input;
+    struct sv_tokenize_input text = text_at(c, index);
+    text.param = param;
+    return input->ids ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param,
+                                          tokens, error)
+                      : sv_tokenize_for_classifier(c->ref, input->tokenize, text, tokens, error);
+}
+
+static void count_characters(struct sv_classification *c, int index)
+{
+    const struct sv_tokenize_input text = text_at(c, index);
+    if (!c->input.ids)
+        c->characters += characters(text.text) + (text.pair ? characters(text.pair) : 0);
+}
+
+static bool add_item(struct sv_classification *c, const char *param, int index,
+                     const struct sv_tokens *tokens, struct sv_error *error)
+{
+    struct sv_classification_item *item = &c->task.items[index];
+    *item = (struct sv_classification_item){.tokens = tokens->ids,
+                                            .types = tokens->types,
+                                            .count = tokens->count,
+                                            .cost = tokens->count,
+                                            .rows = rows_of(c, tokens),
+                                            .text = index};
+    c->usage.prompt_tokens += tokens->given > 0 ? tokens->count : 0;
+    c->tokens_before_truncation[index] = tokens->given;
+    c->truncated_count += tokens->given > tokens->count;
+    count_characters(c, index);
+    return check_masks(c, param, item->rows, error) &&
+           (!c->explanations || tokens->given == 0 || sv_explain_text(c, index, tokens, error));
+}
+
 static bool encode(struct sv_classification *c, const char *param, int index,
                    struct sv_error *error)
 {
     struct sv_tokens tokens;
-    const struct sv_classify_input *input = &c->input;
-    struct sv_tokenize_input text = text_at(c, index);
-    text.param = param;
-    bool encoded =
-        input->ids
-            ? sv_take_token_ids(c->ref, input->tokenize, &input->ids[index], param, &tokens, error)
-            : sv_tokenize_for_classifier(c->ref, input->tokenize, text, &tokens, error);
+    bool ok = tokenize_text(c, param, index, &tokens, error);
     c->token_ids[index] = tokens.ids;
     c->token_types[index] = tokens.types;
-    if (!encoded) {
-        free(tokens.places);
-        return false;
-    }
-    c->task.items[index] = (struct sv_classification_item){.tokens = tokens.ids,
-                                                           .types = tokens.types,
-                                                           .count = tokens.count,
-                                                           .cost = tokens.count,
-                                                           .rows = rows_of(c, &tokens),
-                                                           .text = index};
-    c->usage.prompt_tokens += tokens.given > 0 ? tokens.count : 0;
-    if (!check_masks(c, param, c->task.items[index].rows, error)) {
-        free(tokens.places);
-        return false;
-    }
-    if (!input->ids)
-        c->characters += characters(text.text) + (text.pair ? characters(text.pair) : 0);
-    c->tokens_before_truncation[index] = tokens.given;
-    c->truncated_count += tokens.given > tokens.count;
-    bool ok = !c->explanations || tokens.given == 0 || sv_explain_text(c, index, &tokens, error);
-    if (keeps_places(c))
+    ok = ok && add_item(c, param, index, &tokens, error);
+    if (ok && keeps_places(c))
         c->places[index] = tokens.places;
     else
         free(tokens.places);

@@ -232,26 +232,6 @@ enum sv_progress sv_handle_tokenize(struct sv_request *request)
 
 /* ---- decode ---------------------------------------------------------------------------------- */
 
-static bool decode(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
-                   bool skips_special, struct sl_json_writer *json, struct sv_error *error)
-{
-    const struct sl_tokenizer *tokenizer = sl_model_tokenizer(ref->model);
-    struct sl_err err;
-    struct sl_decoding decoding = {
-        .ids = prompt->ids, .count = prompt->id_count, .skip_special = skips_special};
-    long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
-    if (bytes < 0)
-        return sv_fail(error, SV_INTERNAL, NULL, "%s", err.text); /* the ids were checked before */
-    decoding.capacity = (size_t)bytes;
-    decoding.text = malloc(decoding.capacity + 1);
-    if (!decoding.text)
-        return sv_fail_no_memory(error);
-    bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
-    sl_json_add_bytes(json, decoding.text, (size_t)bytes);
-    free(decoding.text);
-    return true;
-}
-
 static bool check_ids_count(const struct sv_prompts *ids, struct sv_error *error)
 {
     int64_t total = 0;
@@ -270,8 +250,13 @@ static bool decode_next(struct text_work *work, size_t *bytes, struct sv_error *
     char param[SV_PARAM_MAX];
     sv_param_name("ids", params->ids.is_array, work->next, param);
     *bytes = (size_t)ids->id_count;
-    return sv_check_token_ids(work->ref, ids, param, error) &&
-           decode(work->ref, ids, params->skips_special, &work->json, error);
+    const struct sl_decoding decoding = {
+        .ids = ids->ids, .count = ids->id_count, .skip_special = params->skips_special};
+    struct sl_err err;
+    if (!sv_check_token_ids(work->ref, ids, param, error))
+        return false;
+    return sv_add_decoded(&work->json, sl_model_tokenizer(work->ref->model), decoding, &err) ||
+           sv_fail(error, SV_INTERNAL, NULL, "%s", err.text);
 }
 
 static bool read_ids(struct text_work *work, struct sv_error *error)

@@ -99,16 +99,10 @@ static int choose(const float *scores, int vocab, const struct sv_mask_targets *
 static void add_decoded(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
                         const int32_t *ids, int count, bool skip_special)
 {
-    struct sl_err err;
-    struct sl_decoding decoding = {.ids = ids, .count = count, .skip_special = skip_special};
-    const long bytes = sl_tokenizer_decode(tokenizer, &decoding, &err);
-    decoding.capacity = bytes > 0 ? (size_t)bytes : 0;
-    decoding.text = malloc(decoding.capacity + 1);
-    if (bytes < 0 || !decoding.text || sl_tokenizer_decode(tokenizer, &decoding, &err) < 0)
+    struct sl_err ignored;
+    const struct sl_decoding decoding = {.ids = ids, .count = count, .skip_special = skip_special};
+    if (!sv_add_decoded(json, tokenizer, decoding, &ignored))
         json->out->failed = true;
-    else
-        sl_json_add_bytes(json, decoding.text, decoding.capacity);
-    free(decoding.text);
 }
 
 /* The text with a token at a place, without padding. Where there are other masks, these stay. */

@@ -185,6 +185,22 @@ static bool cut_second(const struct sv_model_ref *ref, size_t max,
     return ok;
 }
 
+bool sv_add_decoded(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                    struct sl_decoding decoding, struct sl_err *err)
+{
+    const long bytes = sl_tokenizer_decode(tokenizer, &decoding, err);
+    if (bytes < 0)
+        return false;
+    decoding.capacity = (size_t)bytes;
+    decoding.text = malloc(decoding.capacity + 1);
+    bool ok = decoding.text || sl_fail(err, SL_NO_MEMORY, "no memory for %ld bytes", bytes);
+    ok = ok && sl_tokenizer_decode(tokenizer, &decoding, err) >= 0;
+    if (ok)
+        sl_json_add_bytes(json, decoding.text, decoding.capacity);
+    free(decoding.text);
+    return ok;
+}
+
 /* There are far fewer tokens than bytes, and they may wait long in the queue. */
 static void shrink(int32_t **numbers, int count)
 {

@@ -1,6 +1,7 @@
-/* text_to_tokens.h - texts into tokens: all of them, or those that a classifier reads. */
+/* text_to_tokens.h - texts into tokens: all of them, or those that a classifier reads; and back. */
 #pragma once
 
+#include "base/json_writer.h"
 #include "params/field_types.h"
 #include "params/tokenize_options.h"
 #include "registry/registry.h"
@@ -43,6 +44,10 @@ bool sv_is_tokenizable(const struct sv_model_ref *ref, const char *text);
 /* Checks that the vocabulary has all ids of a prompt, which messages call `param`. */
 bool sv_check_token_ids(const struct sv_model_ref *ref, const struct sv_prompt *prompt,
                         const char *param, struct sv_error *error);
+
+/* Adds the text of ids, which the vocabulary has, as a JSON string. */
+bool sv_add_decoded(struct sl_json_writer *json, const struct sl_tokenizer *tokenizer,
+                    struct sl_decoding decoding, struct sl_err *err);
 
 /* Takes the token ids of a text as they are, checks them, and truncates them if allowed. */
 bool sv_take_token_ids(const struct sv_model_ref *ref, const struct sv_tokenize_options *tokenize,
