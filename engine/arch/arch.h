@@ -58,6 +58,8 @@ struct sl_explained_text {
     bool multi_label; /* the margin is the logit */
 };
 
+enum { SL_EMBEDDING_DENSE_MAX = 8192 }; /* numbers that a dense layer may make of a text's vector */
+
 struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_param *hypers; /* of struct sl_config; `cases` are bits as in `tasks` */
@@ -75,6 +77,8 @@ struct sl_arch {
     const char *pretrained_by;
     /* How a pretrained model makes the embedding of a text from its tokens; NULL: it makes none. */
     const char *embeds;
+    /* Numbers of such an embedding; NULL: sl_config.embedding_width, or the width. */
+    int (*embedding_size)(const struct sl_config *c);
     bool takes_pairs;   /* its classifiers read a text, or two */
     bool embeds_tokens; /* a pretrained model gives the vectors of tokens, too */
     /* Whether a pretrained model of this config can be asked which tokens may stand at a place;

@@ -19,8 +19,11 @@ static bool embeds(const struct sl_model *m)
     return m->config.task == SL_TASK_PRETRAINING && m->arch->embeds && m->config.width > 0;
 }
 
-static int embedding_width(const struct sl_config *c)
+static int embedding_size(const struct sl_model *m)
 {
+    const struct sl_config *c = &m->config;
+    if (m->arch->embedding_size)
+        return m->arch->embedding_size(c);
     return c->embedding_width > 0 ? c->embedding_width : c->width;
 }
 
@@ -41,7 +44,7 @@ static bool takes_pairs(const struct sl_model *m)
 static int text_output_size(const struct sl_model *m)
 {
     if (embeds(m))
-        return embedding_width(&m->config);
+        return embedding_size(m);
     return m->config.task == SL_TASK_CLASSIFICATION ? m->config.classes : 0;
 }
 
@@ -78,7 +81,7 @@ void sl_model_describe(struct sl_model *m)
                             ? sl_problem_types[m->config.multi_label]
                             : NULL,
         .labels = (const char *const *)m->labels,
-        .dimensions = embeds(m) ? embedding_width(&m->config) : 0,
+        .dimensions = embeds(m) ? embedding_size(m) : 0,
         .explains = m->arch->explain && m->config.task == SL_TASK_CLASSIFICATION,
         .takes_pairs = takes_pairs(m),
         .base = m->base,

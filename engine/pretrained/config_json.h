@@ -8,14 +8,19 @@
 
 struct json_t;
 
+enum { SL_DENSE_MAX = 2 };
+
 /* What the file says. */
 struct sl_published {
     const struct sl_family *family;
     const struct sl_family_task *task;
     const struct sl_arch *arch;
-    struct sl_config config;   /* without the size of the vocabulary */
-    char **labels;             /* config.classes names; owned */
-    struct sl_prompts prompts; /* of a sentence encoder; owned */
+    struct sl_config config; /* without the size of the vocabulary */
+    char **labels;           /* config.classes names; owned */
+    /* Of a sentence encoder: */
+    struct sl_prompts prompts;    /* owned */
+    char dense[SL_DENSE_MAX][64]; /* directories of dense layers within its own; "": none */
+    bool lowers;                  /* texts are lower-cased before anything else */
 };
 
 /* embeds: the model gives embeddings, whatever class is named. Members that say what is not

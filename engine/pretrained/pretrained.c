@@ -69,11 +69,10 @@ bool sl_pretrained_is(const char *path)
 static bool read_model(struct sl_pretrained *p, const char *directory, const json_t *config,
                        struct sl_err *err)
 {
-    const bool has_files = sl_sentence_files_are(directory);
-    const bool embeds = has_files && !sl_sentence_files_are_sparse(directory);
-    if (!sl_config_json_read(&p->published, config, embeds, err))
+    const enum sl_sentence_kind kind = sl_sentence_files_kind(directory);
+    if (!sl_config_json_read(&p->published, config, kind == SL_SENTENCE_ENCODER, err))
         return sl_wrap(err, "%s", config_file);
-    return !has_files || sl_sentence_files_read(directory, &p->published, err);
+    return kind == SL_SENTENCE_NONE || sl_sentence_files_read(directory, &p->published, err);
 }
 
 /* The vocabulary's size comes last of the sizes: only now can they be checked together. */
@@ -88,13 +87,25 @@ static bool set_tokenizer(struct sl_pretrained *p, struct sl_tokenizer *tokens, 
     return sl_config_check(published->arch, &published->config, err);
 }
 
+/* Dense layers of a sentence encoder have files of their own. */
+static bool open_weights(struct sl_pretrained *p, const char *directory, struct sl_err *err)
+{
+    char prefix[32];
+    bool ok = sl_weights_open(&p->weights, directory, err);
+    for (int i = 0; i < SL_DENSE_MAX && p->published.dense[i][0] && ok; i++) {
+        (void)snprintf(prefix, sizeof prefix, "dense_%d", i + 1);
+        ok = sl_weights_add(&p->weights, directory, p->published.dense[i], prefix, err);
+    }
+    return ok;
+}
+
 static bool open_directory(struct sl_pretrained *p, const char *directory, const json_t *config,
                            struct sl_err *err)
 {
     if (!read_model(p, directory, config, err) ||
         !sl_chat_files_read(directory, config, &p->chat, err) ||
-        !set_tokenizer(p, sl_pretrained_tokenizer_open(directory, err), err) ||
-        !sl_weights_open(&p->weights, directory, err))
+        !set_tokenizer(p, sl_pretrained_tokenizer_open(directory, p->published.lowers, err), err) ||
+        !open_weights(p, directory, err))
         return false;
     sl_weights_digest(&p->weights, p->sha256);
     return true;

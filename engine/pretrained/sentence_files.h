@@ -3,13 +3,16 @@
 
 #include "pretrained/config_json.h"
 
-/* modules.json: the directory is that of a sentence encoder. */
-bool sl_sentence_files_are(const char *directory);
+enum sl_sentence_kind {
+    SL_SENTENCE_NONE,    /* it has no such files */
+    SL_SENTENCE_ENCODER, /* gives embeddings, whatever class config.json names */
+    SL_SENTENCE_SPARSE,  /* the same, with the head for masked tokens */
+    SL_SENTENCE_RANKER   /* a classifier of pairs */
+};
 
-/* Of these, a sparse encoder: it needs the head for masked tokens. */
-bool sl_sentence_files_are_sparse(const char *directory);
+enum sl_sentence_kind sl_sentence_files_kind(const char *directory);
 
-/* Pooling, prompts, and the longest text, of the files of a sentence encoder; other modules are
- * refused by their type. */
+/* Modules, prompts, and the longest text, of a directory of any kind but NONE; what is not
+ * supported is refused by its name. */
 bool sl_sentence_files_read(const char *directory, struct sl_published *p, struct sl_err *err)
     SL_MUST_CHECK;

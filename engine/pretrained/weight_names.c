@@ -198,11 +198,21 @@ static struct target part_of(const struct sl_parameter *p, const struct sl_weigh
     return to;
 }
 
+/* What sentence-transformers adds to a model of any family. */
+static const struct sl_family_weight dense_weights[] = {
+    {"embedding_dense_1", {"dense_1.linear"}, 0},
+    {"embedding_dense_2", {"dense_2.linear"}, 0},
+    {NULL, {NULL}, 0}};
+
 static const struct sl_family_weight *row_of(const struct sl_published *published,
                                              const struct parts *parts)
 {
-    const struct sl_family_weight *row = row_in(published->task->weights, parts);
-    return row ? row : row_in(published->family->weights, parts);
+    const struct sl_family_weight *const tables[] = {published->task->weights,
+                                                     published->family->weights, dense_weights};
+    const struct sl_family_weight *row = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !row; i++)
+        row = row_in(tables[i], parts);
+    return row;
 }
 
 static bool fail_missing(const char *prefix, const char *pattern, const struct parts *parts,

@@ -6,11 +6,13 @@
 #include "formats/json_io.h"
 #include "formats/safetensors.h"
 
+#include <assert.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS_MAX = 128, INDEX_BYTES_MAX = 16 << 20 };
+enum { SHARDS_MAX = 128, FILES_MAX = SHARDS_MAX + 8, INDEX_BYTES_MAX = 16 << 20 };
 
 static const char whole_file[] = "model.safetensors", index_file[] = "model.safetensors.index.json";
 
@@ -66,14 +68,25 @@ void sl_weights_close(struct sl_weights *weights)
 
 /* -- safetensors ------------------------------------------------------------------------------ */
 
+/* "PREFIX.NAME", to be freed; prefix "": the name. */
+static char *joined_name(const char *prefix, const char *name)
+{
+    const size_t before = strlen(prefix), bytes = before + strlen(name) + 2;
+    char *joined = malloc(bytes);
+    if (joined)
+        (void)snprintf(joined, bytes, "%s%s%s", prefix, before > 0 ? "." : "", name);
+    return joined;
+}
+
+/* prefix: of the name; "": none. */
 static bool add_tensor(struct sl_weights *weights, const struct sl_safetensor *t,
-                       struct sl_err *err)
+                       const char *prefix, struct sl_err *err)
 {
     struct sl_weight *w = &weights->list[weights->count];
     if (t->rank > SL_WEIGHT_RANK_MAX)
         return sl_fail(err, SL_CORRUPT, "tensor '%s' has %d dimensions: expected at most %d",
                        t->name, t->rank, SL_WEIGHT_RANK_MAX);
-    *w = (struct sl_weight){.name = strdup(t->name),
+    *w = (struct sl_weight){.name = joined_name(prefix, t->name),
                             .data = t->data,
                             .type = sl_dtype_numbers(t->dtype),
                             .rank = t->rank,
@@ -95,7 +108,7 @@ bool sl_weights_copy(struct sl_map *map, const char *path, struct sl_err *err)
 }
 
 static bool add_file(struct sl_weights *weights, const char *directory, const char *name,
-                     struct sl_err *err)
+                     const char *prefix, struct sl_err *err)
 {
     char path[SL_PATH_MAX];
     struct sl_weight_file *files =
@@ -115,7 +128,7 @@ static bool add_file(struct sl_weights *weights, const char *directory, const ch
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu tensors", total);
     weights->list = list;
     for (int i = 0; i < file->content.count; i++)
-        if (!add_tensor(weights, &file->content.tensors[i], err))
+        if (!add_tensor(weights, &file->content.tensors[i], prefix, err))
             return sl_wrap(err, "%s", name);
     return true;
 }
@@ -154,7 +167,7 @@ static bool add_shards(struct sl_weights *weights, const char *directory, json_t
             continue;
         if (weights->file_count == SHARDS_MAX)
             return sl_fail(err, SL_BAD_INPUT, "%s: more than %d files", index_file, SHARDS_MAX);
-        if (!add_file(weights, directory, name, err))
+        if (!add_file(weights, directory, name, "", err))
             return false;
     }
     return true;
@@ -188,7 +201,7 @@ static bool open_shards(struct sl_weights *weights, const char *directory, const
 /* -- a directory ------------------------------------------------------------------------------ */
 
 /* Nothing is unpickled: that runs whatever code the file has in it. */
-static bool fail_missing(const char *directory, struct sl_err *err)
+static bool fail_missing(const char *directory, const char *how, struct sl_err *err)
 {
     static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
                                           "model.ckpt.index", "tf_model.h5", "flax_model.msgpack"};
@@ -197,9 +210,8 @@ static bool fail_missing(const char *directory, struct sl_err *err)
         if (sl_path_find(path, directory, pickles[i]))
             return sl_fail(err, SL_BAD_INPUT,
                            "the weights are in %s, which is not read because it can run code; "
-                           "convert it in Python: AutoModel.from_pretrained(\"DIR\")"
-                           ".save_pretrained(\"DIR\", safe_serialization=True)",
-                           pickles[i]);
+                           "convert it in Python: %s",
+                           pickles[i], how);
     return sl_fail(err, SL_NOT_FOUND, "neither %s nor %s is there", whole_file, index_file);
 }
 
@@ -209,19 +221,35 @@ bool sl_weights_open(struct sl_weights *weights, const char *directory, struct s
     bool ok;
     *weights = (struct sl_weights){0};
     if (sl_path_find(path, directory, whole_file))
-        ok = add_file(weights, directory, whole_file, err) && sl_weights_sort(weights, err);
+        ok = add_file(weights, directory, whole_file, "", err) && sl_weights_sort(weights, err);
     else if (sl_path_find(path, directory, index_file))
         ok = open_shards(weights, directory, path, err);
     else
-        ok = fail_missing(directory, err);
+        ok = fail_missing(directory,
+                          "AutoModel.from_pretrained(\"DIR\").save_pretrained(\"DIR\", "
+                          "safe_serialization=True)",
+                          err);
     if (!ok)
         sl_weights_close(weights);
     return ok;
 }
 
+bool sl_weights_add(struct sl_weights *weights, const char *directory, const char *within,
+                    const char *prefix, struct sl_err *err)
+{
+    char path[SL_PATH_MAX], name[SL_PATH_MAX], ignored[SL_PATH_MAX];
+    if (!sl_path_join(path, directory, within, err) || !sl_path_join(name, within, whole_file, err))
+        return false;
+    if (!sl_path_find(ignored, path, whole_file))
+        return fail_missing(path, "SentenceTransformer(\"DIR\").save_pretrained(\"DIR\")", err) ||
+               sl_wrap(err, "%s", within);
+    assert(weights->file_count < FILES_MAX);
+    return add_file(weights, directory, name, prefix, err) && sl_weights_sort(weights, err);
+}
+
 void sl_weights_digest(const struct sl_weights *weights, char sha256[65])
 {
-    char all[SHARDS_MAX * 64 + 1];
+    char all[FILES_MAX * 64 + 1];
     for (size_t i = 0; i < weights->file_count; i++)
         sl_sha256_hex(weights->files[i].map.data, weights->files[i].map.size, all + 64 * i);
     if (weights->file_count == 1)

@@ -36,6 +36,9 @@ struct sl_weights {
  * them. */
 bool sl_weights_open(struct sl_weights *weights, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
+/* Adds those of a directory within it, called "PREFIX.NAME"; as above. */
+bool sl_weights_add(struct sl_weights *weights, const char *directory, const char *within,
+                    const char *prefix, struct sl_err *err) SL_MUST_CHECK;
 /* A private copy of a file, which may be a link, as in the cache of huggingface_hub. */
 bool sl_weights_copy(struct sl_map *map, const char *path, struct sl_err *err) SL_MUST_CHECK;
 /* The SHA-256 of the file, or of the digests of all shards, one after another. */

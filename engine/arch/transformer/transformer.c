@@ -174,6 +174,8 @@ static bool transformer_check(const struct sl_config *c, struct sl_err *err)
     if (c->task == SL_TASK_COMPLETION && own->tied_output && embedding_size(c) != c->width)
         return sl_fail(err, SL_BAD_INPUT, "tied_output needs embeddings of the width %d, not %d",
                        c->width, own->embedding_size);
+    if (own->embedding_dense_2 > 0 && own->embedding_dense_1 == 0)
+        return sl_fail(err, SL_BAD_INPUT, "embedding_dense_2 needs embedding_dense_1");
     if (own->positions == TRANSFORMER_ROTARY_POSITIONS && head_dim(c) % 2 != 0)
         return sl_fail(err, SL_BAD_INPUT, "rotary positions need an even head_dim, not %d",
                        head_dim(c));
@@ -186,6 +188,17 @@ static const char *const positions[] = {[TRANSFORMER_LEARNED_POSITIONS] = "learn
                                         [TRANSFORMER_ROTARY_POSITIONS] = "rotary",
                                         [TRANSFORMER_NO_POSITIONS] = "none",
                                         NULL};
+
+/* Of embeddings only. */
+#define DENSE_ROW(member, kind_, max_, default_, help_)                                            \
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), transformer_config, member, kind_, 0, max_,   \
+                    default_, help_, NULL, SL_PRETRAINS)
+
+#define DENSE_ROWS(number, after)                                                                  \
+    DENSE_ROW(embedding_dense_##number, SL_INTEGER, SL_EMBEDDING_DENSE_MAX, 0,                     \
+              "embeddings: features of a dense layer after " after "; 0: none"),                   \
+        DENSE_ROW(embedding_dense_##number##_bias, SL_FLAG, 1, 1, "that layer has a bias"),        \
+        DENSE_ROW(embedding_dense_##number##_tanh, SL_FLAG, 1, 0, "and a tanh")
 
 #define FACT(kind, member, ...) SL_OWN_##kind##_ROW(transformer_config, member, __VA_ARGS__)
 
@@ -232,6 +245,8 @@ static const struct sl_param hypers[] = {
          "activation function of that layer"),
     FACT(FLAG, output_layer_bias, 1, "classifiers: the output layer has a bias"),
     FACT(FLAG, masked_language_model, 1, "pretraining: it predicts masked tokens"),
+    DENSE_ROWS(1, "pooling"),
+    DENSE_ROWS(2, "that one"),
     {0}};
 
 const struct sl_arch sl_arch_transformer = {
@@ -241,6 +256,7 @@ const struct sl_arch sl_arch_transformer = {
     .hypers = hypers,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS | SL_CLASSIFIES_TOKENS,
     .embeds = "mean",
+    .embedding_size = sl_transformer_embedding_size,
     .takes_pairs = true,
     .embeds_tokens = true,
     .predicts_tokens = sl_transformer_predicts_tokens,

@@ -4,6 +4,8 @@
 
 #include "arch/arch.h"
 
+enum { TRANSFORMER_DENSE_MAX = 2 };
+
 enum transformer_norm { TRANSFORMER_LAYER_NORM, TRANSFORMER_RMS_NORM };
 
 enum transformer_positions {
@@ -36,6 +38,10 @@ struct transformer_config {
     int head_activation;        /* as `activation` */
     bool output_layer_bias;     /* of a classifier's last layer */
     bool masked_language_model; /* pretraining: has the head that predicts masked tokens */
+    /* Dense layers that make a text's embedding from its pooled vector; 0: none. */
+    int embedding_dense_1, embedding_dense_2; /* features of the result */
+    bool embedding_dense_1_bias, embedding_dense_2_bias;
+    bool embedding_dense_1_tanh, embedding_dense_2_tanh;
 };
 
 SL_CONFIG_FITS(struct transformer_config);

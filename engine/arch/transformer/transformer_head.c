@@ -35,6 +35,38 @@ static void dense_build(struct sl_builder *b, struct transformer_head *head,
         head->norm = sl_norm_build(b, "head.norm", outs, *norm);
 }
 
+int sl_transformer_embedding_size(const struct sl_config *c)
+{
+    const struct transformer_config *own = sl_config_own(c);
+    return own->embedding_dense_2   ? own->embedding_dense_2
+           : own->embedding_dense_1 ? own->embedding_dense_1
+                                    : c->width;
+}
+
+static void embedding_dense_build(struct sl_builder *b, struct transformer_head *head,
+                                  const struct sl_config *c)
+{
+    const struct transformer_config *own = sl_config_own(c);
+
+    const struct {
+        const char *name;
+        int outs;
+        bool bias, tanh;
+    } layers[TRANSFORMER_DENSE_MAX] = {{"embedding_dense_1", own->embedding_dense_1,
+                                        own->embedding_dense_1_bias, own->embedding_dense_1_tanh},
+                                       {"embedding_dense_2", own->embedding_dense_2,
+                                        own->embedding_dense_2_bias, own->embedding_dense_2_tanh}};
+
+    int ins = c->width;
+    for (int i = 0; i < TRANSFORMER_DENSE_MAX && layers[i].outs > 0; i++) {
+        head->embedding_dense[i] = sl_linear_build(
+            b, layers[i].name,
+            (struct sl_linear_shape){.outs = layers[i].outs, .ins = ins, .bias = layers[i].bias});
+        head->embedding_activation[i] = layers[i].tanh ? SL_TANH : SL_LINEAR;
+        ins = layers[i].outs;
+    }
+}
+
 struct transformer_head sl_transformer_head_build(struct sl_builder *b, const struct sl_config *c,
                                                   const struct sl_embedding *embedding,
                                                   struct sl_norm_shape norm)
@@ -63,6 +95,8 @@ struct transformer_head sl_transformer_head_build(struct sl_builder *b, const st
             (struct sl_linear_shape){.outs = c->vocab,
                                      .ins = predicts ? embedding->tokens->cols : c->width,
                                      .bias = predicts});
+    if (c->task == SL_TASK_PRETRAINING)
+        embedding_dense_build(b, &head, c);
     return head;
 }
 
@@ -198,9 +232,9 @@ static struct sl_tensor *sparse_embeddings(struct sl_tape *t, const struct trans
     return out;
 }
 
-/* Of texts or of tokens, in fp32. */
-static struct sl_tensor *embeddings(struct sl_tape *t, const struct transformer_head *head,
-                                    const struct sl_norm *final_norm, struct sl_tensor *h)
+/* Of texts, before the dense layers, or of tokens, in fp32. */
+static struct sl_tensor *vectors(struct sl_tape *t, const struct transformer_head *head,
+                                 const struct sl_norm *final_norm, struct sl_tensor *h)
 {
     const bool of_tokens = t->batch->output == SL_OUTPUT_TOKENS;
     if (!of_tokens && head->pooling == SL_POOLING_MEAN)
@@ -208,6 +242,18 @@ static struct sl_tensor *embeddings(struct sl_tape *t, const struct transformer_
     if (!of_tokens)
         h = sl_pool_sequences(t, h, head->pooling);
     return final_norm->weight ? sl_norm_stream(t, final_norm, h) : h;
+}
+
+static struct sl_tensor *embeddings(struct sl_tape *t, const struct transformer_head *head,
+                                    const struct sl_norm *final_norm, struct sl_tensor *h)
+{
+    h = vectors(t, head, final_norm, h);
+    if (t->batch->output == SL_OUTPUT_TOKENS)
+        return h;
+    for (int i = 0; i < TRANSFORMER_DENSE_MAX && head->embedding_dense[i].weight; i++)
+        h = sl_linear_apply(t, &head->embedding_dense[i], h,
+                            (struct sl_linear_args){.activation = head->embedding_activation[i]});
+    return h;
 }
 
 struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct transformer_head *head,

@@ -4,7 +4,8 @@
  *     completion       final_norm(h) E^T, or times a table of its own
  *     classification   output(dense(pooled final_norm(h))), dense = norm(f(W x + b)) or nothing;
  *                      of tokens without pooling
- *     pretraining      the pooled final_norm(h), or final_norm(h) of every token; of masked tokens
+ *     pretraining      the pooled final_norm(h) after up to two dense layers f(W x + b), or
+ *                      final_norm(h) of every token; of masked tokens
  *                      norm(f(W x + b)) E^T + b, or times a table of its own; of a corrupted batch
  *                      only the loss of these */
 #pragma once
@@ -25,10 +26,14 @@ struct transformer_head {
     struct sl_linear_layer dense, output; /* without weight: none */
     struct sl_parameter *output_bias;     /* of the logits of masked tokens */
     struct sl_norm norm;                  /* after dense; without weight: none */
+    struct sl_linear_layer embedding_dense[TRANSFORMER_DENSE_MAX]; /* likewise */
+    enum sl_activation embedding_activation[TRANSFORMER_DENSE_MAX];
 };
 
 /* It is pretrained, and has the head for masked tokens. */
 bool sl_transformer_predicts_tokens(const struct sl_config *c);
+/* Numbers of a text's embedding. */
+int sl_transformer_embedding_size(const struct sl_config *c);
 /* Whether matrix products read the token table. */
 bool sl_transformer_head_reads_tokens(const struct sl_config *c);
 

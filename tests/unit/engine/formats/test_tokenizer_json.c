@@ -294,7 +294,7 @@ static int32_t first_id(const char *text)
     struct sl_err err;
     struct sl_tokenizer *tokens = NULL;
     int32_t id = -1;
-    EXPECT_OK((tokens = sl_pretrained_tokenizer_open(workspace.top, &err)), err);
+    EXPECT_OK((tokens = sl_pretrained_tokenizer_open(workspace.top, false, &err)), err);
     cr_assert_eq(sl_tokenizer_encode(tokens, text, strlen(text), SL_UNKNOWN_FAIL, &id, 1, &err), 1);
     sl_tokenizer_destroy(tokens);
     return id;
@@ -304,7 +304,7 @@ Test(tokenizer_json, of_a_directory_or_its_vocabulary, .init = workspace_open,
      .fini = workspace_close)
 {
     struct sl_err err;
-    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, &err), err, SL_NOT_FOUND,
+    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, false, &err), err, SL_NOT_FOUND,
                 "neither tokenizer.json nor vocab.txt");
     cr_expect_null(strchr(sl_err_reason(&err), '/'), "%s", sl_err_reason(&err));
     file_write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nA\n");
@@ -312,12 +312,12 @@ Test(tokenizer_json, of_a_directory_or_its_vocabulary, .init = workspace_open,
     file_write("tokenizer_config.json", "{\"do_lower_case\": false}");
     cr_assert_eq(first_id("A"), 5, "cased");
     file_write("tokenizer_config.json", "{\"do_lower_case\": 1}");
-    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, &err), err, SL_CORRUPT,
+    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, false, &err), err, SL_CORRUPT,
                 "tokenizer_config.json': 'do_lower_case' is a whole number");
     file_write("tokenizer.json", "{" MODEL "}");
     cr_assert_eq(first_id("a"), 1);
     file_write("tokenizer.json", "{}");
-    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, &err), err, SL_CORRUPT,
+    EXPECT_FAIL(sl_pretrained_tokenizer_open(workspace.top, false, &err), err, SL_CORRUPT,
                 "tokenizer.json': ");
     cr_expect(strstr(err.path, "/tokenizer.json"), "%s", err.path);
     cr_expect_null(strchr(sl_err_reason(&err), '/'), "%s", sl_err_reason(&err));

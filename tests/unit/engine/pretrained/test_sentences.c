@@ -20,6 +20,8 @@ static const struct {
     int context, dimensions, texts;
 } encoders[] = {
     {"prompts", true, 24, 16, 20},
+    {"dense", true, 48, 8, 5},
+    {"lower", false, 20, 16, 5},
 };
 
 enum { TOKENS_MAX = 256, NUMBERS_MAX = 64 };
