@@ -47,7 +47,8 @@ static bool make_room(struct sl_aligned_text *out, size_t bytes)
 {
     size_t wanted = out->bytes + bytes;
     bool fits = wanted <= out->text_capacity && wanted <= out->origins_capacity;
-    if (fits || (sl_dynarray_reserve(&out->text, &out->text_capacity, wanted, 1, NULL) &&
+    if (fits || (wanted <= SL_ALIGNED_TEXT_MAX &&
+                 sl_dynarray_reserve(&out->text, &out->text_capacity, wanted, 1, NULL) &&
                  sl_dynarray_reserve(&out->origins, &out->origins_capacity, wanted,
                                      sizeof *out->origins, NULL)))
         return true;

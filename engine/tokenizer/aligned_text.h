@@ -24,12 +24,15 @@ struct sl_origin sl_text_origin(const struct sl_text_view *view, size_t at);
 /* Where the bytes [start, stop) come from; start < stop. */
 struct sl_origin sl_text_range(const struct sl_text_view *view, size_t start, size_t stop);
 
+/* Steps can multiply a text, and places in it have 32 bits. */
+enum { SL_ALIGNED_TEXT_MAX = 1 << 28 };
+
 /* A text to write. Starts as zeros. */
 struct sl_aligned_text {
     char *text;
     struct sl_origin *origins;
     size_t bytes, text_capacity, origins_capacity;
-    bool failed; /* out of memory: what was written last is missing */
+    bool failed; /* out of memory, or too long: what was written last is missing */
 };
 
 void sl_aligned_text_release(struct sl_aligned_text *text);

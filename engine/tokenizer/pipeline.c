@@ -38,7 +38,10 @@ struct scratch {
 
 static bool fail_memory(struct sl_err *err)
 {
-    return sl_fail(err, SL_NO_MEMORY, "no memory for the tokens of a text");
+    return sl_fail(
+        err, SL_NO_MEMORY,
+        "no memory for the tokens of a text, or more than %d bytes when it is normalized",
+        SL_ALIGNED_TEXT_MAX);
 }
 
 /* -- normalizing ------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
 #include "tokenizer/token_decoder.h"
 #include "tokenizer/token_model.h"
 
-enum { SL_PIPELINE_STEPS_MAX = 16, SL_PIPELINE_TEXT_MAX = 1 << 28 };
+enum { SL_PIPELINE_STEPS_MAX = 16, SL_PIPELINE_TEXT_MAX = SL_ALIGNED_TEXT_MAX };
 
 /* A pipeline from outside. All of it stays the caller's, but for the character maps. */
 struct sl_pipeline_parts {

@@ -19,7 +19,8 @@ void sl_token_texts_release(struct sl_token_texts *texts)
 
 static void append(struct sl_token_texts *texts, const char *text, size_t bytes)
 {
-    if (!sl_dynarray_reserve(&texts->text, &texts->text_capacity, texts->bytes + bytes + 1, 1,
+    if (texts->bytes + bytes > SL_ALIGNED_TEXT_MAX ||
+        !sl_dynarray_reserve(&texts->text, &texts->text_capacity, texts->bytes + bytes + 1, 1,
                              NULL)) {
         texts->failed = true;
         return;

@@ -38,7 +38,7 @@ struct sl_token_texts {
     size_t bytes, text_capacity;
     size_t *stops; /* by text: where it ends */
     size_t count, stops_capacity;
-    bool failed; /* out of memory */
+    bool failed; /* out of memory, or longer than SL_ALIGNED_TEXT_MAX */
 };
 
 void sl_token_texts_release(struct sl_token_texts *texts);

@@ -1,6 +1,7 @@
 /* test_tokenizer.c - UTF-8, and the tokenizer of characters. */
 #include "base/utf8.h"
 #include "support/test.h"
+#include "tokenizer/token_decoder.h"
 #include "tokenizer/tokenizer_kinds.h"
 #include "tokenizer/tokenizer_trainer.h"
 
@@ -20,6 +21,24 @@ static long encode(const struct sl_tokenizer *tokens, const char *text, enum sl_
     enum { MOST = 64 };
 
     return sl_tokenizer_encode(tokens, text, strlen(text), unknown, ids, MOST, err);
+}
+
+/* ---- texts that steps of a file rewrite ------------------------------------------------------ */
+
+/* A step that writes 63 bytes for one, some times, would take all memory. */
+Test(aligned_text, becomes_at_most_so_long)
+{
+    struct sl_aligned_text out = {.bytes = SL_ALIGNED_TEXT_MAX - 1}; /* as if they were there */
+    struct sl_text_editor editor = {.in = {.text = "a", .bytes = 1}, .out = &out};
+    sl_edit_insert(&editor, "bc", 2, 0);
+    cr_assert(out.failed);
+    cr_assert_eq(out.bytes, SL_ALIGNED_TEXT_MAX - 1);
+    cr_assert_null(out.text);
+    struct sl_token_texts texts = {.bytes = SL_ALIGNED_TEXT_MAX - 1};
+    sl_token_texts_add(&texts, (struct sl_piece){"bc", 2});
+    cr_assert(texts.failed);
+    cr_assert_null(texts.text);
+    sl_token_texts_release(&texts);
 }
 
 /* ---- UTF-8 ---------------------------------------------------------------------------------- */
