@@ -7,6 +7,9 @@ static const struct sl_option rows[] = {
     {"prompt-name", "NAME",
      "put this prompt of the model before each text [its default prompt, if it has one]",
      SL_OPTION_STRING, CTL_TEXT_AT(prompt_name), 0, 0},
+    {"sparse", NULL,
+     "of masked language models, such as SPLADE: print the weights of the vocabulary's tokens",
+     SL_OPTION_FLAG, CTL_TEXT_AT(sparse), 0, 0},
     {0}};
 
 static const char notes[] =
@@ -14,6 +17,7 @@ static const char notes[] =
     "text: the numbers, separated by spaces, then a tab and the text. With --json, prints an\n"
     "object for each text.\n"
     "Embeddings have length 1: their dot product is the cosine of the angle between them.\n"
+    "With --sparse, a text has pairs of a token's id and its weight, as in 36:1.07.\n"
     "Skips empty lines. Reports texts that are rejected on standard error, and goes on with the\n"
     "others; the exit code is then 2.\n";
 
@@ -40,6 +44,10 @@ static bool run(const struct ctl_options *ctl, struct client_error *failure)
                             .check = check,
                             .add_outputs = add_outputs,
                             .print = print_embeddings};
+    if (job.arguments->sparse) {
+        job.request = CTL_EMBED_SPARSE;
+        job.print = print_sparse;
+    }
     return ctl_texts_run(&job, failure);
 }
 

@@ -50,6 +50,7 @@ static bool run(const struct ctl_options *ctl, struct client_error *failure)
     struct ctl_texts job = {.ctl = ctl,
                             .arguments = ctl->values,
                             .lines = file,
+                            .request = CTL_RANK,
                             .query = ctl->operands[0],
                             .check = check_model,
                             .print = print_collect_ranks};

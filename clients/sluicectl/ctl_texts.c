@@ -26,27 +26,6 @@ static size_t json_bytes(const char *text)
     return bytes;
 }
 
-/* Checks the options, and takes the endpoint and the limits of one request from /info. */
-static bool begin(struct ctl_texts *job, const struct print_info *info,
-                  struct client_error *failure)
-{
-    const char *side = job->arguments->truncate;
-    job->multi_label = info->multi_label;
-    job->tags = info->tags;
-    (void)snprintf(job->path, sizeof job->path,
-                   job->query ? "/models/%s/rerank" : "/v2/models/%s/infer", info->model);
-    job->texts_max = info->texts_max < CTL_TEXTS_MAX ? (int)info->texts_max : CTL_TEXTS_MAX;
-    const size_t max = (size_t)info->bytes_max, query = job->query ? json_bytes(job->query) : 0;
-    job->bytes_max = max > ENVELOPE_BYTES + query ? max - ENVELOPE_BYTES - query : 0;
-    if (job->query && query == 0)
-        return client_error_set(failure, EXIT_BAD_INPUT, "the query is not UTF-8");
-    return !side || strcmp(side, "left") == 0 || strcmp(side, "right") == 0 ||
-           strcmp(side, CTL_MODEL_SIDE) == 0 ||
-           client_error_set(failure, EXIT_BAD_INPUT,
-                            "invalid --truncate '%.64s': expected left, right or " CTL_MODEL_SIDE,
-                            side);
-}
-
 /* Reports a text that the daemon does not take; the others are still sent. `why` goes on after
  * the text's number, as "is empty" does, or is a sentence. */
 static void report(struct ctl_texts *job, int64_t number, const char *why)
@@ -108,6 +87,30 @@ static void add_parameters(const struct ctl_texts *job, struct sl_json_writer *j
                 a->replace ? "replace" : "error");
     if (a->truncate && strcmp(a->truncate, CTL_MODEL_SIDE) != 0)
         sl_json_add(json, "'truncation_direction':%s", a->truncate);
+    if (a->prompt_name)
+        sl_json_add(json, "'prompt_name':%s", a->prompt_name);
+}
+
+static void write_sparse(const struct ctl_texts *job, int count, struct sl_buffer *body)
+{
+    struct sl_json_writer json = {.out = body};
+    sl_json_add(&json, "{'inputs':");
+    sl_json_add_strings(&json, (const char *const *)job->texts, count);
+    add_parameters(job, &json);
+    sl_json_end_object(&json);
+}
+
+static void write_masked(const struct ctl_texts *job, int count, struct sl_buffer *body)
+{
+    const struct sl_given_int *top = &job->arguments->top;
+    struct sl_json_writer json = {.out = body};
+    sl_json_add(&json, "{'inputs':");
+    sl_json_add_strings(&json, (const char *const *)job->texts, count);
+    sl_json_add(&json, "'parameters':{");
+    add_parameters(job, &json);
+    if (top->given)
+        sl_json_add(&json, "'top_k':%lld", (long long)top->value);
+    sl_json_add(&json, "}}");
 }
 
 static void write_ranking(const struct ctl_texts *job, int count, struct sl_buffer *body)
@@ -131,13 +134,43 @@ static void write_inference(const struct ctl_texts *job, int count, struct sl_bu
         sl_json_add(&json, "'explain':%lld", (long long)a->explain.value);
     if (job->tags)
         sl_json_add(&json, "'aggregation_strategy':%s", a->aggregation ? a->aggregation : "simple");
-    if (a->prompt_name)
-        sl_json_add(&json, "'prompt_name':%s", a->prompt_name);
     if (a->budget.given)
         sl_json_add_real(sl_json_key(&json, "budget"), a->budget.value);
     sl_json_add(&json, "},'outputs':[");
     job->add_outputs(job, &json);
     sl_json_add(&json, "]}");
+}
+
+/* By enum ctl_request. The response about masks is that of one text. */
+static const struct request_kind {
+    const char *before, *after; /* of the path, around the model's name */
+    int texts_max;
+    void (*write)(const struct ctl_texts *job, int count, struct sl_buffer *body);
+} request_kinds[CTL_REQUESTS] = {
+    [CTL_INFER] = {"/v2/models/", "/infer", CTL_TEXTS_MAX, write_inference},
+    [CTL_RANK] = {"/models/", "/rerank", CTL_TEXTS_MAX, write_ranking},
+    [CTL_EMBED_SPARSE] = {"/models/", "/embed_sparse", CTL_TEXTS_MAX, write_sparse},
+    [CTL_FILL_MASK] = {"/hf/", "/pipeline/fill-mask", 1, write_masked}};
+
+/* Checks the options, and takes the endpoint and the limits of one request from /info. */
+static bool begin(struct ctl_texts *job, const struct print_info *info,
+                  struct client_error *failure)
+{
+    const char *side = job->arguments->truncate;
+    const struct request_kind *kind = &request_kinds[job->request];
+    job->multi_label = info->multi_label;
+    job->tags = info->tags;
+    (void)snprintf(job->path, sizeof job->path, "%s%s%s", kind->before, info->model, kind->after);
+    job->texts_max = info->texts_max < kind->texts_max ? (int)info->texts_max : kind->texts_max;
+    const size_t max = (size_t)info->bytes_max, query = job->query ? json_bytes(job->query) : 0;
+    job->bytes_max = max > ENVELOPE_BYTES + query ? max - ENVELOPE_BYTES - query : 0;
+    if (job->query && query == 0)
+        return client_error_set(failure, EXIT_BAD_INPUT, "the query is not UTF-8");
+    return !side || strcmp(side, "left") == 0 || strcmp(side, "right") == 0 ||
+           strcmp(side, CTL_MODEL_SIDE) == 0 ||
+           client_error_set(failure, EXIT_BAD_INPUT,
+                            "invalid --truncate '%.64s': expected left, right or " CTL_MODEL_SIDE,
+                            side);
 }
 
 /* Sends the first texts in one request. Afterwards fewer texts are left, or the next request is
@@ -147,7 +180,7 @@ static bool send_batch(struct ctl_texts *job, struct client_error *failure)
     struct client_response response = {0};
     int count = job->count < job->texts_max ? job->count : job->texts_max;
     struct sl_buffer body = {0};
-    (job->query ? write_ranking : write_inference)(job, count, &body);
+    request_kinds[job->request].write(job, count, &body);
     const struct client_request request = {.path = job->path, .body = body.data};
     bool good = (!body.failed || client_error_no_memory(failure)) &&
                 client_send(job->client, &request, &response, failure);

@@ -1,6 +1,6 @@
-/* ctl_texts.h - the texts of `sluicectl classify`, `embed` and `rerank`: operands, or lines of
- * standard input or of a file. They are sent in requests of as many as the daemon takes; one that
- * it rejects is reported, and the others are sent without it. */
+/* ctl_texts.h - the texts of `sluicectl classify`, `embed`, `fill-mask` and `rerank`: operands, or
+ * lines of standard input or of a file. They are sent in requests of as many as the daemon takes;
+ * one that it rejects is reported, and the others are sent without it. */
 #pragma once
 
 #include "base/json_writer.h"
@@ -13,6 +13,9 @@
 
 enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
 
+/* What texts are sent to. */
+enum ctl_request { CTL_INFER, CTL_RANK, CTL_EMBED_SPARSE, CTL_FILL_MASK, CTL_REQUESTS };
+
 /* The options of these commands. */
 struct ctl_text_arguments {
     const char *model;
@@ -21,6 +24,7 @@ struct ctl_text_arguments {
     const char *truncate;
     const char *aggregation; /* of classify */
     const char *prompt_name; /* of embed */
+    bool sparse;             /* likewise */
     bool replace;
 };
 
@@ -51,9 +55,10 @@ struct ctl_texts {
     /* Fails if the model is not for the command. */
     bool (*check)(struct ctl_texts *job, const struct print_info *info,
                   struct client_error *failure);
-    /* Adds the outputs to request. NULL: the command ranks texts by `query`. */
+    enum ctl_request request;
+    /* Adds the outputs to CTL_INFER. */
     void (*add_outputs)(const struct ctl_texts *job, struct sl_json_writer *json);
-    const char *query;
+    const char *query; /* of CTL_RANK */
     /* Prints the response to a request for the first `count` texts. */
     bool (*print)(struct class_printer *printer, const struct sl_buffer *body,
                   const char *const *texts, int count, struct client_error *failure);

@@ -81,6 +81,13 @@ bool print_embeddings(struct class_printer *printer, const struct sl_buffer *bod
                       const char *const *texts, int count, struct client_error *failure)
     SL_MUST_CHECK;
 
+/* The same for sparse embeddings, pairs of a token's id and its weight, and for the tokens that may
+ * stand in place of the masks of one text. */
+bool print_sparse(struct class_printer *printer, const struct sl_buffer *body,
+                  const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;
+bool print_fills(struct class_printer *printer, const struct sl_buffer *body,
+                 const char *const *texts, int count, struct client_error *failure) SL_MUST_CHECK;
+
 /* Keeps the texts and their scores, until print_ranks prints them all, the highest score first. */
 bool print_collect_ranks(struct class_printer *printer, const struct sl_buffer *body,
                          const char *const *texts, int count, struct client_error *failure)

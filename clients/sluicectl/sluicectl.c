@@ -8,10 +8,10 @@
 #include <string.h>
 
 static const struct ctl_command *const commands[] = {
-    &ctl_complete, &ctl_classify, &ctl_embed,  &ctl_rerank,   &ctl_models, &ctl_versions,
-    &ctl_load,     &ctl_unload,   &ctl_label,  &ctl_rollback, &ctl_health, &ctl_metrics,
-    &ctl_top,      &ctl_bench,    &ctl_keys,   &ctl_files,    &ctl_train,  &ctl_jobs,
-    &ctl_job,      &ctl_events,   &ctl_cancel, &ctl_pause,    &ctl_resume};
+    &ctl_complete, &ctl_classify, &ctl_embed,  &ctl_fill_mask, &ctl_rerank,   &ctl_models,
+    &ctl_versions, &ctl_load,     &ctl_unload, &ctl_label,     &ctl_rollback, &ctl_health,
+    &ctl_metrics,  &ctl_top,      &ctl_bench,  &ctl_keys,      &ctl_files,    &ctl_train,
+    &ctl_jobs,     &ctl_job,      &ctl_events, &ctl_cancel,    &ctl_pause,    &ctl_resume};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -62,7 +62,7 @@ static void help_all(void)
     struct sl_buffer notes = {0};
     sl_buffer_append_string(&notes, "Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
-        sl_buffer_printf(&notes, "  sluicectl %-9s%-21s %s\n", commands[i]->name,
+        sl_buffer_printf(&notes, "  sluicectl %-10s%-20s %s\n", commands[i]->name,
                          operand_of(commands[i]), commands[i]->help);
     sl_buffer_append_string(&notes, "\nsluicectl COMMAND --help lists the options of a command.\n");
     sl_buffer_append_string(&notes, exit_codes);

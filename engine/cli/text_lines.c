@@ -74,7 +74,7 @@ static bool flush(struct text_lines *w, struct sl_err *err)
     for (int i = 0; i < w->count; i++) {
         items[i].tokens = w->waiting[i].ids;
         items[i].count = w->waiting[i].count;
-        items[i].output = sl_model_main_output(sl_model_info(w->m));
+        items[i].output = w->output;
     }
     bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
     if (ok && w->explains)
@@ -84,6 +84,24 @@ static bool flush(struct text_lines *w, struct sl_err *err)
     w->count = w->tokens = 0;
     show_progress(w, false);
     return ok;
+}
+
+static bool has_mask(const struct sl_tokenizer *tokens, const int32_t *ids, long count)
+{
+    const int32_t mask = sl_tokenizer_special(tokens, SL_SPECIAL_MASK);
+    for (long i = 0; i < count; i++)
+        if (ids[i] == mask)
+            return true;
+    return false;
+}
+
+static bool fail_mask(const struct sl_tokenizer *tokens, struct sl_err *err)
+{
+    size_t bytes;
+    const char *mask =
+        sl_tokenizer_piece(tokens, sl_tokenizer_special(tokens, SL_SPECIAL_MASK), &bytes);
+    return sl_fail(err, SL_BAD_INPUT, "the text has no mask: write %.*s where a token is missing",
+                   (int)bytes, mask);
 }
 
 /* Tokenizes a line into the next free place of the batch. */
@@ -118,6 +136,8 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
     long left = sl_tokenizer_truncate(tokens, w->truncation, w->m->config.context_length, next->ids,
                                       next->offsets, count);
+    if (w->output == SL_OUTPUT_MASKED && !has_mask(tokens, next->ids, left))
+        return fail_mask(tokens, err);
     next->truncated = left < count;
     next->count = (int)left;
     return true;
@@ -127,7 +147,7 @@ static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_e
 static bool add(struct text_lines *w, struct sl_err *err)
 {
     w->tokens += w->waiting[w->count++].count;
-    if (w->count < TEXT_LINES_BATCH && w->tokens + w->m->config.context_length <= ROWS)
+    if (w->count < w->most && w->tokens + w->m->config.context_length <= ROWS)
         return true;
     return flush(w, err);
 }
@@ -296,6 +316,10 @@ static bool open_classifier(struct text_lines *w, struct sl_err *err)
     int context = w->m->config.context_length;
     const struct sl_classifier_options how = {.max_batch_size = TEXT_LINES_BATCH,
                                               .max_batch_tokens = context > ROWS ? context : ROWS};
+    const int rows = sl_model_rows_max(sl_model_info(w->m), w->output);
+    w->most = rows < TEXT_LINES_BATCH ? rows : TEXT_LINES_BATCH;
+    if (w->output == SL_OUTPUT_MASKED) /* each may have many rows */
+        w->most = 1;
     w->begun = sl_now_seconds();
     w->classifier = sl_classifier_create(w->m, &how, err);
     if (!w->classifier || !w->explains)
@@ -371,6 +395,8 @@ bool text_lines_command(const struct command *command, const struct sl_option *r
     struct sl_engine *engine = command_engine(a->threads, a->isa, a->precision, err);
     struct sl_model *m = engine ? command_model(engine, operands[0], err) : NULL;
     lines.m = m;
+    if (m)
+        lines.output = sl_model_main_output(sl_model_info(m));
     bool ok = m && work(&lines, arguments, err);
     release(&lines);
     sl_model_close(m);

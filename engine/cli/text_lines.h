@@ -31,6 +31,7 @@ struct text_lines {
 
     /* Set by its `work`, which then calls text_lines_run. */
     const char *done;               /* and "classified" */
+    enum sl_output output;          /* the model's main one, unless it is changed */
     const struct sl_prompt *prompt; /* before each text; NULL: none */
     bool places;                    /* `print` needs offsets; */
     bool explains;                  /* and runs the classifier */
@@ -44,6 +45,7 @@ struct text_lines {
     const struct sl_line_reader *lines;         /* of the present file, to name it in errors */
     struct text_line waiting[TEXT_LINES_BATCH]; /* the next batch, */
     int count, tokens;                          /* so many texts with so many tokens */
+    int most;                                   /* texts of a batch */
     float *results; /* the batch's logits, copied, if texts are explained: that runs others */
     int64_t texts, truncated, skipped; /* so far */
     double begun, shown;               /* seconds of sl_now_seconds; progress was shown last */

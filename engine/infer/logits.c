@@ -11,6 +11,20 @@ int sl_argmax(const float *x, int n)
     return best;
 }
 
+int sl_largest(const float *x, int n, int most, int *indices)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        if (kept == most && !(x[i] > x[indices[kept - 1]]))
+            continue;
+        int at = kept < most ? kept++ : kept - 1;
+        for (; at > 0 && x[indices[at - 1]] < x[i]; at--)
+            indices[at] = indices[at - 1];
+        indices[at] = i;
+    }
+    return kept;
+}
+
 bool sl_all_finite(const float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)

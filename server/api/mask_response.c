@@ -70,28 +70,23 @@ struct fill {
     float score;
 };
 
-/* Keeps the `room` highest, in order. */
-static void keep(struct fill *fills, int *count, int room, struct fill new)
-{
-    int at = *count;
-    if (at == room && new.score <= fills[at - 1].score)
-        return;
-    at -= at == room;
-    for (; at > 0 && fills[at - 1].score < new.score; at--)
-        fills[at] = fills[at - 1];
-    fills[at] = new;
-    *count += *count < room;
-}
-
 static int choose(const float *scores, int vocab, const struct sv_mask_targets *targets,
                   struct fill *fills, int room)
 {
-    int count = 0;
+    float of_targets[SV_TARGETS_MAX];
     for (int i = 0; i < targets->count; i++)
-        keep(fills, &count, room, (struct fill){targets->items[i], scores[targets->items[i]]});
-    for (int i = 0; i < vocab && targets->count == 0; i++)
-        keep(fills, &count, room, (struct fill){i, scores[i]});
-    return count;
+        of_targets[i] = scores[targets->items[i]];
+    const bool some = targets->count > 0;
+    int *best = calloc((size_t)room, sizeof *best);
+    const int count =
+        !best ? 0
+              : sl_largest(some ? of_targets : scores, some ? targets->count : vocab, room, best);
+    for (int i = 0; i < count; i++) {
+        const int32_t token = some ? targets->items[best[i]] : best[i];
+        fills[i] = (struct fill){token, scores[token]};
+    }
+    free(best);
+    return best ? count : -1;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -166,6 +161,7 @@ void sv_masks_add(struct sl_json_writer *json, const struct sv_classification *c
         float *scores = item->logits + (size_t)row++ * (size_t)c->outputs;
         sl_softmax(scores, c->outputs, scores);
         const int count = choose(scores, c->outputs, targets, fills, room);
+        json->out->failed = json->out->failed || count < 0;
         sl_json_begin_array(json);
         for (int k = 0; k < count; k++)
             add_fill(json, tokenizer, item, i, fills[k]);

@@ -75,9 +75,11 @@ static const struct {
                               "it classifies tokens: use /hf/{name} or `sluicectl classify`"},
     [SV_EMBEDS] = {"embedding", embeds,
                    "it gives embeddings: use /v1/embeddings or `sluicectl embed`"},
-    [SV_FILLS_MASKS] = {"fill_mask", fills_masks, "it predicts masked tokens: use /hf/{name}"},
-    [SV_EMBEDS_SPARSELY] = {"sparse_embedding", embeds_sparsely,
-                            "it gives sparse embeddings: use /embed_sparse"},
+    [SV_FILLS_MASKS] = {"fill_mask", fills_masks,
+                        "it predicts masked tokens: use /hf/{name} or `sluicectl fill-mask`"},
+    [SV_EMBEDS_SPARSELY] =
+        {"sparse_embedding", embeds_sparsely,
+         "it gives sparse embeddings: use /embed_sparse or `sluicectl embed --sparse`"},
     [SV_EMBEDS_TOKENS] = {"token_embedding", embeds_tokens,
                           "it gives embeddings of tokens: use /embed_all"},
 };
