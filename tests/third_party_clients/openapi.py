@@ -3,16 +3,15 @@
 import importlib
 import io
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import openapi_spec_validator
+from daemon import serve
 from openapi_contract import Breach, Contract
 
 INFER_INPUT = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["A lovely film."]}
@@ -53,20 +52,6 @@ ADMIN_ERRORS = [
     ("POST", "/v1/models/sentiment/rollback", None, 409),
     ("POST", "/v2/repository/models/none/load", {}, 404),
 ]
-
-
-def start(top, build, folder):
-    """A daemon with both listeners and a state directory, and their URLs."""
-    ports = folder / "ports"
-    command = [build / "sluiced", "--config", top / "conf/run.yaml", "--store", folder / "store", "--log-level", "error"]
-    command += ["--state", folder / "state", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]
-    daemon = subprocess.Popen([*command, "--port-file", ports])
-    for _ in range(300):
-        if ports.exists() and ports.stat().st_size:
-            return daemon, *(f"http://127.0.0.1:{port}" for port in ports.read_text().split())
-        assert daemon.poll() is None, "sluiced left"
-        time.sleep(0.1)
-    raise AssertionError("sluiced did not start")
 
 
 def ask(url, method, path, body=None):
@@ -194,11 +179,11 @@ def admin_calls(client):
 
 
 def main(top, build):
+    models = {folder.name: folder / "1" for folder in (top / "models").iterdir()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(top / "models", folder / "store")  # labels are written into it
-        daemon, url, admin_url = start(top, build, folder)
-        try:
+        options = ["--config", top / "conf/run.yaml", "--admin-listen", "127.0.0.1:0", "--state", folder / "state"]
+        with serve(build / "sluiced", models, *options) as (url, admin_url):
             documents_are_valid(url, admin_url)
             breaches_are_noticed(url)
             errors_are_as_described(url, ERRORS)
@@ -211,9 +196,6 @@ def main(top, build):
                 sys.path.pop(0)
                 for module in [each for each in sys.modules if each.partition(".")[0] == client.package]:
                     del sys.modules[module]
-        finally:
-            daemon.terminate()
-            assert daemon.wait(30) == 0, "sluiced failed"
     print("documents, errors and a generated client: ok")
 
 
