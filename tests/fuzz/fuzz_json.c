@@ -189,7 +189,10 @@ static struct sv_json_document *embed_check(struct sv_json_document *document,
     if (!document)
         return NULL;
     prompts_check(&params->inputs);
-    must(params->inputs.count >= 1 && params->texts.count == params->inputs.count);
+    if (params->inputs.count == 0) /* OpenAI's are texts alone */
+        texts_check(&params->texts);
+    must(params->texts.count >= 1);
+    must(params->inputs.count == 0 || params->texts.count == params->inputs.count);
     must(params->dimensions >= 0); /* 0: all */
     for (int i = 1; i < params->inputs.count; i++)
         must(!params->inputs.items[i].ids == !params->inputs.items[0].ids);

@@ -366,7 +366,7 @@ Test(http, each_family_has_its_errors)
         {"/v1/models/a%2Fb", "application/json", "'a/b' does not exist"},
         {"/v2/nothing", "application/json", "{\"error\":\"No such endpoint: /v2/nothing"},
         {"/v2/models/none", "application/json", "{\"error\":\"The model 'none' does not exist"},
-        {"/models/none", "application/json", "\"error_type\":\"not_found\""},
+        {"/models/none/nothing", "application/json", "\"error_type\":\"not_found\""},
         {"/models/none/info", "application/json", "\"error_type\":\"not_found\""},
         {"/predict/x", "application/json", "\"error_type\":\"not_found\""},
         {"/predicts", "application/problem+json", "\"status\":404"},
@@ -569,7 +569,9 @@ Test(http_routes, routes_that_begin_alike_have_errors_that_look_alike)
     const struct sv_route *route;
     for (int i = 0; i < sv_routes.count && (route = &sv_routes.routes[i]); i++) {
         cr_assert_neq(route->scope, SV_SCOPE_NONE, "%s", route->path);
-        cr_assert_eq(route->api, sv_router_family(&sv_routes, route->path), "%s", route->path);
+        /* Jina's have a member more. */
+        const enum sv_api alike = route->api == SV_API_JINA ? SV_API_OPENAI : route->api;
+        cr_assert_eq(alike, sv_router_family(&sv_routes, route->path), "%s", route->path);
     }
     cr_assert_eq(sv_router_family(&sv_routes, "/"), SV_API_TEI);
     cr_assert_eq(sv_router_family(&sv_routes, "/hf"), SV_API_HF);
