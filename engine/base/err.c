@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Macros where clang's analyzer reads. */
+#undef sl_fail
+#undef sl_fail_value
+#undef sl_wrap
+#undef sl_wrap_file
+
 static_assert(SL_ERR_TEXT_MAX >= 64, "room for both ends and the gap");
 
 /* A text before it is cut: longer than any text that is kept, so that its end is known. */

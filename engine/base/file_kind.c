@@ -21,7 +21,7 @@ static const struct magic {
     struct sl_file_kind kind;
 } magics[] = {
 
-#define MAGIC(text, offset) text, sizeof text - 1, offset
+#define MAGIC(text, offset) text, sizeof(text) - 1, offset
     {MAGIC("BZh", 0),
      NULL,
      {"bzip2 data", "unpack it with bunzip2, or pack it with gzip or xz", false}},

@@ -69,14 +69,15 @@ bool fail_needs_data(const char *option, struct sl_err *err)
     return sl_fail(err, SL_BAD_INPUT, "--%s has no effect on --corpus; it needs --data", option);
 }
 
-void command_help(const struct command *command, struct sl_option_parser *parser)
+void command_help(const struct command *command, const struct sl_option_parser *parser)
 {
     char program[32];
+    struct sl_option_parser titled = *parser;
     (void)snprintf(program, sizeof program, "sluice %s", command->name);
-    parser->program = program;
-    parser->usage = command->operands;
-    parser->about = command->help;
-    sl_options_help(parser, stdout);
+    titled.program = program;
+    titled.usage = command->operands;
+    titled.about = command->help;
+    sl_options_help(&titled, stdout);
 }
 
 void command_print_help(const struct command *command, const char *operand)

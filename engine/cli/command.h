@@ -57,7 +57,7 @@ extern const struct command command_train, command_init, command_eval, command_g
 /* Prints --help; operand: the first one, or NULL. */
 void command_print_help(const struct command *command, const char *operand);
 /* Prints the usage and the options of a command. */
-void command_help(const struct command *command, struct sl_option_parser *parser);
+void command_help(const struct command *command, const struct sl_option_parser *parser);
 
 /* Prints JSON that a writer wrote, as a line, and releases it. */
 void command_print_json(struct sl_buffer *json);
