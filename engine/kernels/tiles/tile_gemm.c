@@ -185,12 +185,11 @@ static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm
     }
 }
 
-static struct strip strip_of(const struct sl_gemm *g, float *sums, const bool int8)
+static struct strip strip_of(const struct sl_gemm *g, const bool int8)
 {
     struct strip s = {.row_bytes = int8 ? g->x_stride : g->x_stride * sizeof(uint16_t),
                       .steps = sl_ceil_div(g->k, int8 ? SL_INT8_STEP : TILE_K),
-                      .scales = int8 ? SL_PANEL * sizeof(float) / sizeof(uint16_t) : 0,
-                      .sums = sums};
+                      .scales = int8 ? SL_PANEL * sizeof(float) / sizeof(uint16_t) : 0};
     s.panel = s.scales + (size_t)s.steps * 2 * TILE_ELEMENTS;
     return s;
 }
@@ -199,7 +198,8 @@ static inline __attribute__((always_inline)) void gemm_of(const struct sl_gemm *
 {
     const int whole = g->m / BLOCK * BLOCK, rest = g->m - whole;
     float sums[BLOCK * SL_PANEL] __attribute__((aligned(64)));
-    struct strip s = strip_of(g, sums, int8);
+    struct strip s = strip_of(g, int8);
+    s.sums = sums;
     const size_t bytes = (size_t)s.steps * TILE_BYTES * (size_t)g->n;
     const int most = g->is_far || bytes > NEAR_BYTES ? ROWS_FAR : ROWS_NEAR;
     if (whole)

@@ -261,9 +261,21 @@ static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_ti
 }
 
 /* Only AMX multiplies tiles of int8. */
-#define sl_int8_multiply_upper sl_tiles_multiply_upper
-#define sl_int8_multiply_lower sl_tiles_multiply_lower
-#define sl_int8_multiply_flat  sl_tiles_multiply_flat
+static inline void sl_int8_multiply_upper(struct sl_tile_pair left, struct sl_tile_pair right)
+{
+    sl_tiles_multiply_upper(left, right);
+}
+
+static inline void sl_int8_multiply_lower(struct sl_tile_pair left, struct sl_tile_pair right)
+{
+    sl_tiles_multiply_lower(left, right);
+}
+
+static inline void sl_int8_multiply_flat(struct sl_tile_pair left, struct sl_tile_pair right,
+                                         struct sl_tile_pair rightmost)
+{
+    sl_tiles_multiply_flat(left, right, rightmost);
+}
 
 static inline void sl_store_half(int tile, float *to, size_t right, size_t bytes)
 {
