@@ -93,47 +93,28 @@ static void print_result(const struct arguments *a, int vocab, int64_t tokens)
 /* Skip-gram, or known vectors to go on from. */
 static bool begin(const struct arguments *a, const struct sl_tokenizer *tokens,
                   const struct sl_documents *documents, const struct sl_engine *engine,
-                  float *vectors, struct sl_err *err)
+                  const struct sl_parameter *table, struct sl_err *err)
 {
-    const struct sl_parameter table = {
-        .data = vectors, .rows = sl_tokenizer_size(tokens), .cols = a->vectors.width};
     if (a->known)
-        return sl_word_vectors_apply(a->known, tokens, &table, err);
-    return sl_word_vectors_train(documents, table.rows, &a->vectors, engine->kernels, &report,
-                                 vectors, err);
-}
-
-static bool learn_documents(const struct arguments *a, int vocab,
-                            const struct sl_documents *documents, const struct sl_engine *engine,
-                            float *vectors, struct sl_err *err)
-{
-    if (a->vectors.document_steps == 0)
-        return true;
-    int64_t *counts = calloc((size_t)vocab, sizeof *counts);
-    if (!counts)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for the frequencies of %d tokens", vocab);
-    sl_documents_count(documents, vocab, counts);
-    bool ok = sl_document_vectors_train(documents, counts, vocab, &a->vectors, engine, &report,
-                                        vectors, err);
-    free(counts);
-    return ok;
+        return sl_word_vectors_apply(a->known, tokens, table, err);
+    return sl_word_vectors_train(documents, &a->vectors, engine->kernels, &report, table, err);
 }
 
 /* Skip-gram vectors that documents do not tune, of a width of their own. */
-static bool append_skip_gram(const struct arguments *a, int vocab,
-                             const struct sl_documents *documents, const struct sl_engine *engine,
-                             const float *tuned, float *out, struct sl_err *err)
+static bool append_skip_gram(const struct arguments *a, const struct sl_documents *documents,
+                             const struct sl_engine *engine, const struct sl_parameter *tuned,
+                             float *out, struct sl_err *err)
 {
     struct sl_word_vectors_options options = a->vectors;
     options.width = a->vectors.skip_gram_width;
-    float *vectors = calloc((size_t)vocab, (size_t)options.width * sizeof *vectors);
-    if (!vectors)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
-    bool ok =
-        sl_word_vectors_train(documents, vocab, &options, engine->kernels, &report, vectors, err);
+    struct sl_parameter table = {.rows = tuned->rows, .cols = options.width};
+    table.data = calloc(sl_parameter_floats(&table), sizeof *table.data);
+    if (!table.data)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", table.rows);
+    bool ok = sl_word_vectors_train(documents, &options, engine->kernels, &report, &table, err);
     if (ok)
-        sl_word_vectors_append(tuned, a->vectors.width, vectors, options.width, vocab, out);
-    free(vectors);
+        sl_word_vectors_append(tuned->data, tuned->cols, table.data, table.cols, table.rows, out);
+    free(table.data);
     return ok;
 }
 
@@ -145,12 +126,13 @@ static bool learn(const struct arguments *a, const struct sl_tokenizer *tokens,
     float *vectors = calloc((size_t)vocab, (size_t)(width + all) * sizeof *vectors);
     if (!vectors)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", vocab);
-    float *out = all > width ? vectors + (size_t)vocab * (size_t)width : vectors;
-    bool ok =
-        begin(a, tokens, documents, engine, vectors, err) &&
-        learn_documents(a, vocab, documents, engine, vectors, err) &&
-        (out == vectors || append_skip_gram(a, vocab, documents, engine, vectors, out, err)) &&
-        sl_word_vectors_write(a->out, tokens, out, all, err);
+    const struct sl_parameter table = {.data = vectors, .rows = vocab, .cols = width};
+    float *out = all > width ? vectors + sl_parameter_floats(&table) : vectors;
+    bool ok = begin(a, tokens, documents, engine, &table, err) &&
+              (a->vectors.document_steps == 0 ||
+               sl_document_vectors_train(documents, &a->vectors, engine, &report, &table, err)) &&
+              (out == vectors || append_skip_gram(a, documents, engine, &table, out, err)) &&
+              sl_word_vectors_write(a->out, tokens, out, all, err);
     free(vectors);
     if (ok)
         print_result(a, vocab, documents->count);

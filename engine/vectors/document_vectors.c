@@ -32,6 +32,7 @@ struct contrast {
     const struct sl_kernels *kernels;
     struct sl_thread_pool *pool;
     int vocab, width, batch;
+    int64_t *counts;          /* of tokens in the documents */
     float *vectors, *weights; /* of tokens */
     float *squares;           /* per token: summed mean squares of its gradients */
     double *chances;          /* of the documents before each, summed up */
@@ -285,15 +286,15 @@ static bool learn(struct contrast *c)
 }
 
 /* Subtracts what all texts have in common: the mean over all occurrences. */
-static void centre(const struct contrast *c, const int64_t *counts)
+static void centre(const struct contrast *c)
 {
     double total = 0.0;
     for (int i = 0; i < c->vocab; i++)
-        total += (double)counts[i] * (double)c->weights[i];
+        total += (double)c->counts[i] * (double)c->weights[i];
     for (int k = 0; k < c->width; k++) {
         double sum = 0.0;
         for (int i = 0; i < c->vocab; i++)
-            sum += (double)counts[i] * (double)(c->weights[i] * token_row(c, c->vectors, i)[k]);
+            sum += (double)c->counts[i] * (double)(c->weights[i] * token_row(c, c->vectors, i)[k]);
         for (int i = 0; i < c->vocab; i++)
             token_row(c, c->vectors, i)[k] -= (float)(sum / total);
     }
@@ -308,6 +309,7 @@ void sl_document_weights(const int64_t *counts, int64_t total, int vocab, double
 static bool allocate(struct contrast *c, struct sl_err *err)
 {
     const size_t vocab = (size_t)c->vocab, width = (size_t)c->width, batch = (size_t)c->batch;
+    c->counts = calloc(vocab, sizeof *c->counts);
     c->weights = calloc(vocab, sizeof *c->weights);
     c->squares = calloc(vocab, sizeof *c->squares);
     c->chances = calloc((size_t)c->documents->documents + 1, sizeof *c->chances);
@@ -320,13 +322,14 @@ static bool allocate(struct contrast *c, struct sl_err *err)
     c->gradient = calloc(vocab * width, sizeof *c->gradient);
     c->touched = calloc(vocab, sizeof *c->touched);
     c->is_touched = calloc(vocab, sizeof *c->is_touched);
-    return (c->weights && c->squares && c->chances && c->parts && c->y && c->dy && c->norm &&
-            c->p && c->q && c->gradient && c->touched && c->is_touched) ||
+    return (c->counts && c->weights && c->squares && c->chances && c->parts && c->y && c->dy &&
+            c->norm && c->p && c->q && c->gradient && c->touched && c->is_touched) ||
            sl_fail(err, SL_NO_MEMORY, "no memory for %d vectors", c->vocab);
 }
 
 static void release(struct contrast *c)
 {
+    free(c->counts);
     free(c->weights);
     free(c->squares);
     free(c->chances);
@@ -341,28 +344,29 @@ static void release(struct contrast *c)
     free(c->is_touched);
 }
 
-bool sl_document_vectors_train(const struct sl_documents *documents, const int64_t *counts,
-                               int vocab, const struct sl_word_vectors_options *options,
+bool sl_document_vectors_train(const struct sl_documents *documents,
+                               const struct sl_word_vectors_options *options,
                                const struct sl_engine *engine,
-                               const struct sl_word_vectors_report *report, float *vectors,
-                               struct sl_err *err)
+                               const struct sl_word_vectors_report *report,
+                               const struct sl_parameter *table, struct sl_err *err)
 {
     struct contrast c = {.documents = documents,
                          .options = options,
                          .kernels = engine->kernels,
                          .pool = engine->pool,
-                         .vocab = vocab,
-                         .width = options->width,
+                         .vocab = table->rows,
+                         .width = table->cols,
                          .batch = options->document_batch,
-                         .vectors = vectors,
+                         .vectors = table->data,
                          .reporter = {.report = report},
                          .key = sl_random_key((uint64_t)options->seed, "parts of documents")};
     bool ok = allocate(&c, err) && set_chances(&c, err);
     if (ok) {
-        sl_document_weights(counts, documents->count, vocab, SL_SIF_SMOOTHING, c.weights);
-        centre(&c, counts);
+        sl_documents_count(documents, c.vocab, c.counts);
+        sl_document_weights(c.counts, documents->count, c.vocab, SL_SIF_SMOOTHING, c.weights);
+        centre(&c);
         ok = learn(&c) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
-        ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)c.width,
+        ok = ok && sl_word_vectors_check(table->data, sl_parameter_floats(table),
                                          "document_learning_rate", err);
     }
     release(&c);

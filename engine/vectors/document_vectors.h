@@ -13,9 +13,9 @@
 #define SL_SIF_SMOOTHING 1e-3
 void sl_document_weights(const int64_t *counts, int64_t total, int vocab, double a, float *weights);
 
-/* counts: occurrences of each token in the documents. vectors: vocab x width, changed. */
-bool sl_document_vectors_train(const struct sl_documents *documents, const int64_t *counts,
-                               int vocab, const struct sl_word_vectors_options *options,
+/* table: vocab x width, changed. */
+bool sl_document_vectors_train(const struct sl_documents *documents,
+                               const struct sl_word_vectors_options *options,
                                const struct sl_engine *engine,
-                               const struct sl_word_vectors_report *report, float *vectors,
-                               struct sl_err *err) SL_MUST_CHECK;
+                               const struct sl_word_vectors_report *report,
+                               const struct sl_parameter *table, struct sl_err *err) SL_MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static void learn_context(struct skip_gram *s, int32_t word, int32_t centre,
 
 static void learn_tokens(struct skip_gram *s, const int32_t *tokens, int count)
 {
-    int32_t negatives[NEGATIVES_MAX];
+    int32_t negatives[NEGATIVES_MAX] = {0};
     for (int i = 0; i < count; i++) {
         int window = 1 + (int)draw(s, (uint64_t)s->options->window);
         int first = i > window ? i - window : 0;
@@ -210,30 +211,31 @@ bool sl_word_vectors_check(const float *vectors, size_t floats, const char *rate
     return true;
 }
 
-bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
+bool sl_word_vectors_train(const struct sl_documents *documents,
                            const struct sl_word_vectors_options *options,
                            const struct sl_kernels *kernels,
-                           const struct sl_word_vectors_report *report, float *vectors,
-                           struct sl_err *err)
+                           const struct sl_word_vectors_report *report,
+                           const struct sl_parameter *table, struct sl_err *err)
 {
     struct skip_gram s = {.documents = documents,
                           .options = options,
                           .kernels = kernels,
-                          .vocab = vocab,
-                          .in = vectors,
+                          .vocab = table->rows,
+                          .in = table->data,
                           .reporter = {.report = report},
                           .key = sl_random_key((uint64_t)options->seed, "skip-gram")};
     int64_t *counts = NULL;
+    assert(table->cols == options->width);
     bool ok = allocate(&s, &counts, err);
     if (ok) {
-        sl_documents_count(documents, vocab, counts);
+        sl_documents_count(documents, table->rows, counts);
         initialize(&s);
         fill_noise(&s, counts);
         fill_keep(&s, counts);
         s.reporter.begun = sl_now_seconds();
         ok = learn(&s) || sl_fail(err, SL_BAD_INPUT, "stopped: no vectors were written");
-        ok = ok && sl_word_vectors_check(vectors, (size_t)vocab * (size_t)options->width,
-                                         "learning_rate", err);
+        ok = ok &&
+             sl_word_vectors_check(table->data, sl_parameter_floats(table), "learning_rate", err);
     }
     free(counts);
     free(s.out);

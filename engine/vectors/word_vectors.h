@@ -45,12 +45,12 @@ struct sl_word_vectors_reporter {
 /* Reports about once a second, and at the end. False when the caller wants to stop. */
 bool sl_word_vectors_go_on(struct sl_word_vectors_reporter *reporter, double fraction);
 
-/* vectors: vocab x width, replaced. Tokens that do not occur keep small random vectors. */
-bool sl_word_vectors_train(const struct sl_documents *documents, int vocab,
+/* table: vocab x width, replaced. Tokens that do not occur keep small random vectors. */
+bool sl_word_vectors_train(const struct sl_documents *documents,
                            const struct sl_word_vectors_options *options,
                            const struct sl_kernels *kernels,
-                           const struct sl_word_vectors_report *report, float *vectors,
-                           struct sl_err *err) SL_MUST_CHECK;
+                           const struct sl_word_vectors_report *report,
+                           const struct sl_parameter *table, struct sl_err *err) SL_MUST_CHECK;
 
 /* Fails with SL_NOT_FINITE when a number is NaN or infinity. rate: the parameter to lower. */
 bool sl_word_vectors_check(const float *vectors, size_t floats, const char *rate,

@@ -86,14 +86,15 @@ static bool read_vector(const struct sl_line *line, const struct sl_piece_table 
 
 static bool read_header(const struct sl_line *line, int width, struct sl_err *err)
 {
-    int count, columns;
-    char text[64];
+    char text[64], *rest, *end;
     (void)snprintf(text, sizeof text, "%.*s", (int)(line->bytes < 63 ? line->bytes : 63),
                    line->text ? line->text : "");
-    if (sscanf(text, "%d %d", &count, &columns) != 2)
+    (void)strtol(text, &rest, 10); /* the number of vectors */
+    const long columns = strtol(rest, &end, 10);
+    if (rest == text || end == rest)
         return sl_fail(err, SL_BAD_INPUT, "expected the number of vectors and their width");
     return columns == width ||
-           sl_fail(err, SL_BAD_INPUT, "vectors of width %d: the model has width %d", columns,
+           sl_fail(err, SL_BAD_INPUT, "vectors of width %ld: the model has width %d", columns,
                    width);
 }
 

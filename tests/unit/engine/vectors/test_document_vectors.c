@@ -69,16 +69,12 @@ static void learn(const struct sl_tokenizer *tokens, const struct sl_documents *
     struct sl_err err;
     const int vocab = sl_tokenizer_size(tokens);
     const struct sl_word_vectors_report silent = {0};
-    int64_t counts[64] = {0};
+    const struct sl_parameter table = {.data = out, .rows = vocab, .cols = WIDTH};
     struct sl_engine *engine = fixture_engine(NULL, threads);
     cr_assert_leq(vocab, 64);
-    for (int64_t i = 0; i < documents->count; i++)
-        counts[documents->ids[i]]++;
     for (int i = 0; i < vocab * WIDTH; i++)
         out[i] = (float)((i * 31 + i / WIDTH * 17) % 13 - 6) / 60.0f;
-    EXPECT_OK(
-        sl_document_vectors_train(documents, counts, vocab, options, engine, &silent, out, &err),
-        err);
+    EXPECT_OK(sl_document_vectors_train(documents, options, engine, &silent, &table, &err), err);
     sl_engine_destroy(engine);
 }
 
@@ -152,11 +148,11 @@ Test(document_vectors, short_documents_are_an_error)
     EXPECT_OK(sl_documents_open(&documents, corpus, tokens, &err), err);
     const struct sl_word_vectors_options options = options_of(1);
     const struct sl_word_vectors_report silent = {0};
-    int64_t counts[64] = {0};
     float all[64 * WIDTH] = {0};
+    const struct sl_parameter table = {
+        .data = all, .rows = sl_tokenizer_size(tokens), .cols = WIDTH};
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    cr_expect(!sl_document_vectors_train(&documents, counts, sl_tokenizer_size(tokens), &options,
-                                         engine, &silent, all, &err));
+    cr_expect(!sl_document_vectors_train(&documents, &options, engine, &silent, &table, &err));
     cr_expect(strstr(err.text, "24 tokens"), "%s", err.text);
     sl_engine_destroy(engine);
     sl_documents_close(&documents);

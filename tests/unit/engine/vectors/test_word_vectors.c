@@ -72,8 +72,9 @@ static float *learn(const struct sl_tokenizer *tokens)
     float *out = calloc((size_t)sl_tokenizer_size(tokens) * WIDTH, sizeof *out);
     cr_assert(out);
     EXPECT_OK(sl_documents_open(&documents, corpus, tokens, &err), err);
-    EXPECT_OK(sl_word_vectors_train(&documents, sl_tokenizer_size(tokens), &options,
-                                    sl_kernels_best(), &silent, out, &err),
+    const struct sl_parameter table = {
+        .data = out, .rows = sl_tokenizer_size(tokens), .cols = WIDTH};
+    EXPECT_OK(sl_word_vectors_train(&documents, &options, sl_kernels_best(), &silent, &table, &err),
               err);
     sl_documents_close(&documents);
     return out;
