@@ -5,23 +5,23 @@
 
 #include <stdlib.h>
 
-static bool make_room(struct sl_dataloader *m, struct sl_err *err)
+static bool make_room(struct sl_dataloader *d, struct sl_err *err)
 {
-    size_t examples = (size_t)sl_dataloader_micro_examples(m), rows = examples * (size_t)m->context;
-    m->ids = calloc(rows, sizeof *m->ids);
-    m->targets = calloc(rows, sizeof *m->targets);
-    m->labels = calloc(examples, sizeof *m->labels);
-    m->sequences = calloc(examples, sizeof *m->sequences);
-    if (m->ids && m->targets && m->labels && m->sequences)
+    size_t examples = (size_t)sl_dataloader_micro_examples(d), rows = examples * (size_t)d->context;
+    d->ids = calloc(rows, sizeof *d->ids);
+    d->targets = calloc(rows, sizeof *d->targets);
+    d->labels = calloc(examples, sizeof *d->labels);
+    d->sequences = calloc(examples, sizeof *d->sequences);
+    if (d->ids && d->targets && d->labels && d->sequences)
         return true;
     return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
 }
 
 /* Epochs are steps as soon as it is known how many an epoch has. */
-static bool count_steps(const struct sl_dataloader *m, struct sl_hyperparameters *hyperparameters,
+static bool count_steps(const struct sl_dataloader *d, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err)
 {
-    int per_epoch = sl_dataloader_epoch_steps(m);
+    int per_epoch = sl_dataloader_epoch_steps(d);
     int64_t steps = (int64_t)hyperparameters->epochs * per_epoch;
     if (hyperparameters->epochs == 0)
         return true;
@@ -51,70 +51,70 @@ enum sl_task sl_dataloader_task(const struct sl_data_sources *sources,
     return kind_of(sources, hyperparameters)->task;
 }
 
-bool sl_dataloader_open(struct sl_dataloader *m, const struct sl_data_sources *sources,
+bool sl_dataloader_open(struct sl_dataloader *d, const struct sl_data_sources *sources,
                         struct sl_config *config, struct sl_hyperparameters *hyperparameters,
                         struct sl_err *err)
 {
-    *m = (struct sl_dataloader){.kind = kind_of(sources, hyperparameters),
+    *d = (struct sl_dataloader){.kind = kind_of(sources, hyperparameters),
                                 .hyperparameters = hyperparameters,
                                 .tokens = sources->tokens,
                                 .context = config->context_length,
                                 .epoch = -1};
-    config->task = m->kind->task;
-    if (!sl_hyperparameters_check_task(hyperparameters, m->kind->task, err))
+    config->task = d->kind->task;
+    if (!sl_hyperparameters_check_task(hyperparameters, d->kind->task, err))
         return false;
-    if (!m->kind->open(m, sources, config, err))
+    if (!d->kind->open(d, sources, config, err))
         return false;
-    config->vocab = sl_tokenizer_size(m->tokens);
-    config->padding_token = 1 + sl_tokenizer_special(m->tokens, SL_SPECIAL_PAD);
-    return count_steps(m, hyperparameters, err) && make_room(m, err);
+    config->vocab = sl_tokenizer_size(d->tokens);
+    config->padding_token = 1 + sl_tokenizer_special(d->tokens, SL_SPECIAL_PAD);
+    return count_steps(d, hyperparameters, err) && make_room(d, err);
 }
 
-void sl_dataloader_close(struct sl_dataloader *m)
+void sl_dataloader_close(struct sl_dataloader *d)
 {
-    sl_tokenizer_destroy(m->tokens);
-    sl_corpus_close(&m->corpus);
-    sl_documents_close(&m->documents);
-    sl_occurrences_close(&m->occurrences);
-    sl_dataset_close(&m->train);
-    sl_dataset_close(&m->validation);
-    free(m->order);
-    free(m->crop);
-    free(m->label_weights);
-    free(m->passages);
-    free(m->masked_rows);
-    free(m->shuffled);
-    free(m->replaced);
-    free(m->ids);
-    free(m->targets);
-    free(m->labels);
-    free(m->sequences);
-    *m = (struct sl_dataloader){0};
+    sl_tokenizer_destroy(d->tokens);
+    sl_corpus_close(&d->corpus);
+    sl_documents_close(&d->documents);
+    sl_occurrences_close(&d->occurrences);
+    sl_dataset_close(&d->train);
+    sl_dataset_close(&d->validation);
+    free(d->order);
+    free(d->crop);
+    free(d->label_weights);
+    free(d->passages);
+    free(d->masked_rows);
+    free(d->shuffled);
+    free(d->replaced);
+    free(d->ids);
+    free(d->targets);
+    free(d->labels);
+    free(d->sequences);
+    *d = (struct sl_dataloader){0};
 }
 
-struct sl_batch sl_dataloader_batch(struct sl_dataloader *m, int step, int first, int last)
+struct sl_batch sl_dataloader_batch(struct sl_dataloader *d, int step, int first, int last)
 {
     struct sl_batch batch = {
-        .tokens = m->ids, .targets = m->targets, .labels = m->labels, .sequences = m->sequences};
-    m->kind->fill(m, &batch, step, first, last);
+        .tokens = d->ids, .targets = d->targets, .labels = d->labels, .sequences = d->sequences};
+    d->kind->fill(d, &batch, step, first, last);
     return batch;
 }
 
-bool sl_dataloader_evaluate(const struct sl_dataloader *m, const struct sl_model *model,
+bool sl_dataloader_evaluate(const struct sl_dataloader *d, const struct sl_model *model,
                             const struct sl_policy *policy, struct sl_evaluation *out,
                             struct sl_err *err)
 {
-    return m->kind->evaluate(m, model, policy, out, err);
+    return d->kind->evaluate(d, model, policy, out, err);
 }
 
-int64_t sl_dataloader_fingerprint(const struct sl_dataloader *m)
+int64_t sl_dataloader_fingerprint(const struct sl_dataloader *d)
 {
-    return m->kind->fingerprint(m);
+    return d->kind->fingerprint(d);
 }
 
-char **sl_dataloader_labels(const struct sl_dataloader *m)
+char **sl_dataloader_labels(const struct sl_dataloader *d)
 {
-    const struct sl_labels *labels = &m->train.labels;
+    const struct sl_labels *labels = &d->train.labels;
     char **names = labels->count > 0 ? calloc((size_t)labels->count, sizeof *names) : NULL;
     for (int i = 0; names && i < labels->count; i++)
         names[i] = labels->list[i].name;

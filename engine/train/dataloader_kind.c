@@ -6,6 +6,7 @@
 #include "formats/vocabulary.h"
 #include "tokenizer/tokenizer_kinds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,11 @@ int64_t sl_fingerprint(const void *data, size_t bytes)
     return (int64_t)strtoull(hex, NULL, 16);
 }
 
-bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *s,
+bool sl_dataloader_vocabulary(struct sl_dataloader *d, const struct sl_data_sources *s,
                               const char *default_kind, struct sl_tokenizer_options *how,
                               struct sl_err *err)
 {
-    if (m->tokens)
+    if (d->tokens)
         return true;
     const char *kind = s->tokenizer ? s->tokenizer : s->vocabulary ? "wordpiece" : default_kind;
     if (!sl_tokenizer_kind_find(kind, err))
@@ -38,62 +39,66 @@ bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sour
                                                                     : SL_VOCAB_SIZE_DEFAULT,
                                          .lower = !s->cased};
     if (s->vocabulary)
-        m->tokens = sl_vocabulary_open(kind, how->lower, s->vocabulary, err);
-    return m->tokens || !s->vocabulary;
+        d->tokens = sl_vocabulary_open(kind, how->lower, s->vocabulary, err);
+    return d->tokens || !s->vocabulary;
 }
 
-int sl_dataloader_epoch_steps(const struct sl_dataloader *m)
+int sl_dataloader_epoch_steps(const struct sl_dataloader *d)
 {
-    return m->kind->epoch_examples
-               ? sl_ceil_div(m->kind->epoch_examples(m), m->hyperparameters->batch_size)
-               : 0;
+    const int batch_size = d->hyperparameters->batch_size;
+    assert(batch_size > 0);
+    return d->kind->epoch_examples ? sl_ceil_div(d->kind->epoch_examples(d), batch_size) : 0;
 }
 
-int sl_dataloader_examples(const struct sl_dataloader *m, int step)
+int sl_dataloader_examples(const struct sl_dataloader *d, int step)
 {
-    const int most = m->hyperparameters->batch_size;
-    if (!m->kind->epoch_examples)
+    const int most = d->hyperparameters->batch_size;
+    if (!d->kind->epoch_examples)
         return most;
-    return sl_min(m->kind->epoch_examples(m) - step % sl_dataloader_epoch_steps(m) * most, most);
+    const int steps = sl_dataloader_epoch_steps(d);
+    assert(steps > 0);
+    return sl_min(d->kind->epoch_examples(d) - step % steps * most, most);
 }
 
-const int32_t *sl_dataloader_order(struct sl_dataloader *m, int step)
+const int32_t *sl_dataloader_order(struct sl_dataloader *d, int step)
 {
-    const int steps = sl_dataloader_epoch_steps(m), epoch = step / steps;
-    if (m->epoch != epoch)
-        sl_dataset_order((uint64_t)m->hyperparameters->seed, (uint64_t)epoch,
-                         m->kind->epoch_examples(m), m->order);
-    m->epoch = epoch;
-    return m->order + step % steps * m->hyperparameters->batch_size;
+    const int steps = sl_dataloader_epoch_steps(d);
+    assert(steps > 0);
+    const int epoch = step / steps;
+    if (d->epoch != epoch)
+        sl_dataset_order((uint64_t)d->hyperparameters->seed, (uint64_t)epoch,
+                         d->kind->epoch_examples(d), d->order);
+    d->epoch = epoch;
+    return d->order + (ptrdiff_t)(step % steps) * d->hyperparameters->batch_size;
 }
 
-int sl_dataloader_micro_examples(const struct sl_dataloader *m)
+int sl_dataloader_micro_examples(const struct sl_dataloader *d)
 {
-    const struct sl_hyperparameters *r = m->hyperparameters;
+    const struct sl_hyperparameters *r = d->hyperparameters;
     return sl_min(r->micro_batch_size, r->batch_size);
 }
 
-void sl_dataloader_append(struct sl_dataloader *m, struct sl_batch *batch, const int32_t *tokens,
+void sl_dataloader_append(struct sl_dataloader *d, struct sl_batch *batch, const int32_t *tokens,
                           int count)
 {
-    m->sequences[batch->count++] = (struct sl_sequence){.first = batch->rows, .rows = count};
-    memcpy(m->ids + batch->rows, tokens, (size_t)count * sizeof *tokens);
+    d->sequences[batch->count++] = (struct sl_sequence){.first = batch->rows, .rows = count};
+    memcpy(d->ids + batch->rows, tokens, (size_t)count * sizeof *tokens);
     batch->rows += count;
 }
 
-struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *m)
+struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *d)
 {
-    struct sl_batch batch = {.tokens = m->ids,
-                             .targets = m->targets,
-                             .labels = m->labels,
-                             .sequences = m->sequences,
+    struct sl_batch batch = {.tokens = d->ids,
+                             .targets = d->targets,
+                             .labels = d->labels,
+                             .sequences = d->sequences,
                              .loss_scale = 1.0f,
                              .row_scale = 1.0f};
-    for (int i = 0; i < sl_dataloader_micro_examples(m); i++) {
-        m->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = m->context};
-        batch.rows += m->context;
+    for (int i = 0; i < sl_dataloader_micro_examples(d); i++) {
+        d->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = d->context};
+        batch.rows += d->context;
     }
-    if (m->kind->enlarge)
-        m->kind->enlarge(m, &batch);
+    if (d->kind->enlarge)
+        d->kind->enlarge(d, &batch);
     return batch;
 }

@@ -47,15 +47,15 @@ struct sl_dataloader {
 
 struct sl_dataloader_kind {
     enum sl_task task;
-    bool (*open)(struct sl_dataloader *m, const struct sl_data_sources *sources,
+    bool (*open)(struct sl_dataloader *d, const struct sl_data_sources *sources,
                  struct sl_config *config, struct sl_err *err);
-    int (*epoch_examples)(const struct sl_dataloader *m); /* NULL: there are no epochs */
-    void (*fill)(struct sl_dataloader *m, struct sl_batch *batch, int step, int first, int last);
-    bool (*evaluate)(const struct sl_dataloader *m, const struct sl_model *model,
+    int (*epoch_examples)(const struct sl_dataloader *d); /* NULL: there are no epochs */
+    void (*fill)(struct sl_dataloader *d, struct sl_batch *batch, int step, int first, int last);
+    bool (*evaluate)(const struct sl_dataloader *d, const struct sl_model *model,
                      const struct sl_policy *policy, struct sl_evaluation *out, struct sl_err *err);
-    int64_t (*fingerprint)(const struct sl_dataloader *m);
+    int64_t (*fingerprint)(const struct sl_dataloader *d);
     /* Completes a batch of the maximum number of rows; NULL: it is complete. */
-    void (*enlarge)(struct sl_dataloader *m, struct sl_batch *batch);
+    void (*enlarge)(struct sl_dataloader *d, struct sl_batch *batch);
 };
 
 extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelled,
@@ -63,20 +63,20 @@ extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelle
 
 /* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
  * learn it with; the kind is `default_kind` unless the sources name one. */
-bool sl_dataloader_vocabulary(struct sl_dataloader *m, const struct sl_data_sources *sources,
+bool sl_dataloader_vocabulary(struct sl_dataloader *d, const struct sl_data_sources *sources,
                               const char *default_kind, struct sl_tokenizer_options *how,
                               struct sl_err *err) SL_MUST_CHECK;
 /* The first bits of a SHA-256. */
 int64_t sl_fingerprint(const void *data, size_t bytes);
 /* Appends a sequence of tokens to a batch whose arrays have the room. */
-void sl_dataloader_append(struct sl_dataloader *m, struct sl_batch *batch, const int32_t *tokens,
+void sl_dataloader_append(struct sl_dataloader *d, struct sl_batch *batch, const int32_t *tokens,
                           int count);
 /* Examples in the batch of a step, and steps per epoch; 0: a plain text has no epochs. The last
  * batch of an epoch is what is left. */
 int sl_dataloader_examples(const struct sl_dataloader *dataloader, int step);
 int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
 /* The examples of a step's batch, by number: a part of the present epoch's order. */
-const int32_t *sl_dataloader_order(struct sl_dataloader *m, int step);
+const int32_t *sl_dataloader_order(struct sl_dataloader *d, int step);
 /* Examples of a micro-batch. */
 int sl_dataloader_micro_examples(const struct sl_dataloader *dataloader);
 /* A micro-batch of the maximum number of rows, in the sequences that take the most memory. */

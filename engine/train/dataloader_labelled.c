@@ -17,97 +17,97 @@ static bool check_labels(const struct sl_dataset *set, struct sl_err *err)
            sl_wrap_file(err, set->path, 0);
 }
 
-static bool split(struct sl_dataloader *m, const struct sl_data_sources *s, struct sl_err *err)
+static bool split(struct sl_dataloader *d, const struct sl_data_sources *s, struct sl_err *err)
 {
     struct sl_labels listed = {0};
     bool ok = (!s->labels || sl_labels_read(&listed, s->labels, err)) &&
-              sl_dataset_open(&m->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
+              sl_dataset_open(&d->train, s->data, &s->columns, s->labels ? &listed : NULL, err);
     sl_labels_release(&listed);
-    if (!ok || !check_labels(&m->train, err) || !sl_dataset_check_labels(&m->train, err))
+    if (!ok || !check_labels(&d->train, err) || !sl_dataset_check_labels(&d->train, err))
         return false;
     if (s->validation)
-        return sl_dataset_open(&m->validation, s->validation, &s->columns, &m->train.labels, err) &&
-               check_labels(&m->validation, err);
-    return sl_dataset_split(&m->train, (double)m->hyperparameters->validation_fraction,
-                            (uint64_t)m->hyperparameters->seed, &m->validation, err);
+        return sl_dataset_open(&d->validation, s->validation, &s->columns, &d->train.labels, err) &&
+               check_labels(&d->validation, err);
+    return sl_dataset_split(&d->train, (double)d->hyperparameters->validation_fraction,
+                            (uint64_t)d->hyperparameters->seed, &d->validation, err);
 }
 
 /* The vocabulary is learnt from the training texts only: validation texts may have unseen words. */
-static bool find_tokens(struct sl_dataloader *m, const struct sl_data_sources *s,
+static bool find_tokens(struct sl_dataloader *d, const struct sl_data_sources *s,
                         struct sl_err *err)
 {
     struct sl_tokenizer_options how;
-    if (!sl_dataloader_vocabulary(m, s, "words", &how, err))
+    if (!sl_dataloader_vocabulary(d, s, "words", &how, err))
         return false;
-    if (!m->tokens)
-        m->tokens = sl_tokenizer_train(&how, m->train.text, m->train.text_bytes, err);
-    if (m->tokens)
-        sl_tokenizer_set_truncation(m->tokens, s->truncation);
-    return m->tokens;
+    if (!d->tokens)
+        d->tokens = sl_tokenizer_train(&how, d->train.text, d->train.text_bytes, err);
+    if (d->tokens)
+        sl_tokenizer_set_truncation(d->tokens, s->truncation);
+    return d->tokens;
 }
 
 /* Every text, and the crops of each. */
-static int epoch_examples(const struct sl_dataloader *m)
+static int epoch_examples(const struct sl_dataloader *d)
 {
-    return m->train.count * (1 + m->hyperparameters->random_crops);
+    return d->train.count * (1 + d->hyperparameters->random_crops);
 }
 
-static bool order_open(struct sl_dataloader *m, struct sl_err *err)
+static bool order_open(struct sl_dataloader *d, struct sl_err *err)
 {
-    int crops = m->hyperparameters->random_crops;
-    if (m->train.count > INT32_MAX / (1 + crops))
+    int crops = d->hyperparameters->random_crops;
+    if (d->train.count > INT32_MAX / (1 + crops))
         return sl_fail(err, SL_BAD_INPUT,
                        "invalid random_crops '%d' for %d texts: expected at most %d", crops,
-                       m->train.count, INT32_MAX / m->train.count - 1);
-    m->order = malloc((size_t)epoch_examples(m) * sizeof *m->order);
-    m->crop = malloc((size_t)m->context * sizeof *m->crop);
-    return (m->order && m->crop) ||
-           sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", epoch_examples(m));
+                       d->train.count, INT32_MAX / d->train.count - 1);
+    d->order = malloc((size_t)epoch_examples(d) * sizeof *d->order);
+    d->crop = malloc((size_t)d->context * sizeof *d->crop);
+    return (d->order && d->crop) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for %d examples", epoch_examples(d));
 }
 
 /* Texts over classes, over the texts of this class: on average 1. */
-static bool balance_labels(struct sl_dataloader *m, struct sl_err *err)
+static bool balance_labels(struct sl_dataloader *d, struct sl_err *err)
 {
-    int classes = m->train.labels.count;
-    if (!m->hyperparameters->balance_labels)
+    int classes = d->train.labels.count;
+    if (!d->hyperparameters->balance_labels)
         return true;
-    m->label_weights = calloc((size_t)classes, sizeof *m->label_weights);
-    if (!m->label_weights)
+    d->label_weights = calloc((size_t)classes, sizeof *d->label_weights);
+    if (!d->label_weights)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the weights of %d labels", classes);
-    for (int i = 0; i < m->train.count; i++)
-        m->label_weights[sl_label_only(&m->train.label_lists, i)] += 1.0f;
+    for (int i = 0; i < d->train.count; i++)
+        d->label_weights[sl_label_only(&d->train.label_lists, i)] += 1.0f;
     for (int i = 0; i < classes; i++)
-        if (m->label_weights[i] > 0.0f)
-            m->label_weights[i] = (float)m->train.count / ((float)classes * m->label_weights[i]);
+        if (d->label_weights[i] > 0.0f)
+            d->label_weights[i] = (float)d->train.count / ((float)classes * d->label_weights[i]);
     return true;
 }
 
-static bool labelled_open(struct sl_dataloader *m, const struct sl_data_sources *s,
+static bool labelled_open(struct sl_dataloader *d, const struct sl_data_sources *s,
                           struct sl_config *config, struct sl_err *err)
 {
     struct sl_dataset_encoding encoding = {.context = config->context_length,
                                            .truncation = s->truncation,
                                            .unknown = SL_UNKNOWN_REPLACE};
-    if (!split(m, s, err) || !find_tokens(m, s, err) ||
-        !sl_dataset_encode(&m->train, m->tokens, &encoding, err))
+    if (!split(d, s, err) || !find_tokens(d, s, err) ||
+        !sl_dataset_encode(&d->train, d->tokens, &encoding, err))
         return false;
     encoding.keep_text = s->keep_validation;
-    if (!sl_dataset_encode(&m->validation, m->tokens, &encoding, err))
+    if (!sl_dataset_encode(&d->validation, d->tokens, &encoding, err))
         return false;
-    config->classes = m->train.labels.count;
-    return balance_labels(m, err) && order_open(m, err);
+    config->classes = d->train.labels.count;
+    return balance_labels(d, err) && order_open(d, err);
 }
 
 /* Examples of an epoch are the texts, then the first crop of each, and so on. */
-static int text_of(const struct sl_dataloader *m, int number)
+static int text_of(const struct sl_dataloader *d, int number)
 {
-    return number % m->train.count;
+    return number % d->train.count;
 }
 
 /* The first crop of the first text comes after all texts. */
-static bool is_crop(const struct sl_dataloader *m, int number)
+static bool is_crop(const struct sl_dataloader *d, int number)
 {
-    return number >= m->train.count;
+    return number >= d->train.count;
 }
 
 /* Some of a text's tokens. */
@@ -116,25 +116,25 @@ struct span {
 };
 
 /* All tokens except those that mark begin and end, which not every tokenizer adds. */
-static struct span words_of(const struct sl_dataloader *m, int number)
+static struct span words_of(const struct sl_dataloader *d, int number)
 {
     int count;
-    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), &count);
-    struct span span = {.first = ids[0] == sl_tokenizer_special(m->tokens, SL_SPECIAL_BEGIN)};
+    const int32_t *ids = sl_dataset_ids(&d->train, text_of(d, number), &count);
+    struct span span = {.first = ids[0] == sl_tokenizer_special(d->tokens, SL_SPECIAL_BEGIN)};
     span.count = count - span.first;
     span.count -=
-        span.count > 0 && ids[count - 1] == sl_tokenizer_special(m->tokens, SL_SPECIAL_END);
+        span.count > 0 && ids[count - 1] == sl_tokenizer_special(d->tokens, SL_SPECIAL_END);
     return span;
 }
 
 /* Chooses a crop: 4 to 127 tokens at a uniform position; the length is log-uniform. */
-static struct span draw_span(const struct sl_dataloader *m, int number)
+static struct span draw_span(const struct sl_dataloader *d, int number)
 {
     enum { LEAST = 4, DOUBLINGS = 5 };
 
-    uint64_t key = sl_random_key((uint64_t)m->hyperparameters->seed, "crops");
-    uint64_t crop = sl_random_bits(key, (uint64_t)(m->epoch * epoch_examples(m) + number));
-    const struct span words = words_of(m, number);
+    uint64_t key = sl_random_key((uint64_t)d->hyperparameters->seed, "crops");
+    uint64_t crop = sl_random_bits(key, (uint64_t)(d->epoch * epoch_examples(d) + number));
+    const struct span words = words_of(d, number);
     int length = LEAST << sl_random_below(crop, 0, DOUBLINGS);
     length += (int)sl_random_below(crop, 1, (uint64_t)length);
     struct span span = {.first = words.first, .count = sl_min(words.count, length)};
@@ -142,22 +142,22 @@ static struct span draw_span(const struct sl_dataloader *m, int number)
     return span;
 }
 
-static int tokens_of(const struct sl_dataloader *m, int number)
+static int tokens_of(const struct sl_dataloader *d, int number)
 {
-    int tokens = m->train.examples[text_of(m, number)].tokens;
-    return is_crop(m, number) ? tokens - words_of(m, number).count + draw_span(m, number).count
+    int tokens = d->train.examples[text_of(d, number)].tokens;
+    return is_crop(d, number) ? tokens - words_of(d, number).count + draw_span(d, number).count
                               : tokens;
 }
 
 /* A crop has the begin and end tokens of its text. */
-static const int32_t *cut_crop(struct sl_dataloader *m, int number, int *count)
+static const int32_t *cut_crop(struct sl_dataloader *d, int number, int *count)
 {
-    const int32_t *ids = sl_dataset_ids(&m->train, text_of(m, number), count);
-    if (!is_crop(m, number))
+    const int32_t *ids = sl_dataset_ids(&d->train, text_of(d, number), count);
+    if (!is_crop(d, number))
         return ids;
-    const struct span words = words_of(m, number), span = draw_span(m, number);
+    const struct span words = words_of(d, number), span = draw_span(d, number);
     const int end = words.first + words.count;
-    int32_t *crop = m->crop;
+    int32_t *crop = d->crop;
     memcpy(crop, ids, (size_t)words.first * sizeof *ids);
     memcpy(crop + words.first, ids + span.first, (size_t)span.count * sizeof *ids);
     memcpy(crop + words.first + span.count, ids + end, (size_t)(*count - end) * sizeof *ids);
@@ -166,37 +166,37 @@ static const int32_t *cut_crop(struct sl_dataloader *m, int number, int *count)
 }
 
 /* Rows of the first examples of an order, so many. */
-static int rows_until(const struct sl_dataloader *m, const int32_t *order, int last)
+static int rows_until(const struct sl_dataloader *d, const int32_t *order, int last)
 {
     int rows = 0;
     for (int i = 0; i < last; i++)
-        rows += tokens_of(m, order[i]);
+        rows += tokens_of(d, order[i]);
     return rows;
 }
 
-static void labelled_fill(struct sl_dataloader *m, struct sl_batch *batch, int step, int first,
+static void labelled_fill(struct sl_dataloader *d, struct sl_batch *batch, int step, int first,
                           int last)
 {
-    const int32_t *order = sl_dataloader_order(m, step);
-    int examples = sl_dataloader_examples(m, step);
+    const int32_t *order = sl_dataloader_order(d, step);
+    int examples = sl_dataloader_examples(d, step);
     batch->targets = NULL;
-    batch->label_weights = m->label_weights;
-    batch->row_base = rows_until(m, order, first);
+    batch->label_weights = d->label_weights;
+    batch->row_base = rows_until(d, order, first);
     batch->loss_scale = 1.0f / (float)examples;
-    batch->row_scale = 1.0f / (float)rows_until(m, order, examples);
+    batch->row_scale = 1.0f / (float)rows_until(d, order, examples);
     for (int i = first; i < last; i++) {
         int number = order[i], count;
-        const int32_t *ids = cut_crop(m, number, &count);
-        m->labels[batch->count] = sl_label_only(&m->train.label_lists, text_of(m, number));
-        sl_dataloader_append(m, batch, ids, count);
+        const int32_t *ids = cut_crop(d, number, &count);
+        d->labels[batch->count] = sl_label_only(&d->train.label_lists, text_of(d, number));
+        sl_dataloader_append(d, batch, ids, count);
     }
 }
 
-static bool labelled_evaluate(const struct sl_dataloader *m, const struct sl_model *model,
+static bool labelled_evaluate(const struct sl_dataloader *d, const struct sl_model *model,
                               const struct sl_policy *policy, struct sl_evaluation *out,
                               struct sl_err *err)
 {
-    return sl_evaluate_labelled(model, &m->validation, policy, out, NULL, err);
+    return sl_evaluate_labelled(model, &d->validation, policy, out, NULL, err);
 }
 
 /* FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
@@ -215,12 +215,12 @@ static void mix_set(uint64_t *mark, const struct sl_dataset *set)
     }
 }
 
-static int64_t labelled_mark(const struct sl_dataloader *m)
+static int64_t labelled_mark(const struct sl_dataloader *d)
 {
-    const struct sl_labels *labels = &m->train.labels;
+    const struct sl_labels *labels = &d->train.labels;
     uint64_t mark = 0xcbf29ce484222325u;
-    mix_set(&mark, &m->train);
-    mix_set(&mark, &m->validation);
+    mix_set(&mark, &d->train);
+    mix_set(&mark, &d->validation);
     for (int i = 0; i < labels->count; i++)
         mix(&mark, sl_fingerprint(labels->list[i].name, strlen(labels->list[i].name)));
     return (int64_t)(mark >> 4); /* as many bits as one of a text has */

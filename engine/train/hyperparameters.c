@@ -125,22 +125,22 @@ bool sl_hyperparameters_check_teacher(const struct sl_hyperparameters *r, struct
                    row->name);
 }
 
-double sl_learning_rate_at(const struct sl_hyperparameters *r, int step)
+double sl_learning_rate_at(const struct sl_hyperparameters *h, int step)
 {
-    if (step < r->warmup_steps)
-        return (double)r->learning_rate * (step + 1) / r->warmup_steps;
-    if (r->lr_schedule == SL_LR_CONSTANT)
-        return (double)r->learning_rate;
-    if (r->lr_schedule == SL_LR_INVERSE_SQRT)
-        return (double)r->learning_rate * sqrt(fmax(r->warmup_steps, 1.0) / (step + 1));
-    int before = r->lr_schedule == SL_LR_COSINE_AFTER_WARMUP ? r->warmup_steps : 0;
-    double cosine = 0.5 * (1.0 + cos(M_PI * (step - before) / (r->steps - before)));
-    return (double)r->min_learning_rate +
-           ((double)r->learning_rate - (double)r->min_learning_rate) * cosine;
+    if (step < h->warmup_steps)
+        return (double)h->learning_rate * (step + 1) / h->warmup_steps;
+    if (h->lr_schedule == SL_LR_CONSTANT)
+        return (double)h->learning_rate;
+    if (h->lr_schedule == SL_LR_INVERSE_SQRT)
+        return (double)h->learning_rate * sqrt(fmax(h->warmup_steps, 1.0) / (step + 1));
+    int before = h->lr_schedule == SL_LR_COSINE_AFTER_WARMUP ? h->warmup_steps : 0;
+    double cosine = 0.5 * (1.0 + cos(M_PI * (step - before) / (h->steps - before)));
+    return (double)h->min_learning_rate +
+           ((double)h->learning_rate - (double)h->min_learning_rate) * cosine;
 }
 
-double sl_training_fraction(const struct sl_hyperparameters *r, int step)
+double sl_training_fraction(const struct sl_hyperparameters *h, int step)
 {
-    int whole = r->epochs > 0 ? r->steps / r->epochs : 1;
-    return (double)(step - step % whole) / r->steps;
+    int whole = h->epochs > 0 ? h->steps / h->epochs : 1;
+    return (double)(step - step % whole) / h->steps;
 }

@@ -9,17 +9,23 @@ static bool is_harmless(const struct sl_err *err)
     return err->code == SL_NOT_FINITE || err->code == SL_NO_MEMORY;
 }
 
+/* How copies are evaluated. */
+struct evaluator {
+    sl_evaluate_copy *evaluate;
+    const void *context;
+    const struct sl_policy *policy;
+};
+
 /* NAN: the copy produced NaN or infinity, or there is no memory for it. */
-static bool loss_of_copy(const struct sl_model *model, bool int8, const struct sl_policy *policy,
-                         sl_evaluate_copy *evaluate, const void *context, double *loss,
-                         struct sl_err *err)
+static bool loss_of_copy(const struct sl_model *model, bool int8, const struct evaluator *by,
+                         double *loss, struct sl_err *err)
 {
     struct sl_model *copy = sl_model_copy(model, model->engine, int8, err);
     *loss = (double)NAN;
     if (!copy)
         return is_harmless(err);
     struct sl_evaluation e;
-    bool ok = evaluate(context, copy, policy, &e, err);
+    bool ok = by->evaluate(by->context, copy, by->policy, &e, err);
     sl_model_close(copy);
     *loss = ok ? e.loss : (double)NAN;
     return ok || is_harmless(err);
@@ -29,12 +35,13 @@ bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *
                           sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
                           struct sl_err *err)
 {
+    const struct evaluator by = {evaluate, context, policy};
     double loss, in_int8;
     *out = (struct sl_int8_loss){0};
     if (model->config.task == SL_TASK_PRETRAINING || !sl_model_can_int8(model))
         return true;
-    if (!loss_of_copy(model, false, policy, evaluate, context, &loss, err) ||
-        !loss_of_copy(model, true, policy, evaluate, context, &in_int8, err))
+    if (!loss_of_copy(model, false, &by, &loss, err) ||
+        !loss_of_copy(model, true, &by, &in_int8, err))
         return false;
     if (isfinite(in_int8) && isfinite(loss) && loss > 0.0)
         *out = (struct sl_int8_loss){.measured = true, .increase = in_int8 / loss - 1.0};

@@ -2,7 +2,7 @@
 #include "train/optimizer.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -45,9 +45,9 @@ static struct piece piece_at(const struct sl_optimizer *o, int index)
 /* Layers count from the token embeddings (0) over layers.0 (1) to the output (depth + 1). */
 static int layer_of(const struct sl_parameter *p, int depth)
 {
-    int layer;
-    if (sscanf(p->name, "layers.%d.", &layer) == 1)
-        return layer + 1;
+    static const char layers[] = "layers.";
+    if (strncmp(p->name, layers, sizeof layers - 1) == 0)
+        return 1 + (int)strtol(p->name + sizeof layers - 1, NULL, 10);
     return strstr(p->name, "embedding") ? 0 : depth + 1;
 }
 

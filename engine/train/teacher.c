@@ -20,23 +20,23 @@ static bool same_pieces(const struct sl_tokenizer *a, const struct sl_tokenizer 
     return true;
 }
 
-static bool check(const struct sl_model *teacher, const struct sl_model *student,
-                  const struct sl_tokenizer *tokens, char *const *labels, struct sl_err *err)
+static bool check(const struct sl_model *teacher, const struct sl_student *student,
+                  struct sl_err *err)
 {
-    const struct sl_config *own = &teacher->config, *its = &student->config;
+    const struct sl_config *own = &teacher->config, *its = &student->model->config;
     if (its->task == SL_TASK_PRETRAINING || own->task != its->task)
         return sl_fail(err, SL_BAD_INPUT, "it is for %s, and cannot teach a model for %s",
                        sl_task_name(own->task), sl_task_name(its->task));
-    if (!same_pieces(teacher->tokenizer, tokens))
+    if (!same_pieces(teacher->tokenizer, student->tokens))
         return sl_fail(err, SL_BAD_INPUT,
                        "it has another vocabulary (%s, %d tokens) than this training (%s, %d); "
                        "train both on the same text or with the same --vocab-file",
-                       sl_tokenizer_kind(teacher->tokenizer), own->vocab, sl_tokenizer_kind(tokens),
-                       its->vocab);
+                       sl_tokenizer_kind(teacher->tokenizer), own->vocab,
+                       sl_tokenizer_kind(student->tokens), its->vocab);
     if (own->multi_label != its->multi_label)
         return sl_fail(err, SL_BAD_INPUT,
                        "its texts may have several labels, and those of this training have one");
-    if (!sl_label_names_equal(teacher->labels, own->classes, labels, its->classes))
+    if (!sl_label_names_equal(teacher->labels, own->classes, student->labels, its->classes))
         return sl_fail(err, SL_BAD_INPUT, "it has other labels than this training");
     return own->context_length >= its->context_length ||
            sl_fail(err, SL_BAD_INPUT,
@@ -44,17 +44,16 @@ static bool check(const struct sl_model *teacher, const struct sl_model *student
                    own->context_length, its->context_length);
 }
 
-bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct sl_model *student,
-                     const struct sl_tokenizer *tokens, char *const *labels,
-                     const struct sl_batch *largest, struct sl_err *err)
+bool sl_teacher_open(struct sl_teacher *t, const char *directory, const struct sl_student *student,
+                     struct sl_err *err)
 {
-    *t = (struct sl_teacher){.model = sl_model_open(student->engine, directory, err)};
+    *t = (struct sl_teacher){.model = sl_model_open(student->model->engine, directory, err)};
     if (!t->model)
         return false;
     t->policy = sl_policy_trained(t->model->arch, &t->model->config);
-    struct sl_batch batch = *largest;
+    struct sl_batch batch = student->largest;
     batch.targets = batch.labels = NULL;
-    return (check(t->model, student, tokens, labels, err) &&
+    return (check(t->model, student, err) &&
             sl_model_open_tape(t->model, &t->policy, &batch, &t->tape, err)) ||
            sl_err_set_path(err, directory) || sl_wrap(err, "teacher '%s'", directory);
 }

@@ -11,13 +11,18 @@ struct sl_teacher {
     struct sl_distillation distillation; /* of the present batch */
 };
 
-/* Opens a teacher that answers as it was trained, skipping nothing. It must have the student's task
- * and labels and this vocabulary, and take texts as long as the student's. `largest`: the batch
- * that takes the most memory. */
+/* What a teacher must suit. */
+struct sl_student {
+    const struct sl_model *model;
+    const struct sl_tokenizer *tokens;
+    char *const *labels;
+    struct sl_batch largest; /* the batch that takes the most memory */
+};
+
+/* Opens a teacher that answers as it was trained, skipping nothing. It must have the student's
+ * task, labels and vocabulary, and take texts as long as the student's. */
 bool sl_teacher_open(struct sl_teacher *teacher, const char *directory,
-                     const struct sl_model *student, const struct sl_tokenizer *tokens,
-                     char *const *labels, const struct sl_batch *largest, struct sl_err *err)
-    SL_MUST_CHECK;
+                     const struct sl_student *student, struct sl_err *err) SL_MUST_CHECK;
 void sl_teacher_close(struct sl_teacher *teacher); /* a zeroed one is fine */
 
 /* Adds the teacher's predictions to a batch; valid until the next call. Without a teacher, does

@@ -187,9 +187,11 @@ static bool open_teacher(struct sl_trainer *tr, struct sl_err *err)
     char **labels = sl_dataloader_labels(&tr->dataloader);
     if (tr->model->config.classes > 0 && !labels)
         return sl_fail(err, SL_NO_MEMORY, "no memory for labels");
-    struct sl_batch largest = sl_dataloader_largest_batch(&tr->dataloader);
-    bool ok = sl_teacher_open(&tr->teacher, t->teacher, tr->model, tr->dataloader.tokens, labels,
-                              &largest, err);
+    const struct sl_student student = {.model = tr->model,
+                                       .tokens = tr->dataloader.tokens,
+                                       .labels = labels,
+                                       .largest = sl_dataloader_largest_batch(&tr->dataloader)};
+    bool ok = sl_teacher_open(&tr->teacher, t->teacher, &student, err);
     tr->teacher.distillation.weight = t->hyperparameters.distillation_weight;
     free(labels);
     return ok;

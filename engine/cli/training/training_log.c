@@ -56,9 +56,9 @@ static json_int_t peak_memory(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static json_t *event_object(const struct training_log *r)
+static json_t *event_object(const struct training_log *t)
 {
-    const struct sl_train_progress *s = &r->last;
+    const struct sl_train_progress *s = &t->last;
     static const char *const names[] = {"step", "evaluated", "saved"};
     json_t *o = json_object();
     put(o, "event", json_string(names[s->event]));
@@ -66,7 +66,7 @@ static json_t *event_object(const struct training_log *r)
     put(o, "gate_mean", number(s->gate_mean));
     put(o, "learning_rate", number(s->learning_rate));
     put(o, "grad_norm", number(s->grad_norm));
-    put(o, "trained_tokens", json_integer((json_int_t)r->tokens));
+    put(o, "trained_tokens", json_integer((json_int_t)t->tokens));
     put(o, "tokens_per_second", number(s->tokens_per_second));
     put(o, "seconds", number(s->seconds));
     put(o, "seconds_left", number(s->seconds_left));
@@ -85,21 +85,21 @@ static json_t *event_object(const struct training_log *r)
 }
 
 /* Also on standard output, unless that is a terminal. */
-static void write_line(struct training_log *r, json_t *event)
+static void write_line(struct training_log *t, json_t *event)
 {
-    r->events.step = r->last.step;
-    r->events.steps = r->last.steps;
-    event_log_write(&r->events, event, r->terminal ? NULL : stdout);
+    t->events.step = t->last.step;
+    t->events.steps = t->last.steps;
+    event_log_write(&t->events, event, t->terminal ? NULL : stdout);
 }
 
-static void end_live_line(struct training_log *r)
+static void end_live_line(struct training_log *t)
 {
-    if (r->line_open)
+    if (t->line_open)
         (void)printf("\n");
-    r->line_open = false;
+    t->line_open = false;
 }
 
-static void draw_live_line(struct training_log *r, const struct sl_train_progress *s)
+static void draw_live_line(struct training_log *t, const struct sl_train_progress *s)
 {
     enum { WIDTH = 24 };
 
@@ -114,17 +114,17 @@ static void draw_live_line(struct training_log *r, const struct sl_train_progres
                  s->steps, s->loss, gate, s->tokens_per_second, left / 3600, left / 60 % 60,
                  left % 60);
     (void)fflush(stdout);
-    r->line_open = true;
+    t->line_open = true;
 }
 
-static void on_terminal(struct training_log *r, const struct sl_train_progress *s)
+static void on_terminal(struct training_log *t, const struct sl_train_progress *s)
 {
     double at = sl_now_seconds();
-    if (s->event == SL_TRAIN_STEPPED && (at - r->drawn > 0.1 || s->step == s->steps)) {
-        draw_live_line(r, s);
-        r->drawn = at;
+    if (s->event == SL_TRAIN_STEPPED && (at - t->drawn > 0.1 || s->step == s->steps)) {
+        draw_live_line(t, s);
+        t->drawn = at;
     } else if (s->event == SL_TRAIN_EVALUATED) {
-        end_live_line(r);
+        end_live_line(t);
         (void)printf("step %d: validation loss %.4f", s->step, s->validation_loss);
         if (isfinite(s->validation_accuracy))
             (void)printf(", accuracy %.2f %% (best %.2f %% at step %d)\n",
@@ -136,20 +136,20 @@ static void on_terminal(struct training_log *r, const struct sl_train_progress *
 
 void training_log_event(void *training_log, const struct sl_train_progress *s)
 {
-    struct training_log *r = training_log;
+    struct training_log *t = training_log;
     int between = s->steps < LINES_OF_SHORT_RUN
                       ? 1
                       : sl_min(STEPS_BETWEEN_LINES, s->steps / LINES_OF_SHORT_RUN);
-    r->last = *s;
+    t->last = *s;
     if (s->event == SL_TRAIN_STEPPED)
-        r->tokens += s->tokens;
-    if (r->terminal)
-        on_terminal(r, s);
+        t->tokens += s->tokens;
+    if (t->terminal)
+        on_terminal(t, s);
     if (s->event != SL_TRAIN_STEPPED || s->step % between == 0)
-        write_line(r, event_object(r));
+        write_line(t, event_object(t));
 }
 
-static void write_begin(struct training_log *r, const struct sl_trainer *trainer,
+static void write_begin(struct training_log *t, const struct sl_trainer *trainer,
                         const struct dataset_facts *facts)
 {
     const struct sl_model *m = sl_trainer_model(trainer);
@@ -160,7 +160,7 @@ static void write_begin(struct training_log *r, const struct sl_trainer *trainer
     put(o, "isa", json_string(sl_engine_isa(m->engine)));
     put(o, "threads", json_integer(sl_engine_threads(m->engine)));
     dataset_summary_add(trainer, facts, o);
-    write_line(r, o);
+    write_line(t, o);
 }
 
 static void print_begin(const struct sl_trainer *trainer, const struct dataset_facts *facts)
@@ -177,31 +177,31 @@ struct training_log *training_log_open(const struct sl_trainer *trainer, const c
                                        struct sl_err *err)
 {
     struct dataset_facts facts;
-    struct training_log *r = sl_new(sizeof *r, "a report", err);
-    if (!r)
+    struct training_log *t = sl_new(sizeof *t, "a report", err);
+    if (!t)
         return NULL;
-    if (!dataset_summary_open(&facts, trainer, err) || !event_log_open(&r->events, run, err)) {
+    if (!dataset_summary_open(&facts, trainer, err) || !event_log_open(&t->events, run, err)) {
         dataset_facts_close(&facts);
-        free(r);
+        free(t);
         return NULL;
     }
-    r->terminal = !json && isatty(STDOUT_FILENO);
-    r->last = *sl_trainer_progress(trainer);
-    write_begin(r, trainer, &facts);
-    if (r->terminal)
+    t->terminal = !json && isatty(STDOUT_FILENO);
+    t->last = *sl_trainer_progress(trainer);
+    write_begin(t, trainer, &facts);
+    if (t->terminal)
         print_begin(trainer, &facts);
     dataset_summary_warn(&facts);
     dataset_facts_close(&facts);
-    return r;
+    return t;
 }
 
 /* -- the end ---------------------------------------------------------------------------------- */
 
 enum ending { STOPPED, UNPUBLISHED, PUBLISHED }; /* STOPPED: before the last step */
 
-static enum ending ending_of(const struct training_log *r, const char *published)
+static enum ending ending_of(const struct training_log *t, const char *published)
 {
-    if (r->last.step < r->last.steps)
+    if (t->last.step < t->last.steps)
         return STOPPED;
     return published ? PUBLISHED : UNPUBLISHED;
 }
@@ -221,10 +221,10 @@ static json_t *end_object(enum ending ending, const char *published)
     return o;
 }
 
-static void print_end(const struct training_log *r, enum ending ending, const char *published)
+static void print_end(const struct training_log *t, enum ending ending, const char *published)
 {
     const char *done = ending == PUBLISHED ? "published" : "saved";
-    (void)printf("%s at step %d of %d: ", done, r->last.step, r->last.steps);
+    (void)printf("%s at step %d of %d: ", done, t->last.step, t->last.steps);
     if (ending == PUBLISHED)
         (void)printf("%s\nA running daemon serves it after `sluicectl load MODEL`.\n", published);
     else if (ending == UNPUBLISHED)
@@ -237,18 +237,18 @@ static void print_end(const struct training_log *r, enum ending ending, const ch
         (void)printf("no model was published; to continue, repeat the command with --resume\n");
 }
 
-void training_log_close(struct training_log *r, const struct sl_err *failure, const char *published)
+void training_log_close(struct training_log *t, const struct sl_err *failure, const char *published)
 {
-    enum ending ending = ending_of(r, published);
-    end_live_line(r);
+    enum ending ending = ending_of(t, published);
+    end_live_line(t);
     if (failure) /* into the log alone: the program prints it */
-        event_log_write(&r->events, failure_event(failure), NULL);
+        event_log_write(&t->events, failure_event(failure), NULL);
     else
-        write_line(r, end_object(ending, published));
-    if (r->terminal && !failure)
-        print_end(r, ending, published);
-    event_log_close(&r->events);
-    free(r);
+        write_line(t, end_object(ending, published));
+    if (t->terminal && !failure)
+        print_end(t, ending, published);
+    event_log_close(&t->events);
+    free(t);
 }
 
 /* -- provenance, stored with the model -------------------------------------------------------- */
