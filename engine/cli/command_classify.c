@@ -275,7 +275,7 @@ static bool classify(struct text_lines *lines, void *arguments, struct sl_err *e
 static bool run(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {.separator = LABEL_SEPARATOR};
-    return text_lines_command(&command_classify, rows, &a, classify, count, words, err);
+    return text_lines_command(&command_classify, &a, classify, count, words, err);
 }
 
 const struct command command_classify = {

@@ -145,7 +145,7 @@ static bool embed(struct text_lines *lines, void *arguments, struct sl_err *err)
 static bool run(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {0};
-    return text_lines_command(&command_embed, rows, &a, embed, count, words, err);
+    return text_lines_command(&command_embed, &a, embed, count, words, err);
 }
 
 const struct command command_embed = {

@@ -175,7 +175,7 @@ static bool fill(struct text_lines *lines, void *arguments, struct sl_err *err)
 static bool run(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {.top = 5};
-    return text_lines_command(&command_fill_mask, rows, &a, fill, count, words, err);
+    return text_lines_command(&command_fill_mask, &a, fill, count, words, err);
 }
 
 const struct command command_fill_mask = {

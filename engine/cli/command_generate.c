@@ -85,12 +85,12 @@ static long encode_chat(const struct sl_model *m, const struct arguments *a, int
     struct sl_chat_prompt prompt = {0};
     long count = -1;
     if (sl_chat_render(m, &chat, &prompt, err)) {
-        const struct sl_encoding job = {.text = prompt.text,
-                                        .bytes = prompt.bytes,
-                                        .plain = prompt.plain,
-                                        .plain_count = prompt.plain_count,
-                                        .ids = ids,
-                                        .capacity = room};
+        struct sl_encoding job = {.text = prompt.text,
+                                  .bytes = prompt.bytes,
+                                  .plain = prompt.plain,
+                                  .plain_count = prompt.plain_count,
+                                  .capacity = room};
+        job.ids = ids;
         count = sl_tokenizer_tokenize(sl_model_tokenizer(m), &job, err);
     }
     sl_chat_prompt_release(&prompt);
@@ -101,11 +101,11 @@ static long encode_text(const struct sl_model *m, const struct arguments *a, int
                         long room, struct sl_err *err)
 {
     const struct sl_tokenizer *tokenizer = sl_model_tokenizer(m);
-    const struct sl_encoding job = {.text = a->prompt,
-                                    .bytes = strlen(a->prompt),
-                                    .special = sl_tokenizer_begins_texts(tokenizer),
-                                    .ids = ids,
-                                    .capacity = room};
+    struct sl_encoding job = {.text = a->prompt,
+                              .bytes = strlen(a->prompt),
+                              .special = sl_tokenizer_begins_texts(tokenizer),
+                              .capacity = room};
+    job.ids = ids;
     const long count = sl_tokenizer_tokenize(tokenizer, &job, err);
     const struct sl_err why = count < 0 ? *err : (struct sl_err){0};
     if (count < 0)

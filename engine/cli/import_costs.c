@@ -107,15 +107,15 @@ static bool texts_read(struct texts *t, const char *file, struct sl_err *err)
 static long encode(const struct run *r, const char *text, bool special, int32_t *ids, size_t room,
                    struct sl_err *err)
 {
-    const struct sl_encoding encoding = {
+    struct sl_encoding encoding = {
         .text = text,
         .bytes = strlen(text),
         .unknown = SL_UNKNOWN_REPLACE,
         .special = special,
         .max_tokens = special ? r->model->config.context_length : 0,
-        .ids = ids,
         .capacity = (long)room,
     };
+    encoding.ids = ids;
     return sl_tokenizer_tokenize(r->tokens, &encoding, err);
 }
 

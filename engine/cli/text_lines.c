@@ -371,15 +371,14 @@ static bool set_options(struct text_lines *w, const struct text_arguments *a, st
     return true;
 }
 
-bool text_lines_command(const struct command *command, const struct sl_option *rows,
-                        void *arguments,
+bool text_lines_command(const struct command *command, void *arguments,
                         bool (*work)(struct text_lines *lines, void *arguments, struct sl_err *err),
                         int count, char **words, struct sl_err *err)
 {
     const struct text_arguments *a = arguments;
     const char *operands[FILES_MAX + 1];
     struct text_lines lines = {.command = command->name, .files = operands + 1};
-    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = arguments}},
+    struct sl_option_parser parser = {.tables = {{.rows = command->rows, .values = arguments}},
                                       .operands = operands,
                                       .operands_max = FILES_MAX + 1};
     if (!sl_options_parse(&parser, count, words, err))

@@ -72,13 +72,11 @@ struct text_arguments {
         TRUNCATE_OPTION(struct text_arguments)
 
 struct command;
-struct sl_option;
 
 /* Parses MODEL-DIR and text files into `arguments`, opens the model, and calls `work`, which sets
- * the rest of `lines` and calls text_lines_run. `rows` are those of `arguments`, which begin with
- * struct text_arguments. */
-bool text_lines_command(const struct command *command, const struct sl_option *rows,
-                        void *arguments,
+ * the rest of `lines` and calls text_lines_run. The command's rows are those of `arguments`, which
+ * begin with struct text_arguments. */
+bool text_lines_command(const struct command *command, void *arguments,
                         bool (*work)(struct text_lines *lines, void *arguments, struct sl_err *err),
                         int count, char **words, struct sl_err *err);
 

@@ -59,6 +59,7 @@ static bool is_nested(const json_t *value)
 enum { PATH_BYTES = 128, PATH_LEVELS = 8 };
 
 /* Lists the paths of this level: of members that have no members. */
+// NOLINTNEXTLINE(misc-no-recursion): at most PATH_LEVELS deep
 static void list_paths(json_t *value, const char *path, int level, struct sl_name_list *list)
 {
     const char *key;

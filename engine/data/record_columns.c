@@ -100,21 +100,21 @@ static void read_numbers(struct sl_record_columns *c)
 }
 
 bool sl_record_columns_choose(struct sl_record_columns *c, const struct sl_record_options *options,
-                              const char *label, const char *text, bool keyed,
-                              struct sl_chosen *chosen, struct sl_err *err)
+                              const struct sl_column_names *names, struct sl_chosen *chosen,
+                              struct sl_err *err)
 {
     *c = (struct sl_record_columns){.chosen = chosen};
     *chosen = (struct sl_chosen){.unlabelled = options->unlabelled};
-    c->label = strdup(label);
-    c->text = strdup(text);
-    c->names = malloc(strlen(label) + strlen(text) + 2);
+    c->label = strdup(names->label);
+    c->text = strdup(names->text);
+    c->names = malloc(strlen(names->label) + strlen(names->text) + 2);
     if (!c->label || !c->text || !c->names)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
     for (int i = 0; i < SL_CHOSEN_MAX; i++)
         c->places[i] = i;
-    if (!name_all(c, !keyed, false, err))
+    if (!name_all(c, !names->keyed, false, err))
         return false;
-    if (!keyed)
+    if (!names->keyed)
         read_numbers(c);
     return true;
 }

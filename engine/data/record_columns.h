@@ -13,10 +13,16 @@ struct sl_record_columns {
     int places[SL_CHOSEN_MAX]; /* of the chosen columns in a row, from 0; -1: there is none */
 };
 
-/* keyed: the format finds columns by name itself. *chosen is filled. */
+/* Columns by their names, joined by commas. */
+struct sl_column_names {
+    const char *label, *text;
+    bool keyed; /* the format finds columns by name itself */
+};
+
+/* *chosen is filled. */
 bool sl_record_columns_choose(struct sl_record_columns *columns,
-                              const struct sl_record_options *options, const char *label,
-                              const char *text, bool keyed, struct sl_chosen *chosen,
+                              const struct sl_record_options *options,
+                              const struct sl_column_names *names, struct sl_chosen *chosen,
                               struct sl_err *err) SL_MUST_CHECK;
 void sl_record_columns_release(struct sl_record_columns *columns); /* a zeroed one is fine */
 

@@ -66,9 +66,9 @@ static bool find_flag_columns(struct sl_record_reader *r, const struct sl_record
         return true;
     char *text = strdup(r->columns.text);
     sl_record_columns_release(&r->columns);
-    bool ok =
-        (text || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns")) &&
-        sl_record_columns_choose(&r->columns, options, names, text, false, &r->input.chosen, err);
+    const struct sl_column_names found = {.label = names, .text = text};
+    bool ok = (text || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns")) &&
+              sl_record_columns_choose(&r->columns, options, &found, &r->input.chosen, err);
     free(text);
     if (strchr(names, ','))
         sl_note(&r->notes, "labels are the columns that hold 0 or 1: %.150s; label names others",
@@ -107,11 +107,12 @@ static bool choose_columns(struct sl_record_reader *r, const struct sl_record_op
     r->label_separator = separator ? strdup(separator) : NULL;
     if (separator && !r->label_separator)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
+    const struct sl_column_names names = {
+        .label = or_else(options->label, s && s->label ? s->label : "label"),
+        .text = or_else(options->text, s && s->text ? s->text : "text"),
+        .keyed = r->format->keyed};
     return sl_label_separator_check(r->label_separator, err) &&
-           sl_record_columns_choose(&r->columns, options,
-                                    or_else(options->label, s && s->label ? s->label : "label"),
-                                    or_else(options->text, s && s->text ? s->text : "text"),
-                                    r->format->keyed, &r->input.chosen, err);
+           sl_record_columns_choose(&r->columns, options, &names, &r->input.chosen, err);
 }
 
 static bool open_format(struct sl_record_reader *r, const struct sl_record_options *options,

@@ -15,7 +15,7 @@ enum { FIRST_BYTES = 1 << 20, PATH_BYTES = 4096 };
 
 static const char *directory(void)
 {
-    const char *set = getenv("TMPDIR");
+    const char *set = getenv("TMPDIR"); // NOLINT(concurrency-mt-unsafe): no thread sets it
     return set && *set ? set : "/tmp";
 }
 

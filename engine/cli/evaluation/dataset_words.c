@@ -137,6 +137,7 @@ static void warn_of_conflicts(const struct dataset_facts *f, struct dataset_warn
 static void warn_of_leaks(const struct dataset_facts *f, struct dataset_warnings *w)
 {
     const struct text_pair *first = &f->leaks.first[0];
+    assert(f->validation); /* else nothing leaks */
     SAY(add(w, "validation_duplicates")->text,
         "%d of %d validation texts %s in the training texts, too, the first in line %lld (there "
         "line %lld); results on them are too good",
@@ -218,7 +219,7 @@ static void warn_of_similar(const struct dataset_facts *f, struct dataset_warnin
     const bool swap = f->label_texts[first.one] < f->label_texts[first.other];
     const int32_t usual = swap ? first.other : first.one, rare = swap ? first.one : first.other;
     char one[SL_NAME_SHORT], other[SL_NAME_SHORT];
-    char more[SIMILAR_PAIRS_SHOWN * 2 * (SL_NAME_SHORT + sizeof ", '' and")];
+    char more[(SL_NAME_SHORT + sizeof ", '' and") * 2 * SIMILAR_PAIRS_SHOWN];
     struct dataset_warning *warning = add(w, "similar_labels");
     other_pairs(f, more, sizeof more);
     SAY(warning->text,

@@ -13,10 +13,9 @@
 #include <string.h>
 
 enum {
-    MATRIX_LABELS = 20,  /* with more, the most frequent mistakes are listed instead */
-    CONFUSIONS = 20,     /* of them */
-    MISTAKES = 20,       /* texts */
-    MISTAKE_BYTES = 400, /* of each */
+    MATRIX_LABELS = 20, /* with more, the most frequent mistakes are listed instead */
+    CONFUSIONS = 20,    /* of them */
+    MISTAKES = 20,      /* texts */
     DETAIL = 96
 };
 
@@ -213,7 +212,7 @@ static bool write_text(struct sl_buffer *out, const struct report_predictions *p
         return true;
     const char *text = sl_dataset_text(p->evaluation->predictions.set, mistake->example, &bytes);
     const int label = mistake->predicted >= 0 ? mistake->predicted : mistake->label;
-    return report_words_write(words, text, bytes, label, MISTAKE_BYTES, out, err);
+    return report_words_write(words, text, bytes, label, out, err);
 }
 
 static bool write_mistake(struct sl_buffer *out, const struct report_predictions *p,
@@ -267,7 +266,8 @@ static bool write_mistakes(struct sl_buffer *out, const struct report_prediction
 {
     const struct label_predictions *all = &p->evaluation->predictions;
     int count = 0;
-    const struct label_prediction **wrong = calloc((size_t)all->count + 1, sizeof *wrong);
+    const struct label_prediction **wrong =
+        calloc((size_t)all->count + 1, sizeof(const struct label_prediction *));
     if (!wrong)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d predictions", all->count);
     for (int i = 0; i < all->count; i++)

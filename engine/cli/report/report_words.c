@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 8 };
+enum { WORDS = 8, TEXT_BYTES = 400 };
 
 struct report_words {
     const struct sl_tokenizer *tokens;
@@ -118,10 +118,10 @@ static void write_marked(const struct explainer *e, const char *text, size_t sho
 }
 
 bool report_words_write(struct report_words *words, const char *text, size_t bytes, int label,
-                        size_t most, struct sl_buffer *out, struct sl_err *err)
+                        struct sl_buffer *out, struct sl_err *err)
 {
     struct explainer *e = &words->explainer;
-    const size_t shown = sl_utf8_fit(text, bytes, most);
+    const size_t shown = sl_utf8_fit(text, bytes, TEXT_BYTES);
     if (!explain(words, text, bytes, label, err))
         return false;
     qsort(e->words, (size_t)e->word_count, sizeof *e->words, compare_starts);

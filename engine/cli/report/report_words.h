@@ -13,7 +13,7 @@ struct report_words *report_words_open(const struct sl_model *model,
     SL_MUST_CHECK;
 void report_words_close(struct report_words *words); /* NULL is fine */
 
-/* Appends about `most` bytes of a text. Of its words, those that moved the label's score most are
+/* Appends the beginning of a text. Of its words, those that moved the label's score most are
  * marked. */
 bool report_words_write(struct report_words *words, const char *text, size_t bytes, int label,
-                        size_t most, struct sl_buffer *out, struct sl_err *err) SL_MUST_CHECK;
+                        struct sl_buffer *out, struct sl_err *err) SL_MUST_CHECK;
