@@ -33,8 +33,9 @@ static double wave(int row, double exponent, bool cosine)
 
 static double sinusoidal(const struct sl_init *init, uint64_t key, int row, int col, int cols)
 {
+    const int pair = col / 2;
     (void)init, (void)key;
-    return wave(row, 2.0 * (col / 2) / cols, col % 2);
+    return wave(row, 2.0 * pair / cols, col % 2);
 }
 
 static double sinusoidal_halves(const struct sl_init *init, uint64_t key, int row, int col,

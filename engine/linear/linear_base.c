@@ -124,7 +124,7 @@ static bool set_frequencies(struct sl_bag_of_words *m, const struct sl_documents
     sl_documents_count(documents, vocab, times);
     for (int view = 0; view < SL_BAG_VIEWS; view++)
         sl_document_weights(times, documents->count, vocab, inverse_frequency[view],
-                            m->token_weights->data + view * vocab);
+                            m->token_weights->data + (size_t)view * (size_t)vocab);
     free(times);
     return true;
 }

@@ -63,7 +63,7 @@ static bool try_neighbours(struct sl_linear_run *s, float factor, struct sl_err 
     struct sl_linear_recipe near[NEIGHBOURS];
     for (int i = 0; i < NEIGHBOURS; i++)
         near[i] = best;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         near[3 * i].sparse_c *= factors[i];
         near[3 * i + 1].dense_c *= factors[i];
         near[3 * i + 2].dense_c *= factors[i];

@@ -63,7 +63,8 @@ static bool open_tokens(struct sl_linear_training *l, const struct sl_data_sourc
 static bool count_unknown(const struct sl_linear_training *l, int text, int32_t *ids,
                           long counts[2], struct sl_err *err)
 {
-    struct sl_encoding job = {.unknown = SL_UNKNOWN_REPLACE, .ids = ids, .capacity = SAMPLE_TOKENS};
+    struct sl_encoding job = {.unknown = SL_UNKNOWN_REPLACE, .capacity = SAMPLE_TOKENS};
+    job.ids = ids;
     job.text = sl_dataset_text(&l->set, text, &job.bytes);
     long count = sl_tokenizer_tokenize(l->tokens, &job, err);
     for (long i = 0; i < count && i < SAMPLE_TOKENS; i++)
@@ -172,6 +173,7 @@ static bool finds_origin(const struct sl_base_reference *origin, const char *dir
 {
     struct sl_base_weights base;
     char *path = strdup(directory);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's writes to its argument alone
     bool found = path && sl_base_open(&base, origin, dirname(dirname(path)), NULL);
     if (found)
         sl_base_close(&base);

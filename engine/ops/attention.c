@@ -191,7 +191,7 @@ static void backward_unit(const struct attention_ctx *p, const struct block *b, 
                           int worker, struct sl_attention_backward back)
 {
     const struct sl_node *n = p->n;
-    const size_t column = (size_t)(head * head_dim(n));
+    const size_t column = (size_t)head * (size_t)head_dim(n);
     back.forward = unit_of(p, b, head, worker);
     back.dout = sl_grad_row(n->out, b->first) + column;
     back.dq = sl_grad_row(n->in[QUERY], b->first) + column;
@@ -224,7 +224,7 @@ static void backward_units(void *ctx, int first, int last, int worker)
         const struct block *b = &a->blocks[i / a->args.key_heads];
         const struct sl_sequence *sequence = &n->tape->batch->sequences[b->sequence];
         const int key_head = i % a->args.key_heads;
-        float *dk = sl_grad_row(n->in[KEY_VALUE], sequence->first) + key_head * hd;
+        float *dk = sl_grad_row(n->in[KEY_VALUE], sequence->first) + (size_t)key_head * (size_t)hd;
         float *dv = dk + stride / 2;
         backward_unit(
             p, b, key_head * shared, worker,

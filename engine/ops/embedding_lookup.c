@@ -114,17 +114,23 @@ static void embedding_lookup_forward(const struct sl_node *n)
     sl_node_parallel(n, n->out->rows, ROWS, embedding_lookup_forward_rows);
 }
 
-/* Several rows may hold the same token, so threads divide the columns: each sums all rows in
- * order. */
-/* Adds the columns from `first` on to a row's gradient; a fixed table has none. */
-static void add_gradient(const struct sl_node *n, int table, int row, int first, float scale,
-                         const float *dy, int cols)
+/* Some columns of a row's gradient. */
+struct columns {
+    const float *dy;
+    int first, count;
+};
+
+/* Adds them to that of a table's row; a fixed table has none. */
+static void add_gradient(const struct sl_node *n, int table, int row, float scale,
+                         const struct columns *c)
 {
     const struct sl_parameter *p = n->parameter[table];
     if (p && p->grad)
-        n->tape->kernels->axpy(row_of(p, p->grad, row) + first, scale, dy, cols);
+        n->tape->kernels->axpy(row_of(p, p->grad, row) + c->first, scale, c->dy, c->count);
 }
 
+/* Several rows may hold the same token, so threads divide the columns: each sums all rows in
+ * order. */
 static void backward_columns(void *ctx, int first, int last, int worker)
 {
     const struct sl_node *n = ctx;
@@ -132,6 +138,7 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     const struct lookup *a = n->args;
     float dy[COLUMNS];
     int cols = last - first;
+    const struct columns columns = {dy, first, cols};
     (void)worker;
     for (int r = 0; r < n->out->rows; r++) {
         const float *dropped = sl_grad_row(n->out, r) + first;
@@ -140,11 +147,11 @@ static void backward_columns(void *ctx, int first, int last, int worker)
                                 first, cols);
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
-        add_gradient(n, TOKENS, t->batch->tokens[r], first, scale_of(n, TOKENS, r), dy, cols);
+        add_gradient(n, TOKENS, t->batch->tokens[r], scale_of(n, TOKENS, r), &columns);
         if (n->parameter[BIGRAMS])
-            add_gradient(n, BIGRAMS, bigram_of(n, r), first, scale_of(n, BIGRAMS, r), dy, cols);
-        add_gradient(n, POSITIONS, position_of(n, r), first, 1.0f, dy, cols);
-        add_gradient(n, TYPES, type_of(n, r), first, 1.0f, dy, cols);
+            add_gradient(n, BIGRAMS, bigram_of(n, r), scale_of(n, BIGRAMS, r), &columns);
+        add_gradient(n, POSITIONS, position_of(n, r), 1.0f, &columns);
+        add_gradient(n, TYPES, type_of(n, r), 1.0f, &columns);
     }
 }
 

@@ -90,7 +90,7 @@ static void append_units(void *ctx, int first, int last, int worker)
         for (int r = 0; s->cache && r < s->rows; r++)
             append_row(a, s->cache, head,
                        sl_columns(a->key_value, s->first + r, head * a->layer.head_dim),
-                       (size_t)(s->position + r));
+                       (size_t)s->position + (size_t)r);
     }
 }
 

@@ -22,7 +22,7 @@ static struct sl_rotation rotation_of(const struct sl_node *n, int i, bool back)
 static void rotate_row(const struct sl_node *n, int i, bool back, float *y, const float *x)
 {
     const struct sl_rotary_args *a = n->args;
-    const size_t rotated = (size_t)(a->heads * a->head_dim);
+    const size_t rotated = (size_t)a->heads * (size_t)a->head_dim;
     const struct sl_rotation r = rotation_of(n, i, back);
     n->tape->kernels->rotate(y, x, &r);
     memcpy(y + rotated, x + rotated, ((size_t)n->out->cols - rotated) * sizeof *y);

@@ -6,6 +6,7 @@
 #include "tokenizer/pipeline.h"
 #include "tokenizer/unicode.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +202,8 @@ static int by_rank(const void *a, const void *b)
 static bool merges_rank(const struct sl_gguf_vocabulary *v, struct lists *l, size_t count,
                         struct sl_err *err)
 {
-    const size_t pieces = v->count > 0 ? (size_t)v->count : 0;
+    assert(v->count > 0); /* sl_gguf_vocabulary_open refuses others */
+    const size_t pieces = (size_t)v->count;
     struct scored *scored = calloc(pieces, sizeof *scored);
     uint32_t *ranks = calloc(pieces, sizeof *ranks), rank = 0;
     bool ok = (scored && ranks) || fail_memory(v, err);
@@ -270,7 +272,7 @@ static bool bert_pieces_fill(const struct sl_gguf_vocabulary *v, struct lists *l
 {
     enum { SIGN = sizeof BLANK_SIGN - 1, PREFIX = 2 };
 
-    size_t total = 0;
+    size_t total = 1;
     for (int32_t id = 0; id < v->count; id++)
         total += v->pieces[id].bytes + PREFIX + 1;
     l->text = malloc(total);

@@ -84,8 +84,9 @@ static bool piece_add(struct sl_trie *t, struct sl_piece piece, const char *pref
 bool sl_trie_fill(struct sl_trie *trie, const struct sl_tokenizer *tokenizer, const char *prefix,
                   struct sl_err *err)
 {
-    if (!node_add(trie) || !node_add(trie)) /* the roots */
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
+    for (int root = 0; root < 2; root++)
+        if (!node_add(trie))
+            return sl_fail(err, SL_NO_MEMORY, "no memory for a vocabulary");
     for (int32_t id = 0; id < tokenizer->count; id++)
         if (!piece_check(&tokenizer->pieces[id], id + 1, err) ||
             !piece_add(trie, tokenizer->pieces[id], prefix, id, err))
