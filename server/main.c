@@ -74,7 +74,7 @@ static void raise_fd_limit(const struct sv_options *options)
     struct rlimit limit;
     rlim_t needed = (rlim_t)options->max_connections +
                     SV_ADMIN_ADDRESSES_MAX * (rlim_t)SV_ADMIN_CONNECTIONS_MAX + 64 +
-                    2 * SV_LINGERING_MAX; /* for our own sockets and files */
+                    2 * (rlim_t)SV_LINGERING_MAX; /* for our own sockets and files */
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
     limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
@@ -401,7 +401,7 @@ static void finish_connections(struct daemon *daemon, bool *forced)
         uint64_t now_started = atomic_load(&server->requests_started);
         bool is_quiet = now_started == started && atomic_load(&server->requests_open) == 0;
         started = now_started;
-        quiet_ns = is_quiet ? quiet_ns + STEP_MS * 1000000 : 0;
+        quiet_ns = is_quiet ? quiet_ns + STEP_MS * INT64_C(1000000) : 0;
         if (quiet_ns >= (int64_t)SV_LEAVE_QUIET_MS * 1000000)
             return;
     }

@@ -200,24 +200,19 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
     const json_t *type = json_object_get(response, "model_type");
     const json_t *reranker = json_object_get(type, "reranker");
     const json_t *classifier = reranker ? reranker : json_object_get(type, "classifier");
-    bool classifies = classifier, reranks = reranker, embeds = json_object_get(type, "embedding");
-    bool tags = json_object_get(type, "token_classifier");
     const char *problem = json_string_value(json_object_get(classifier, "problem_type"));
-    bool multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     const char *model = json_string_value(json_object_get(response, "model_id"));
-    int64_t texts = json_integer_value(json_object_get(response, "max_client_batch_size"));
-    int64_t bytes = json_integer_value(json_object_get(limits, "max_body_bytes"));
-    char *copy = model ? strdup(model) : NULL;
+    *info = (struct print_info){
+        .model = model ? strdup(model) : NULL,
+        .classifies = classifier,
+        .tags = json_object_get(type, "token_classifier"),
+        .reranks = reranker,
+        .multi_label = problem && strcmp(problem, "multi_label_classification") == 0,
+        .embeds = json_object_get(type, "embedding"),
+        .texts_max = json_integer_value(json_object_get(response, "max_client_batch_size")),
+        .bytes_max = json_integer_value(json_object_get(limits, "max_body_bytes"))};
     json_decref(response);
-    *info = (struct print_info){.model = copy,
-                                .classifies = classifies,
-                                .tags = tags,
-                                .reranks = reranks,
-                                .multi_label = multi_label,
-                                .embeds = embeds,
-                                .texts_max = texts,
-                                .bytes_max = bytes};
-    if (copy && texts > 0 && bytes > 0)
+    if (info->model && info->texts_max > 0 && info->bytes_max > 0)
         return true;
     print_info_release(info);
     return client_error_set(failure, EXIT_FAILED,

@@ -33,9 +33,11 @@ static void append_group(struct sl_buffer *out, const unsigned char *bytes, size
         bits |= (uint32_t)bytes[1] << 8;
     if (count > 2)
         bits |= bytes[2];
-    const char text[] = {digits[bits >> 18], digits[bits >> 12 & 63],
-                         count > 1 ? digits[bits >> 6 & 63] : '=',
-                         count > 2 ? digits[bits & 63] : '='};
+    char text[] = {digits[bits >> 18], digits[bits >> 12 & 63], '=', '='};
+    if (count > 1)
+        text[2] = digits[bits >> 6 & 63];
+    if (count > 2)
+        text[3] = digits[bits & 63];
     sl_buffer_append(out, text, sizeof text);
 }
 

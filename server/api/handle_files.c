@@ -197,9 +197,12 @@ static ssize_t download_pull(struct sv_request *request, char *bytes, size_t max
     struct download *d = request->state;
     if (d->left == 0)
         return SV_PULL_END;
-    ssize_t taken = read(d->fd, bytes, (int64_t)max < d->left ? max : (size_t)d->left);
+    ssize_t taken;
+    do
+        taken = read(d->fd, bytes, (int64_t)max < d->left ? max : (size_t)d->left);
+    while (taken < 0 && errno == EINTR);
     if (taken <= 0)
-        return taken < 0 && errno == EINTR ? download_pull(request, bytes, max) : SV_PULL_ERROR;
+        return SV_PULL_ERROR;
     d->left -= taken;
     return taken;
 }

@@ -328,7 +328,7 @@ static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
                 "'max_concurrent_requests':%lld,'max_input_length':%d,"
                 "'max_batch_tokens':%lld,'max_batch_requests':%lld,"
                 "'max_client_batch_size':%lld",
-                (long long)(items + queue), info->context, (long long)rows, (long long)items,
+                (long long)items + queue, info->context, (long long)rows, (long long)items,
                 (long long)texts);
 }
 

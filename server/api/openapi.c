@@ -145,8 +145,10 @@ static void operation_id(const struct sv_route *route, char id[static ID_MAX])
         (void)snprintf(id, ID_MAX, "%s_at%s", route->operation->id,
                        strcmp(route->path, "/") == 0 ? "/root" : route->path);
     for (const char *c = id; *c; c++)
-        if (*c != '{' && *c != '}')
-            id[used++] = *c == '/' ? '_' : *c;
+        if (*c == '/')
+            id[used++] = '_';
+        else if (*c != '{' && *c != '}')
+            id[used++] = *c;
     id[used] = '\0';
 }
 

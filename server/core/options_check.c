@@ -80,6 +80,18 @@ static void warn(FILE *to, const char *name, const char *meant)
                sv_str("similar", meant));
 }
 
+static void to_lower(char *text)
+{
+    for (; *text; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
+static void to_upper(char *text)
+{
+    for (; *text; text++)
+        *text = (char)toupper((unsigned char)*text);
+}
+
 void sv_options_warn_unknown_variables(FILE *to)
 {
     const char *names[NAMES_MAX];
@@ -91,14 +103,12 @@ void sv_options_warn_unknown_variables(FILE *to)
         const char *text = *variable + sizeof prefix - 1;
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
         (void)snprintf(given, sizeof given, "%s%s", prefix, name);
-        for (char *c = name; *c; c++)
-            *c = (char)tolower((unsigned char)*c);
+        to_lower(name);
         if (is_listed(name, names))
             continue;
         const char *close = sl_name_suggest(name, names);
         (void)snprintf(meant, sizeof meant, "%s%s", close ? prefix : "", close ? close : "");
-        for (char *c = meant; *c; c++)
-            *c = (char)toupper((unsigned char)*c);
+        to_upper(meant);
         warn(to, given, meant);
     }
 }

@@ -59,7 +59,9 @@ static bool fail_syntax(const struct reader *r, struct sl_err *err)
     if (p->error == YAML_MEMORY_ERROR)
         return sl_fail(err, SL_NO_MEMORY, "no memory to read %s", r->path);
     const char *problem = p->problem ? p->problem : "this is not YAML";
-    char at = p->problem_mark.index < r->bytes ? r->text[p->problem_mark.index] : '\0';
+    char at = '\0';
+    if (p->problem_mark.index < r->bytes)
+        at = r->text[p->problem_mark.index];
     if (at == '\t')
         problem = "a tab cannot indent; use spaces";
     if (at == ':')
@@ -177,6 +179,7 @@ static bool read_document(struct reader *r, bool first, struct sl_err *err)
         good = fail_at(r, document.start_mark, err);
     }
     yaml_document_delete(&document);
+    r->document = NULL;
     return good;
 }
 

@@ -84,26 +84,30 @@ static int open_tcp(const struct addrinfo *info)
     return -1;
 }
 
+struct tcp_result {
+    int fd, error; /* -1 and why, if it could not listen */
+};
+
 struct tcp_attempt {
     const struct addrinfo *info;
-    int *fd, *error; /* -1 and why, if it could not listen */
+    struct tcp_result *result;
 };
 
 static bool is_settled(const void *thing)
 {
     const struct tcp_attempt *attempt = thing;
-    *attempt->fd = open_tcp(attempt->info);
-    *attempt->error = *attempt->fd < 0 ? errno : 0;
-    return *attempt->error != EADDRINUSE;
+    const int fd = open_tcp(attempt->info);
+    *attempt->result = (struct tcp_result){fd, fd < 0 ? errno : 0};
+    return attempt->result->error != EADDRINUSE;
 }
 
-/* Returns 0 or an error number. A killed daemon's port is free soon. */
-static int open_free_tcp(const struct addrinfo *info, int *fd)
+/* A killed daemon's port is free soon. */
+static struct tcp_result open_free_tcp(const struct addrinfo *info)
 {
-    int error;
-    const struct tcp_attempt attempt = {.info = info, .fd = fd, .error = &error};
+    struct tcp_result result = {.fd = -1};
+    const struct tcp_attempt attempt = {.info = info, .result = &result};
     (void)sv_killed_daemon_wait(is_settled, &attempt);
-    return error;
+    return result;
 }
 
 static bool is_listen(const struct sv_address *address)
@@ -157,10 +161,11 @@ static bool listen_tcp(const struct sv_address *address, struct sv_socket *out, 
     struct addrinfo *info = resolve(address, err);
     if (!info)
         return false;
-    int error = open_free_tcp(info, &out->fd);
-    if (error)
+    const struct tcp_result result = open_free_tcp(info);
+    out->fd = result.fd;
+    if (result.error)
         (void)sl_fail(err, SL_IO, "%s: '%s': %s; set another with %s", address->option,
-                      address->text, strerrordesc_np(error),
+                      address->text, strerrordesc_np(result.error),
                       is_listen(address) ? "--listen or SLUICE_LISTEN"
                                          : "--admin-listen or SLUICE_ADMIN_LISTEN");
     else

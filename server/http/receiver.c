@@ -203,14 +203,14 @@ static ssize_t read_socket(void *from, char *bytes, size_t count)
     return recvfrom(*(const int *)from, bytes, count, 0, NULL, NULL);
 }
 
-__attribute__((visibility("default"))) ssize_t recv(int fd, void *bytes, size_t count, int flags)
+__attribute__((visibility("default"))) ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
     struct sv_receiver *r = find(fd);
     if (!r || r->has_tls || flags != 0)
-        return recvfrom(fd, bytes, count, flags, NULL, NULL);
+        return recvfrom(fd, buf, n, flags, NULL, NULL);
     const struct source source = {.read = read_socket, .from = &fd, .would_block = -1};
     errno = EAGAIN;
-    return receive(r, &source, bytes, count);
+    return receive(r, &source, buf, n);
 }
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
@@ -235,13 +235,13 @@ static ssize_t read_tls(void *from, char *bytes, size_t count)
 }
 
 __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session_t session,
-                                                                  void *bytes, size_t count)
+                                                                  void *data, size_t data_size)
 {
     struct sv_receiver *r = find(gnutls_transport_get_int(session));
     if (!r || !r->has_tls)
-        return read_tls(session, bytes, count);
+        return read_tls(session, data, data_size);
     const struct source source = {.read = read_tls, .from = session, .would_block = GNUTLS_E_AGAIN};
-    return receive(r, &source, bytes, count);
+    return receive(r, &source, data, data_size);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -250,20 +250,20 @@ __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session
  * waits for more before it looks at any of them, as long as no connection times out: with exactly
  * 128 events, until something else happens. So it gets one less than it asks for, and the rest stay
  * ready in the kernel. Other callers in this program do not mind. */
-__attribute__((visibility("default"))) int epoll_wait(int epoll, struct epoll_event *events,
-                                                      int events_max, int timeout_ms)
+__attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_event *events,
+                                                      int maxevents, int timeout)
 {
-    assert(events_max > 1);
-    return epoll_pwait(epoll, events, events_max - 1, timeout_ms, NULL);
+    assert(maxevents > 1);
+    return epoll_pwait(epfd, events, maxevents - 1, timeout, NULL);
 }
 
 /* To stop accepting, libmicrohttpd (0.9.75 and 1.0.1) takes the listening socket out of the epoll
  * set of each of its threads, and a thread that sees this begin does so, too. It ends the process
  * if the socket is gone already; here that is success. */
-__attribute__((visibility("default"))) int epoll_ctl(int epoll, int operation, int fd,
+__attribute__((visibility("default"))) int epoll_ctl(int epfd, int op, int fd,
                                                      struct epoll_event *event)
 {
-    long result = syscall(SYS_epoll_ctl, epoll, operation, fd, event);
-    bool is_gone = result != 0 && operation == EPOLL_CTL_DEL && errno == ENOENT;
+    long result = syscall(SYS_epoll_ctl, epfd, op, fd, event);
+    bool is_gone = result != 0 && op == EPOLL_CTL_DEL && errno == ENOENT;
     return is_gone ? 0 : (int)result;
 }

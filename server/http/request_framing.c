@@ -161,7 +161,7 @@ static bool read_header(struct sv_framing *f, struct line line)
     struct line name = {line.at, colon ? (size_t)(colon - line.at) : 0};
     if (line.at[0] == ' ' || line.at[0] == '\t')
         return fail_bad(f, "A header line begins with a space: folded lines are not accepted.");
-    if (!is_token(name.at, name.bytes))
+    if (!colon || !is_token(name.at, name.bytes))
         return fail_bad(f, "A header's name is empty, has an invalid character or a space before "
                            "its colon, or the colon is missing.");
     struct line value = {colon + 1, line.bytes - name.bytes - 1};

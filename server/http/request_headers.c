@@ -125,7 +125,7 @@ static bool check_sink(const struct sv_request *request, const char *type, struc
     if (!check_form_origin(request, error))
         return false;
     size_t word = type ? strcspn(type, "; \t") : 0;
-    return (word == strlen(sink->content_type) &&
+    return (type && word == strlen(sink->content_type) &&
             strncasecmp(type, sink->content_type, word) == 0) ||
            sv_fail(error, SV_UNSUPPORTED_MEDIA_TYPE, NULL,
                    "Content-Type must be %s, not \"%.64s\".", sink->content_type, type ? type : "");

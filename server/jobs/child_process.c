@@ -76,7 +76,7 @@ __attribute__((noreturn)) static void become(const struct sv_command_line *line,
         if (dup2(fds[i], i) < 0)
             _exit(SV_EXIT_NOT_STARTED);
     (void)close_range(3, ~0U, 0);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     (void)execv(line->words[0], line->words);
     (void)dprintf(STDERR_FILENO, "cannot start '%s': %s\n", line->words[0], strerrordesc_np(errno));
     _exit(SV_EXIT_NOT_STARTED);

@@ -41,6 +41,11 @@ static bool find_local(const struct sv_jobs *jobs, const char *name, const char 
                    "There is no file 'local:%.200s' in the daemon's data_directory.", name);
 }
 
+static bool is_validation(const char *param)
+{
+    return strcmp(param, "validation_file") == 0;
+}
+
 /* path: of the content. A text may hold labelled ones, in fastText's format. */
 static bool set_task(const char *name, const char *extension, const char *path, const char *param,
                      struct sv_job_spec *spec, struct sv_error *error)
@@ -52,7 +57,7 @@ static bool set_task(const char *name, const char *extension, const char *path, 
             "follow.",
             name);
     bool classifies = strncmp(extension, ".txt", 4) != 0 || sl_dataset_is_recognised(path);
-    if (strcmp(param, "validation_file") == 0 && !classifies)
+    if (is_validation(param) && !classifies)
         return sv_fail(error, SV_INVALID_VALUE, param,
                        "The validation file must hold labelled texts (.jsonl, .tsv, .csv), not a "
                        "plain text.");
@@ -60,7 +65,7 @@ static bool set_task(const char *name, const char *extension, const char *path, 
     return true;
 }
 
-bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param, const char *as,
+bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
                       struct sv_job_spec *spec, char data[static PATH_MAX], struct sv_error *error)
 {
     struct sv_file_info info;
@@ -72,7 +77,7 @@ bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
         !set_task(info.filename, sv_file_extension(info.filename, extension), info.path, param,
                   spec, error))
         return false;
-    (void)snprintf(data, PATH_MAX, "%s%s", as, extension);
+    (void)snprintf(data, PATH_MAX, "%s%s", is_validation(param) ? "validation" : "data", extension);
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include "jobs/job.h"
 
 /* Finds what a training file's name means, and the name under which the job will have it. */
-bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param, const char *as,
+bool sv_job_data_find(struct sv_jobs *jobs, const char *name, const char *param,
                       struct sv_job_spec *spec, char data[static PATH_MAX], struct sv_error *error)
     SL_MUST_CHECK;
 /* What the client calls a file of a job, by its id. */

@@ -154,8 +154,7 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
     spec->seed = params->seed_given ? params->seed : (int64_t)(number & INT32_MAX);
     (void)snprintf(spec->training_file, sizeof spec->training_file, "%s",
                    params->training_file.data);
-    if (!sv_job_data_find(jobs, spec->training_file, "training_file", "data", spec, spec->data,
-                          error))
+    if (!sv_job_data_find(jobs, spec->training_file, "training_file", spec, spec->data, error))
         return false;
     if (validation && !spec->classifies)
         return sv_fail(error, SV_UNSUPPORTED_PARAMETER, "validation_file",
@@ -163,8 +162,7 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
                        "'validation_fraction' of a plain text is held out.");
     if (validation) {
         (void)snprintf(spec->validation_file, sizeof spec->validation_file, "%s", validation);
-        if (!sv_job_data_find(jobs, validation, "validation_file", "validation", spec,
-                              spec->validation, error))
+        if (!sv_job_data_find(jobs, validation, "validation_file", spec, spec->validation, error))
             return false;
     }
     const char *model = params->model.data;

@@ -11,7 +11,9 @@ static char skip_blanks(struct scan *s)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
         s->at++;
-    return s->at < s->end ? *s->at : '\0';
+    if (s->at == s->end)
+        return '\0';
+    return *s->at;
 }
 
 /* Past a string that begins here. `text` and `bytes` are what is between its quotes. */

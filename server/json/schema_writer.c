@@ -67,6 +67,8 @@ static void add_counts(struct sl_json_writer *json, const struct sv_field *field
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
+// NOLINTBEGIN(misc-no-recursion): as deep as brackets in a type and tables in a table
+
 static void write_members(struct sl_json_writer *json, struct type type, bool is_nullable,
                           const struct sv_field *field);
 static void write_object(struct sl_json_writer *json, const struct sv_field *fields,
@@ -142,6 +144,7 @@ static void add_choice(struct sl_json_writer *json, struct type type, bool is_nu
                        const struct sv_field *field)
 {
     bool is_bounded = type.text[type.length - 1] == '*';
+    assert(field || (!is_bounded && type.text[0] != '@'));
     type.length -= is_bounded;
     switch (type.text[0]) {
     case '[':
@@ -319,6 +322,8 @@ static void write_object(struct sl_json_writer *json, const struct sv_field *fie
             write_field(sl_json_key(json, f->name), f);
     sl_json_add(json, "},'additionalProperties':%i", f->ignores_others);
 }
+
+// NOLINTEND(misc-no-recursion)
 
 void sv_schema_write_fields(struct sl_json_writer *json, const struct sv_field *fields)
 {

@@ -292,8 +292,8 @@ static bool make_pairs(const struct sv_reader *r, struct sv_tensor *input)
     texts->items = sv_reader_alloc(r, (size_t)texts->count, sizeof *texts->items);
     texts->pairs = sv_reader_alloc(r, (size_t)texts->count, sizeof *texts->pairs);
     for (int i = 0; texts->items && texts->pairs && i < texts->count; i++) {
-        texts->items[i] = strings[2 * i];
-        texts->pairs[i] = strings[2 * i + 1];
+        texts->items[i] = strings[2 * (size_t)i];
+        texts->pairs[i] = strings[2 * (size_t)i + 1];
     }
     return texts->items && texts->pairs;
 }
