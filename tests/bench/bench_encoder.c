@@ -35,7 +35,9 @@ static int32_t *read_numbers(const char *path, size_t *count)
     if (!file || fseek(file, 0, SEEK_END) != 0)
         fail(path);
     const long bytes = ftell(file);
-    *count = bytes < 0 ? 0 : (size_t)bytes / sizeof(int32_t);
+    if (bytes < (long)sizeof(int32_t))
+        fail(path);
+    *count = (size_t)bytes / sizeof(int32_t);
     rewind(file);
     int32_t *numbers = malloc(*count * sizeof *numbers);
     if (!numbers || fread(numbers, sizeof *numbers, *count, file) != *count || fclose(file) != 0)

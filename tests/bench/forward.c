@@ -95,11 +95,11 @@ const struct sl_tensor *forward_run(struct forward *f)
 
 double forward_best_ms(struct forward *f, double seconds)
 {
-    double best = HUGE_VAL, begun = sl_now_seconds();
+    double best = HUGE_VAL;
     (void)forward_run(f);
     const double end = sl_now_seconds() + seconds;
     do {
-        begun = sl_now_seconds();
+        const double begun = sl_now_seconds();
         (void)forward_run(f);
         best = fmin(best, sl_now_seconds() - begun);
     } while (sl_now_seconds() < end);

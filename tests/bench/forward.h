@@ -20,7 +20,7 @@ int forward_number(const char *word);
 
 /* A model of this architecture at its default sizes, but for the vocabulary and the context, with
  * random weights. `prepare`, unless NULL, changes its configuration first. */
-struct sl_model *forward_model(struct sl_engine *engine, const char *arch, int vocab, int context,
+struct sl_model *forward_model(struct sl_engine *engine, const char *name, int vocab, int context,
                                void (*prepare)(struct sl_config *config));
 
 /* tokens: texts x length, copied; NULL: random ones. False, and nothing to release: a pass would

@@ -493,7 +493,8 @@ static void copy_job(const char *id, int number)
     char *at = strstr(text, id);
     cr_assert(at);
     (void)snprintf(name, sizeof name, "%0*d", (int)(strlen(id) - strlen("ftjob-")), number);
-    memcpy(at + strlen("ftjob-"), name, strlen(name));
+    for (size_t i = 0; name[i]; i++)
+        at[strlen("ftjob-") + i] = name[i];
     (void)snprintf(name, sizeof name, "state/jobs/%.*s", (int)strlen(id), at);
     cr_assert_eq(mkdir(test_path(directory, d.directory, name), 0700), 0);
     test_write_file(test_path(path, directory, "job.json"), text);

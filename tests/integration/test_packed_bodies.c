@@ -101,11 +101,11 @@ Test(packed_bodies, what_is_damaged_is_named)
 
 static void pack_blanks(struct packed *to, size_t blanks)
 {
-    size_t count = blanks + strlen(request);
+    size_t count = blanks + sizeof request - 1;
     char *text = malloc(count);
     cr_assert(text);
     memset(text, ' ', count);
-    memcpy(text, request, strlen(request));
+    memcpy(text, request, sizeof request - 1);
     pack(to, text, count);
     free(text);
 }

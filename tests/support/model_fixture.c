@@ -157,7 +157,7 @@ struct sl_policy fixture_policy(const struct sl_arch *arch, int index)
         if (r->kind == SL_CHOICE || r->kind == SL_INTEGER)
             value = fmod(index, r->max + 1.0);
         if (r->kind == SL_FLAG)
-            value = index / 4;
+            value = index >= 4;
         EXPECT_OK(sl_param_set(r, policy.own, value, &err), err);
     }
     return policy;

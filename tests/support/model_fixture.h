@@ -16,9 +16,9 @@ struct fixture_case {
 /* Moves to the first valid case at or after *c; false past the last. Visits all of them with
  * `for (struct fixture_case c = {0}; fixture_next(&c); c.variant++)`. */
 bool fixture_next(struct fixture_case *c);
-struct sl_config fixture_case_config(const struct fixture_case *c);
+struct sl_config fixture_case_config(const struct fixture_case *f);
 /* Its name, for messages: valid until the next call. */
-const char *fixture_case_name(const struct fixture_case *c);
+const char *fixture_case_name(const struct fixture_case *f);
 
 /* An engine at the level `isa`; NULL: the one in SLUICE_ISA, or the fastest. */
 struct sl_engine *fixture_engine(const char *isa, int threads);
