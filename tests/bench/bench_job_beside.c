@@ -57,7 +57,7 @@ static pid_t find_child(pid_t daemon)
          child == 0 && tasks && (e = readdir(tasks));) { // NOLINT(concurrency-mt-unsafe)
         (void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)daemon, e->d_name);
         FILE *file = fopen(path, "re");
-        if (file && fscanf(file, "%d", &child) != 1) // NOLINT(cert-err34-c)
+        if (file && fscanf(file, "%d", &child) != 1)
             child = 0;
         if (file)
             (void)fclose(file);

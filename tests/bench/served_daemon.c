@@ -83,7 +83,7 @@ static void wait_for_ports(struct served_daemon *d, const char *ports)
 {
     for (int i = 0; i < 1000 && d->admin_port == 0; i++) {
         FILE *file = fopen(ports, "re");
-        if (file && fscanf(file, "%d\n%d\n", &d->port, &d->admin_port) != 2) // NOLINT(cert-err34-c)
+        if (file && fscanf(file, "%d\n%d\n", &d->port, &d->admin_port) != 2)
             d->admin_port = 0;
         if (file)
             (void)fclose(file);
@@ -140,7 +140,7 @@ double served_daemon_resident_mib(const struct served_daemon *d)
     long pages = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)d->pid);
     FILE *file = fopen(path, "re");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1) // NOLINT(cert-err34-c)
+    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
         bench_fail(path);
     (void)fclose(file);
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);

@@ -61,7 +61,6 @@ static bool is_text(char *line)
 {
     char level[8];
     int year, ms;
-    // NOLINTNEXTLINE(cert-err34-c): digits alone
     return sscanf(line, "%d-%*2d-%*2dT%*2d:%*2d:%*2d.%3dZ %7s", &year, &ms, level) == 3 &&
            strstr("error warn info debug", level);
 }

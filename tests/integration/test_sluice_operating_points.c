@@ -93,7 +93,8 @@ Test(sluice_operating_points, help_has_every_serving_option)
         for (const struct sl_param *row = sl_policy_rows(sl_arch_at(i)); row->name; row++) {
             (void)snprintf(option, sizeof option, "--%s", row->name);
             for (char *c = option; *c; c++)
-                *c = *c == '_' ? '-' : *c;
+                if (*c == '_')
+                    *c = '-';
             EXPECT_SAID(r.out, option);
         }
     sluice_expect_success(&r, ARGS("operating-points", "--help"));

@@ -278,7 +278,7 @@ static const struct {
     const char *said;
 } refused[] = {
 
-#define CONTENT(text) text, sizeof text - 1
+#define CONTENT(text) text, sizeof(text) - 1
     {"a.csv", CONTENT("l\0a\0b\0e\0l\0,\0t\0e\0x\0t\0\n\0"),
      "UTF-16 (little-endian) without a byte order mark, which is not read: convert it, for example "
      "with `iconv -f utf-16le -t utf-8`"},

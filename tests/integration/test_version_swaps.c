@@ -266,8 +266,9 @@ static void print_latencies(int phase, const char *name)
     int count = traffic.latency_counts[phase];
     uint32_t *all = traffic.latencies[phase];
     qsort(all, (size_t)count, sizeof *all, compare);
+    const uint32_t median = all[count / 2];
     (void)printf("%s: %d requests, p50 %.2f ms, p99 %.2f ms, max %.2f ms\n", name, count,
-                 1e-3 * all[count / 2], 1e-3 * all[(int)(0.99 * count)], 1e-3 * all[count - 1]);
+                 1e-3 * median, 1e-3 * all[(int)(0.99 * count)], 1e-3 * all[count - 1]);
 }
 
 static void start(void)

@@ -1,6 +1,7 @@
 /* import_fixture.c - a copy of a golden model that a test changes. */
 #include "support/import_fixture.h"
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "support/test.h"
 
@@ -70,14 +71,14 @@ void import_change(const struct import_fixture *t, const char *model, const char
     char *text = read_golden(model, name, &bytes);
     char *at = memmem(text, bytes, from, strlen(from));
     cr_assert(at, "%s has no %s", name, from);
-    const size_t before = (size_t)(at - text), size = bytes - strlen(from) + strlen(to);
-    char *changed = malloc(size);
-    cr_assert(changed);
-    memcpy(changed, text, before);
-    memcpy(changed + before, to, strlen(to));
-    memcpy(changed + before + strlen(to), at + strlen(from), bytes - before - strlen(from));
-    import_write(t, name, changed, size);
-    free(changed);
+    struct sl_buffer changed = {0};
+    sl_buffer_append(&changed, text, (size_t)(at - text));
+    sl_buffer_append_string(&changed, to);
+    at += strlen(from);
+    sl_buffer_append(&changed, at, (size_t)(text + bytes - at));
+    cr_assert(!changed.failed);
+    import_write(t, name, changed.data, changed.bytes);
+    sl_buffer_release(&changed);
     free(text);
 }
 

@@ -75,7 +75,10 @@ Test(options, help_names_every_option)
     for (int i = 0; (name = sv_options_show(&options, i, &value)); i++) {
         char flag[64] = "--";
         for (size_t c = 0; name[c]; c++)
-            flag[c + 2] = name[c] == '_' ? '-' : name[c];
+            if (name[c] == '_')
+                flag[c + 2] = '-';
+            else
+                flag[c + 2] = name[c];
         cr_assert(strstr(help.data, flag), "%s is not in --help", flag);
     }
     sl_buffer_release(&help);

@@ -2,6 +2,7 @@
 #include "cli/evaluation/joined_labels.h"
 #include "support/test.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct {
@@ -37,6 +38,7 @@ Test(joined_labels, consist_of_other_labels)
         joined_labels_find(&joined, &labels);
         cr_assert_eq(joined.count, cases[i].count, "%zu: %d", i, joined.count);
         if (joined.count > 0) {
+            assert(labels.list);
             cr_expect_str_eq(labels.list[joined.first].name, cases[i].first);
             cr_expect_str_eq(joined.separator, cases[i].separator);
         }

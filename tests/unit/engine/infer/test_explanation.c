@@ -116,9 +116,9 @@ static void open_linear(double exponent, bool characters, bool multi_label)
     model = fixture_model(engine, arch, &config);
     struct sl_bag_of_words *m = model->self;
     for (int t = 0; t < FIXTURE_VOCAB; t++) {
-        m->roles->data[t] = t == BLANK   ? SL_TOKEN_SKIPPED
-                            : t == PIECE ? SL_TOKEN_CONTINUES
-                                         : SL_TOKEN_WORD;
+        m->roles->data[t] = (float)(t == BLANK   ? SL_TOKEN_SKIPPED
+                                    : t == PIECE ? SL_TOKEN_CONTINUES
+                                                 : SL_TOKEN_WORD);
         for (int view = 0; view < SL_BAG_VIEWS; view++)
             m->token_weights->data[view * FIXTURE_VOCAB + t] =
                 t == BLANK ? 0.0f : 1.0f / (1.0f + (float)(view * t));

@@ -33,9 +33,9 @@ static void open_embedder(const struct sl_arch *arch, int width, int threads)
     if (strcmp(arch->name, "linear") == 0) {
         struct sl_bag_of_words *m = model->self;
         for (int t = 0; t < FIXTURE_VOCAB; t++) {
-            m->roles->data[t] = t <= COMMA   ? SL_TOKEN_SKIPPED
-                                : t == PIECE ? SL_TOKEN_CONTINUES
-                                             : SL_TOKEN_WORD;
+            m->roles->data[t] = (float)(t <= COMMA   ? SL_TOKEN_SKIPPED
+                                        : t == PIECE ? SL_TOKEN_CONTINUES
+                                                     : SL_TOKEN_WORD);
             m->token_weights->data[FIXTURE_VOCAB + t] =
                 t == SPECIAL ? 0.0f : 1.0f / (1.0f + 0.3f * (float)t);
         }

@@ -72,12 +72,12 @@ static struct sl_chat chat_of(const json_t *conversation, struct sl_chat_message
 static long encode(const struct sl_chat_prompt *prompt, int32_t ids[TOKENS_MAX])
 {
     struct sl_err err;
-    const struct sl_encoding job = {.text = prompt->text,
-                                    .bytes = prompt->bytes,
-                                    .plain = prompt->plain,
-                                    .plain_count = prompt->plain_count,
-                                    .ids = ids,
-                                    .capacity = TOKENS_MAX};
+    struct sl_encoding job = {.text = prompt->text,
+                              .bytes = prompt->bytes,
+                              .plain = prompt->plain,
+                              .plain_count = prompt->plain_count,
+                              .capacity = TOKENS_MAX};
+    job.ids = ids;
     const long count = sl_tokenizer_tokenize(golden.tokens, &job, &err);
     cr_assert(count >= 0 && count <= TOKENS_MAX, "%s", err.text);
     return count;

@@ -76,14 +76,15 @@ static const char *spelled(const struct sl_tokenizer *tokens, const char *text, 
 static void expect_alike(const struct sl_tokenizer *tokens, const char *begin, uint64_t key)
 {
     static const char alphabet[] = "aabbccAC!# x1\t\001";
+    static const unsigned char invisible[] = {0xE2, 0x80, 0x8B}; /* U+200B */
     char plain[64], other[128];
     size_t count = (size_t)snprintf(plain, sizeof plain, "%s", begin), bytes = count;
     memcpy(other, plain, bytes);
     for (uint64_t i = 0; i < 12; i++) {
         plain[count] = alphabet[sl_random_below(key, i, sizeof alphabet - 1)];
         other[bytes++] = plain[count++];
-        memcpy(other + bytes, "\xE2\x80\x8B", 3);
-        bytes += 3;
+        memcpy(other + bytes, invisible, sizeof invisible);
+        bytes += sizeof invisible;
     }
     struct encoded a, b;
     encode(tokens, plain, count, false, &a);
