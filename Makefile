@@ -71,16 +71,20 @@ test-clients: build ## LangChain and LlamaIndex against the daemon: half a gigab
 	    tests/third_party_clients/python_client.sh tests/third_party_clients/$${name}_client.py build/release/sluiced \
 	        || [ $$? -eq 77 ] || exit 1; done
 
-lint: ## build every preset without a warning; clang-tidy, cppcheck, formatting
+lint: ## build every preset without a warning; clang-tidy, cppcheck, formatting; shows all findings
 	@.ci/packages build run test lint arm64
+	@failed=; \
+	step() { name=$$1; shift; echo "== $$name"; "$$@" || failed="$$failed $$name"; }; \
 	for preset in dev release asan tsan clang tidy fuzz analyze arm64; do \
-	    cmake --preset $$preset --log-level=WARNING && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
-	done
-	tests/lint/check-format.sh .
-	cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
+	    step $$preset-configure cmake --preset $$preset --log-level=WARNING; \
+	    step $$preset cmake --build --preset $$preset -j $(JOBS) -- -k 0; \
+	done; \
+	step format tests/lint/check-format.sh .; \
+	step cppcheck cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
 	    --std=c11 -j $(JOBS) -Iinclude -Iengine --suppress=missingIncludeSystem \
 	    '--suppress=invalidPointerCast:engine/kernels/*' \
-	    engine server clients
+	    engine server clients; \
+	[ -z "$$failed" ] || { echo "lint: failed:$$failed" >&2; exit 1; }
 
 fuzz: ## search for inputs that break the parsers: make fuzz [SECONDS=60] for each; new ones stay in build/fuzz/corpus
 	@.ci/packages build test lint
