@@ -1,8 +1,9 @@
 /* bench_decode.c - the time of one step of decoding, for 1 to 256 streams.
  *
- *     bench_decode [CHECKPOINT [STREAMS]]
+ *     bench_decode [CHECKPOINT [STREAMS [CONTEXT [PRECISION]]]]
  *
- * Every stream continues a text of its own, greedily, from the middle of the context to its end.
+ * Every stream continues a text of its own, greedily, from the middle of the context to its end; of
+ * CONTEXT, if it is shorter than the model's.
  * Steps grow with the text, so each time is the mean over the same positions; the best of several
  * runs is printed, the one least disturbed by others. SLUICE_ISA selects the instruction set. */
 #include "base/clock.h"
@@ -81,11 +82,11 @@ static struct step decode(struct sl_session *s, const struct sl_model *m, int st
     return (struct step){seconds / steps, used / full};
 }
 
-static struct step best_step(const struct sl_model *m, int streams)
+static struct step best_step(const struct sl_model *m, int streams, int context)
 {
     struct sl_err err;
     int32_t tokens[sizeof text];
-    const int context = sl_model_info(m)->context, prompt = context / 2;
+    const int prompt = context / 2;
     const struct sl_session_options options = {
         .max_sequences = streams, .max_batch_tokens = streams > prompt ? streams : prompt};
     struct sl_session *s = need(sl_session_create(m, &options, &err), &err);
@@ -112,19 +113,25 @@ int main(int count, char **words)
     int streams[] = {1, 8, 64, STREAMS_MAX};
     size_t sizes = sizeof streams / sizeof *streams;
     struct sl_err err;
-    struct sl_engine *engine = need(sl_engine_create(&(struct sl_engine_options){0}, &err), &err);
+    const struct sl_engine_options options = {.precision = count > 4 ? words[4] : NULL};
+    struct sl_engine *engine = need(sl_engine_create(&options, &err), &err);
     const char *directory = count > 1 ? words[1] : SL_SOURCE_DIR "/models/shakespeare/1";
     struct sl_model *m = need(sl_model_open(engine, directory, &err), &err);
+    int context = sl_model_info(m)->context;
     double one = 0;
     if (count > 2) {
         const long wanted = strtol(words[2], NULL, 10);
         sizes = 1;
         streams[0] = wanted > 0 && wanted < STREAMS_MAX ? (int)wanted : STREAMS_MAX;
     }
+    if (count > 3) {
+        const long wanted = strtol(words[3], NULL, 10);
+        context = wanted > 1 && wanted < context ? (int)wanted : context;
+    }
     (void)printf("%s, %s, %d threads\n", sl_engine_isa(engine), sl_model_info(m)->precision,
                  sl_engine_threads(engine));
     for (size_t i = 0; i < sizes; i++) {
-        const struct step step = best_step(m, streams[i]);
+        const struct step step = best_step(m, streams[i], context);
         one = i == 0 ? step.seconds : one;
         (void)printf("%3d streams: %7.3f ms a step, %5.1f times that of one, %7.0f tokens/s, "
                      "%3.0f %% of the layers\n",

@@ -15,9 +15,11 @@ import tempfile
 import time
 import urllib.request
 
-import gguf
 import llama_cpp
 import numpy
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bench/peers"))
+from gguf_file import write_as  # noqa: E402
 
 TOKENS = 10
 BEGINNINGS = ["The history of", "A short story about", "How to take care of", "The best way to describe", "I have never seen",
@@ -25,25 +27,6 @@ BEGINNINGS = ["The history of", "A short story about", "How to take care of", "T
 TOPICS = ["cats", "the sea", "Paris", "a small village in winter", "numbers", "my grandmother", "bread and butter",
           "electricity", "a long war", "music", "the moon", "friendship", "trains", "C programming", "dragons", "rain",
           "mathematics", "an old house", "football", "nothing at all"]
-
-
-def as_f32(path, out):
-    """Tensors dequantized, metadata as it is."""
-    reader = gguf.GGUFReader(path)
-    writer = gguf.GGUFWriter(out, reader.fields["general.architecture"].contents())
-    for name, field in reader.fields.items():
-        if name.startswith("GGUF.") or name in ["general.architecture", "general.file_type"]:
-            continue
-        kind = field.types[0]
-        part = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
-        writer.add_key_value(name, field.contents(), kind, part)
-    for t in reader.tensors:
-        data = gguf.quants.dequantize(t.data, t.tensor_type).astype(numpy.float32)
-        writer.add_tensor(t.name, data.reshape([int(n) for n in reversed(t.shape)]))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
 
 
 def ours(sluiced, folder, prompts):
@@ -96,7 +79,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(f"{folder}/store/model/1")
         file = f"{folder}/store/model/1/model.gguf"
-        as_f32(path, file)
+        write_as(path, file, "F32")
         answers = ours(sluiced, folder, prompts)
         model = llama_cpp.Llama(file, n_ctx=1024, verbose=False, n_threads=1, n_threads_batch=1)
         same = 0

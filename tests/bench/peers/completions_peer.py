@@ -71,7 +71,7 @@ def write_gguf(checkpoint, path, kind):
 
 
 class Llama:
-    def __init__(self, path, kind, streams, tokens, threads, vocab):
+    def __init__(self, path, kind, streams, tokens, threads, vocab, prompt=PROMPT):
         import llama_cpp
 
         self.api, self.streams, self.vocab = llama_cpp, streams, vocab
@@ -82,14 +82,14 @@ class Llama:
         if not self.model:
             sys.exit(f"llama.cpp does not load {path}")
         options = llama_cpp.llama_context_default_params()
-        options.n_ctx, options.n_seq_max = streams * ((PROMPT + tokens + 31) // 32 * 32), streams
-        options.n_batch = options.n_ubatch = max(streams * PROMPT, 32)
+        options.n_ctx, options.n_seq_max = streams * ((prompt + tokens + 31) // 32 * 32), streams
+        options.n_batch = options.n_ubatch = max(streams * prompt, 32)
         options.n_threads = options.n_threads_batch = threads
         self.context = llama_cpp.llama_init_from_model(self.model, options)
         if not self.context:
             sys.exit("llama.cpp makes no context")
-        self.batch = llama_cpp.llama_batch_init(streams * PROMPT, 0, 1)
-        count = streams * PROMPT
+        self.batch = llama_cpp.llama_batch_init(streams * prompt, 0, 1)
+        count = streams * prompt
         view = lambda pointer: numpy.ctypeslib.as_array(pointer, (count,))
         self.token, self.pos, self.logits = view(self.batch.token), view(self.batch.pos), view(self.batch.logits)
         for i in range(count):

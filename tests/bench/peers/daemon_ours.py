@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """daemon_ours.py - a daemon under load, in turns; one of the contenders of completions.py and classify.py.
 
-    daemon_ours.py BUILD STORE THREADS VALUE BENCH-OPTION...
+    daemon_ours.py BUILD STORE THREADS VALUE BENCH-OPTION... [--daemon OPTION...]
 
 Each turn is one `sluicectl bench`, and VALUE the member of its JSON that counts. Client and daemon share the processors.
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 from contender import serve
 
 
-def start(build, store, threads, scratch):
+def start(build, store, threads, scratch, options):
     port_file = scratch / "port"
     command = [build / "sluiced", "--listen", "127.0.0.1:0", "--store", store, "--state", "", "--admin-listen", ""]
-    command += ["--port-file", port_file, "--log-level", "error", "--threads", threads]
+    command += ["--port-file", port_file, "--log-level", "error", "--threads", threads, *options]
     daemon = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     for _ in range(300):
         if port_file.exists() and port_file.read_text("utf-8").strip():
@@ -33,8 +33,10 @@ def start(build, store, threads, scratch):
 
 def main():
     build, store, threads, value, *options = sys.argv[1:]
+    at = options.index("--daemon") if "--daemon" in options else len(options)
+    options, of_daemon = options[:at], options[at + 1 :]
     with tempfile.TemporaryDirectory() as scratch:
-        daemon, url = start(Path(build), store, threads, Path(scratch))
+        daemon, url = start(Path(build), store, threads, Path(scratch), of_daemon)
 
         def measure(_):
             command = [f"{build}/sluicectl", "bench", "--url", url, "--json", *options]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import classify
 import completions
+import decoders
 import encoders
 import forward
 import length
@@ -30,7 +31,7 @@ from results import Results, add_ratios
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 SECTIONS = {section.NAME: section for section in (
-    forward, train, sparse, completions, classify, encoders, length, products,
+    forward, train, sparse, completions, classify, encoders, decoders, length, products,
 )}
 
 
@@ -50,6 +51,7 @@ class Setup:
         self.prepares, self.turns = options.prepare, 0 if options.prepare else options.turns
 
         self.reviews, self.texts = options.reviews, options.texts
+        self.decoder = options.decoder if options.decoder.exists() else None
         self.encoder = options.encoder if options.encoder.exists() else None
 
     def copy(self, model, to):
@@ -84,6 +86,9 @@ def arguments():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
     parser.add_argument("--reviews", type=Path, help="directory with train.tsv and test.tsv, for `classify`")
     parser.add_argument("--encoder", type=Path, default=TOP / "build/pretrained/all-MiniLM-L6-v2", help="for `encoders`")
+    parser.add_argument(
+        "--decoder", type=Path, default=TOP / "build/pretrained/SmolLM2-135M-Instruct", help="for `decoders`"
+    )
     parser.add_argument("--texts", type=Path, help="a file of lines, for `encoders` [this documentation]")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.4, help="of a turn")
