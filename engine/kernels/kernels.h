@@ -68,22 +68,27 @@ struct sl_gemm {
     bool is_far;     /* a hint: B is probably not in the cache */
     /* Or NULL, as it must be unless the table `fuses_epilogue`, or int8_fuses_epilogue */
     const struct sl_gemm_epilogue *epilogue;
-    const struct sl_int8_row *int8_rows; /* of products of int8, see below: of x */
+    /* Of products of int8, see below. Groups of x, those of one row after another, or NULL */
+    const struct sl_int8_group *int8_groups;
+    int int8_group; /* columns of x in a group */
 };
 
 /* Products of int8, for serving: y (m x n) = x (m x k) W^T, with W (n x k) packed by sl_int8_pack
  * of the same table, and x from quantize, rows x_stride bytes apart. Only with the epilogue may
  * they accumulate.
  *
- * Each row of x and each row of W is divided by its scale, highest magnitude / 127, and rounded to
- * whole numbers, nearest even, from -127 to 127. With these,
- *     y_ij = sum_l x_il W_jl * scale of row j of W * scale of row i of x,
- * where the sum is an int32, exact whatever its order, and is then rounded to fp32. So all levels
- * give the same bits. The scale of a row with NaN or infinity is NaN, and so are its results. Rows
- * whose magnitudes are all below 2^-100 count as zeros. */
-struct sl_int8_row {
+ * Each group of columns of a row, of x and of W, is divided by its scale, highest magnitude / 127,
+ * and rounded to whole numbers, nearest even, from -127 to 127. With these,
+ *     y_ij = sum_g (sum_l x_il W_jl) * scale of group g of x_i * scale of group g of W_j,
+ * with l over the columns of a group. The inner sums are int32, exact whatever their order, and
+ * then rounded to fp32; the products of groups are rounded and added one after another. So all
+ * levels give the same bits for the same groups. The scale of a group with NaN or infinity is NaN,
+ * and so are the row's results. Groups whose magnitudes are all below 2^-100 count as zeros.
+ *
+ * Groups keep a few large columns from making all others coarse. */
+struct sl_int8_group {
     float scale;
-    int32_t sum; /* of the row's int8 */
+    int32_t sum; /* of the group's int8 */
 };
 
 /* Rows of int8 end in zeros up to a multiple of this. More than SL_INT8_DEPTH_MAX products might
@@ -235,6 +240,7 @@ struct sl_kernels {
     enum sl_type operand;
     bool fuses_epilogue, int8_fuses_epilogue; /* whether products may have an `epilogue` */
     unsigned int8_bias; /* what packed int8 are higher by: 128 where they must be unsigned */
+    int int8_group;     /* columns of a group that its int8 products take; a multiple of a step */
     bool pairs_keys;    /* see sl_keys_in_pairs */
 
     /* -- matrix products ------------------------------------------------------------------ */
@@ -255,8 +261,10 @@ struct sl_kernels {
     void (*transpose)(void *out, size_t out_stride, const void *x, size_t x_stride, int rows,
                       int cols, bool pad);
     void (*small_gemm)(const struct sl_small_gemm *p);
-    /* n floats, or operands of bf16, to a row of int8, padded to a multiple of SL_INT8_STEP. */
-    void (*quantize)(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type, int n);
+    /* n floats, or operands of bf16, to a row of int8 in groups of `group` columns, a multiple of
+     * SL_INT8_STEP; padded to such a multiple. */
+    void (*quantize)(int8_t *out, struct sl_int8_group *groups, const void *x, enum sl_type type,
+                     int n, int group);
     void (*int8_gemm)(const struct sl_gemm *g);
 
     /* -- conversions ---------------------------------------------------------------------- */
@@ -335,10 +343,17 @@ const char *sl_isa_name(enum sl_isa isa);
 /* Whether a level is only used for some precisions. */
 bool sl_isa_needs_precision(enum sl_isa isa);
 
-/* Bytes of a W of n x k packed as int8. Panels of SL_PANEL rows of W lie one after another. */
-static inline size_t sl_int8_bytes(int k, int n)
+/* Groups of a row of k columns. */
+static inline int sl_int8_groups(int k, int group)
 {
-    const size_t row = sizeof(float) + sl_round_up((size_t)k, SL_INT8_STEP);
+    return (int)(((unsigned)k + (unsigned)group - 1) / (unsigned)group);
+}
+
+/* Bytes of a W of n x k packed as int8. Panels of SL_PANEL rows of W lie one after another. */
+static inline size_t sl_int8_bytes(int k, int n, int group)
+{
+    const size_t scales = (size_t)sl_int8_groups(k, group) * sizeof(float);
+    const size_t row = scales + sl_round_up((size_t)k, SL_INT8_STEP);
     return row * sl_round_up((size_t)n, SL_PANEL);
 }
 

@@ -58,7 +58,8 @@ static bool pays_as_int8(const struct sl_parameter *p)
 
 static size_t packed_bytes(const struct sl_kernels *k, const struct sl_parameter *p)
 {
-    return p->int8 ? sl_int8_bytes(p->cols, p->rows) : k->pack_bytes(p->cols, p->rows);
+    return p->int8 ? sl_int8_bytes(p->cols, p->rows, k->int8_group)
+                   : k->pack_bytes(p->cols, p->rows);
 }
 
 static void allocate_packed(struct sl_model *m, struct sl_arena *arena, bool back)

@@ -20,7 +20,7 @@ enum { QUANTIZED = 16 };
 
 /* -- forward ------------------------------------------------------------------------------ */
 
-/* One worker's memory: a block of x, as operands or as int8 and their scales, and a block of
+/* One worker's memory: a block of x, as operands or as int8 and their groups, and a block of
  * results. Before that of all workers: blocks of x as int8, if several workers read each. */
 struct forward_scratch {
     char *shared, *base;
@@ -41,11 +41,17 @@ static size_t int8_stride(const struct sl_node *n)
     return padded % 1024 == 0 ? padded + SL_INT8_STEP : padded;
 }
 
+/* Of a row as int8. */
+static int groups_of(const struct sl_node *n)
+{
+    return sl_int8_groups(n->in[X]->cols, n->tape->kernels->int8_group);
+}
+
 static size_t block_operand_bytes(const struct sl_node *n)
 {
     const struct sl_kernels *k = n->tape->kernels;
     if (n->parameter[WEIGHT]->int8)
-        return BLOCK * (int8_stride(n) + sizeof(struct sl_int8_row));
+        return BLOCK * (int8_stride(n) + (size_t)groups_of(n) * sizeof(struct sl_int8_group));
     return BLOCK * sl_operand_stride(k, n->in[X]->cols) * sl_type_bytes(k->operand);
 }
 
@@ -90,9 +96,9 @@ static const void *block_operands(const struct sl_node *n, int first, int last, 
 }
 
 /* Behind the rows of a block as int8. */
-static struct sl_int8_row *scales_of(const struct sl_node *n, char *memory)
+static struct sl_int8_group *groups_at(const struct sl_node *n, char *memory)
 {
-    return (struct sl_int8_row *)(void *)(memory + BLOCK * int8_stride(n));
+    return (struct sl_int8_group *)(void *)(memory + BLOCK * int8_stride(n));
 }
 
 /* Rows first..last, of one block, which memory holds. */
@@ -101,10 +107,11 @@ static void quantize(const struct sl_node *n, int first, int last, char *memory)
     const struct sl_tensor *x = n->in[X];
     const size_t stride = int8_stride(n);
     int8_t *to = (int8_t *)memory;
-    struct sl_int8_row *rows = scales_of(n, memory);
+    const struct sl_kernels *k = n->tape->kernels;
+    struct sl_int8_group *groups = groups_at(n, memory);
     for (int r = first; r < last; r++)
-        n->tape->kernels->quantize(to + (size_t)(r % BLOCK) * stride, &rows[r % BLOCK],
-                                   sl_row_any(x, r), x->type, x->cols);
+        k->quantize(to + (size_t)(r % BLOCK) * stride, groups + r % BLOCK * groups_of(n),
+                    sl_row_any(x, r), x->type, x->cols, k->int8_group);
 }
 
 static char *shared_block(const struct forward_pass *pass, int row)
@@ -148,7 +155,8 @@ static const char *panels_from(const struct sl_node *n, const struct sl_paramete
 {
     const size_t before = c0 ? n->tape->kernels->pack_bytes(weight->cols, c0) : 0;
     if (weight->int8)
-        return (const char *)weight->packed + sl_int8_bytes(weight->cols, c0);
+        return (const char *)weight->packed +
+               sl_int8_bytes(weight->cols, c0, n->tape->kernels->int8_group);
     return (const char *)weight->packed + (weight->compact ? before / 2 : before);
 }
 
@@ -244,7 +252,8 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
             quantize(n, first, last, memory);
         g.x = memory;
         g.x_stride = int8_stride(n);
-        g.int8_rows = scales_of(n, memory);
+        g.int8_groups = groups_at(n, memory);
+        g.int8_group = n->tape->kernels->int8_group;
     } else {
         g.x = block_operands(n, first, last, scratch, &g.x_stride);
     }

@@ -161,10 +161,12 @@ static void run_int8(const struct job *j)
 static void run_quantized(const struct job *j)
 {
     const size_t row = j->gemm.x_stride * sl_type_bytes(j->k->operand);
+    const int groups = sl_int8_groups(j->gemm.k, j->int8.int8_group);
     for (int r = 0; r < j->gemm.m; r++)
         j->k->quantize((int8_t *)(uintptr_t)j->int8.x + (size_t)r * j->int8.x_stride,
-                       (struct sl_int8_row *)(uintptr_t)&j->int8.int8_rows[r],
-                       (const char *)j->gemm.x + (size_t)r * row, j->k->operand, j->gemm.k);
+                       (struct sl_int8_group *)(uintptr_t)j->int8.int8_groups + r * groups,
+                       (const char *)j->gemm.x + (size_t)r * row, j->k->operand, j->gemm.k,
+                       j->int8.int8_group);
     j->k->int8_gemm(&j->int8);
 }
 
@@ -173,11 +175,14 @@ static void bench_int8(bool json, const char *what, struct job *j, double flops)
 {
     const struct sl_gemm *g = &j->gemm;
     const size_t stride = sl_round_up((size_t)g->k, SL_INT8_STEP) + SL_INT8_STEP;
-    void *packed = memory(sl_int8_bytes(g->k, g->n)), *x = memory((size_t)g->m * stride);
-    struct sl_int8_row *rows = memory((size_t)g->m * sizeof *rows);
+    void *packed = memory(sl_int8_bytes(g->k, g->n, j->k->int8_group)),
+         *x = memory((size_t)g->m * stride);
+    const size_t groups = (size_t)sl_int8_groups(g->k, j->k->int8_group);
+    struct sl_int8_group *rows = memory((size_t)g->m * groups * sizeof *rows);
     sl_int8_pack(j->k, packed, j->b, (size_t)g->k, g->k, g->n, 0, g->n);
     j->int8 = (struct sl_gemm){.x = x,
-                               .int8_rows = rows,
+                               .int8_groups = rows,
+                               .int8_group = j->k->int8_group,
                                .packed = packed,
                                .y = g->y,
                                .x_stride = stride,

@@ -10,10 +10,11 @@ enum { SUM_COLUMNS = 2 * LANES };
 
 /* Sums on their way to memory: some rows of SUM_COLUMNS columns. */
 struct sum_block {
-    float *sums;   /* of int8, the bits of int32 */
+    float *sums;   /* of int8 either the bits of int32, or `scaled` */
     size_t stride; /* floats from one row to the next */
     int row, rows, col;
     int finished; /* of the rows */
+    bool scaled;  /* and the sums of groups were added */
 };
 
 static const struct sl_gemm_epilogue no_epilogue = {.scale = 1.0f};
@@ -31,14 +32,14 @@ static inline void write_row(const struct sl_gemm *g, const struct sl_gemm_epilo
     vec_store_pair(y, n, v);
 }
 
-/* Products of int8, from sums of whole numbers: in the reference's order, for the same bits. */
+/* Products of int8 of rows that are one group: in the reference's order, for the same bits. */
 static inline struct vec_pair scaled_sums(const struct sl_gemm *g, struct vec_pair sums, int row,
                                           struct vec_pair scales)
 {
-    const vec scale = vec_set(g->int8_rows[row].scale);
+    const vec scale = vec_set(g->int8_groups[row].scale);
     return (struct vec_pair){
-        __builtin_convertvector((ivec)sums.low, vec) * scales.low * scale,
-        __builtin_convertvector((ivec)sums.high, vec) * scales.high * scale,
+        __builtin_convertvector((ivec)sums.low, vec) * scale * scales.low,
+        __builtin_convertvector((ivec)sums.high, vec) * scale * scales.high,
     };
 }
 
@@ -53,11 +54,12 @@ static inline __attribute__((always_inline)) void finish_as(const struct sl_gemm
     operand *out = (operand *)to->out + (size_t)(b->row + b->finished) * to->out_stride + b->col;
     const float *sums = b->sums + b->finished * SUM_COLUMNS, *bias = to->bias;
     const struct vec_pair by = vec_load_pair(bias ? bias + b->col : sums, n);
-    const float *scales = g->int8_rows ? sl_int8_scales(g->packed, g->k, b->col) : sums;
+    const bool is_int8 = g->int8_groups && !b->scaled;
+    const float *scales = is_int8 ? sl_int8_scales(g->packed, g->k, g->int8_group, b->col) : sums;
     const struct vec_pair columns = {vec_loadu(scales), vec_loadu(scales + LANES)};
     for (int r = b->finished; r < last; r++, sums += SUM_COLUMNS, out += to->out_stride) {
         struct vec_pair v = {vec_loadu(sums), vec_loadu(sums + LANES)}, unused;
-        if (g->int8_rows)
+        if (is_int8)
             v = scaled_sums(g, v, b->row + r, columns);
         if (bias)
             v = (struct vec_pair){v.low + by.low, v.high + by.high};

@@ -13,12 +13,16 @@
 #endif
 
 /* The type is a constant in each call. */
-static void quantize(int8_t *out, struct sl_int8_row *row, const void *x, enum sl_type type, int n)
+static void quantize(int8_t *out, struct sl_int8_group *groups, const void *x, enum sl_type type,
+                     int n, int group)
 {
-    if (type == SL_F32)
-        quantize_row(out, row, x, n, SL_F32);
-    else
-        quantize_row(out, row, x, n, SL_BF16);
+    for (int at = 0; at < n; at += group)
+        if (type == SL_F32)
+            quantize_group(out + at, groups++, (const float *)x + at, sl_min(group, n - at),
+                           SL_F32);
+        else
+            quantize_group(out + at, groups++, (const uint16_t *)x + at, sl_min(group, n - at),
+                           SL_BF16);
 }
 
 enum { TILE_VECTORS = 2, FEW_SUMS = 8, SUMS_MAX = DOT4_ROWS * TILE_VECTORS };
@@ -44,18 +48,36 @@ static inline sums4 set4(const int8_t *x)
     return (sums4){0} + all;
 }
 
-/* The sums of a tile, in pairs of vectors of columns, become results. */
-static inline __attribute__((always_inline)) void finish_tile(const struct tile *t,
-                                                              const sums4 *sums, const int rows,
-                                                              const int vectors)
+/* Adds the sums of a group, scaled, to those of a tile, which are in pairs of vectors of columns. */
+static inline __attribute__((always_inline)) void add_group(const struct tile *t, float *tile,
+                                                            int group, const sums4 *sums,
+                                                            const int rows, const int vectors)
 {
-    float memory[SUMS_MAX * LANES] __attribute__((aligned(64)));
-    struct sum_block b = {.sums = memory, .row = t->row, .rows = rows, .col = t->col};
+    const struct sl_gemm *g = t->g;
+    const int groups = sl_int8_groups(g->k, g->int8_group);
+    const struct sl_int8_group *of_rows = g->int8_groups + t->row * groups + group;
+    vec of_columns[FEW_SUMS];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; v++)
+        of_columns[v] = vec_loadu(
+            sl_int8_scales(g->packed, g->k, g->int8_group, t->col + v * LANES) + group * SL_PANEL);
 #pragma GCC unroll 24
     for (int s = 0; s < rows * vectors; s++) {
         const int pair = s % vectors / 2, row = s / vectors;
-        memcpy(memory + ((pair * rows + row) * 2 + s % 2) * LANES, &sums[s], sizeof sums[s]);
+        float *to = tile + ((pair * rows + row) * 2 + s % 2) * LANES;
+        vec sum = __builtin_convertvector((ivec)sums[s], vec) *
+                  vec_set(of_rows[row * groups].scale) * of_columns[s % vectors];
+        if (group > 0)
+            sum = vec_loadu(to) + sum;
+        vec_storeu(to, sum);
     }
+}
+
+/* The sums of a tile become results. */
+static inline __attribute__((always_inline)) void finish_tile(const struct tile *t, float *tile,
+                                                              const int rows, const int vectors)
+{
+    struct sum_block b = {.sums = tile, .row = t->row, .rows = rows, .col = t->col, .scaled = true};
     for (int pair = 0; pair < vectors / 2 && b.col < t->g->n; pair++) {
         b.finished = 0;
         finish(t->g, &b, rows);
@@ -70,27 +92,34 @@ static inline __attribute__((always_inline)) int multiply(const struct tile *t, 
 {
     const struct sl_gemm *g = t->g;
     const int8_t *x = (const int8_t *)g->x + (size_t)t->row * g->x_stride;
+    const int groups = sl_int8_groups(g->k, g->int8_group);
     const char *columns[FEW_SUMS];
+    float tile[SUMS_MAX * LANES] __attribute__((aligned(64)));
     sums4 sums[SUMS_MAX], w[FEW_SUMS];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; v++)
-        columns[v] = sl_int8_column(g->packed, g->k, t->col + v * LANES);
+        columns[v] = sl_int8_column(g->packed, g->k, g->int8_group, t->col + v * LANES);
+    for (int group = 0, at = 0; group < groups; group++) {
+        const int wide = sl_min(g->int8_group, g->k - group * g->int8_group);
 #pragma GCC unroll 24
-    for (int s = 0; s < rows * vectors; s++)
-        sums[s] = (sums4){0} - DOT4_BIAS * g->int8_rows[t->row + s / vectors].sum;
-    for (int steps = sl_ceil_div(g->k, SL_INT8_STEP), at = 0; steps > 0; steps--) {
-        for (int quad = 0; quad < SL_INT8_STEP / 4; quad++, x += 4, at += SL_INT8_STEP) {
+        for (int s = 0; s < rows * vectors; s++)
+            sums[s] = (sums4){0} -
+                      DOT4_BIAS * g->int8_groups[(t->row + s / vectors) * groups + group].sum;
+        for (int steps = sl_ceil_div(wide, SL_INT8_STEP); steps > 0; steps--) {
+            for (int quad = 0; quad < SL_INT8_STEP / 4; quad++, x += 4, at += SL_INT8_STEP) {
 #pragma GCC unroll 8
-            for (int v = 0; v < vectors; v++)
-                w[v] = load4(columns[v] + at);
+                for (int v = 0; v < vectors; v++)
+                    w[v] = load4(columns[v] + at);
 #pragma GCC unroll 24
-            for (int s = 0; s < rows * vectors; s++)
-                sums[s] =
-                    dot4(sums[s], set4(x + (size_t)(s / vectors) * g->x_stride), w[s % vectors]);
+                for (int s = 0; s < rows * vectors; s++)
+                    sums[s] = dot4(sums[s], set4(x + (size_t)(s / vectors) * g->x_stride),
+                                   w[s % vectors]);
+            }
+            at += SL_INT8_HALF; /* that of the other 16 columns */
         }
-        at += SL_INT8_HALF; /* that of the other 16 columns */
+        add_group(t, tile, group, sums, rows, vectors);
     }
-    finish_tile(t, sums, rows, vectors);
+    finish_tile(t, tile, rows, vectors);
     return rows;
 }
 
@@ -129,6 +158,7 @@ static void int8_gemm(const struct sl_gemm *g)
 void SL_LEVEL(int8)(struct sl_kernels *t)
 {
     t->int8_bias = DOT4_BIAS;
+    t->int8_group = SL_INT8_GROUP;
     t->quantize = quantize;
     t->int8_gemm = int8_gemm;
     t->int8_fuses_epilogue = true;

@@ -18,9 +18,8 @@ static inline __attribute__((always_inline)) vec load_floats(const void *x, int 
     return (vec)(__builtin_convertvector(h, uvec) << 16);
 }
 
-static inline __attribute__((always_inline)) float row_factor(struct sl_int8_row *row,
-                                                              const void *x, int n,
-                                                              const enum sl_type type)
+static inline __attribute__((always_inline)) float factor_of(float *scale, const void *x, int n,
+                                                             const enum sl_type type)
 {
     vec highest = vec_set(0.0f), zero = highest; /* NaN with the first NaN or infinity */
     for (int i = 0; i < n; i += LANES) {
@@ -28,14 +27,15 @@ static inline __attribute__((always_inline)) float row_factor(struct sl_int8_row
         highest = vec_max(vec_abs(v), highest);
         zero = vec_fma(v, vec_set(0.0f), zero);
     }
-    return sl_int8_scale(row, vec_highest(highest), vec_sum(zero) == 0.0f);
+    return sl_int8_scale(scale, vec_highest(highest), vec_sum(zero) == 0.0f);
 }
 
-static inline __attribute__((always_inline)) void quantize_row(int8_t *out, struct sl_int8_row *row,
-                                                               const void *x, int n,
-                                                               const enum sl_type type)
+static inline __attribute__((always_inline)) void quantize_group(int8_t *out,
+                                                                 struct sl_int8_group *to,
+                                                                 const void *x, int n,
+                                                                 const enum sl_type type)
 {
-    const float factor = row_factor(row, x, n, type);
+    const float factor = factor_of(&to->scale, x, n, type);
     const size_t padded = sl_round_up((size_t)n, LANES);
     sums4 sums = {0};
     memset(out + padded - LANES, 0, sl_round_up((size_t)n, SL_INT8_STEP) - padded + LANES);
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void quantize_row(int8_t *out, stru
         dot4_store(out + i, whole);
         sums += whole;
     }
-    row->sum = 0;
+    to->sum = 0;
     for (int i = 0; i < LANES; i++)
-        row->sum += sums[i];
+        to->sum += sums[i];
 }

@@ -59,11 +59,12 @@ static inline __attribute__((always_inline)) __m512i narrow(const void *x, int a
     return _mm512_mask_blend_epi16(0xaaaaaaaa, even, _mm512_slli_epi32(odd, 16));
 }
 
-static inline __attribute__((always_inline)) void quantize_row(int8_t *out, struct sl_int8_row *row,
-                                                               const void *x, int n,
-                                                               const enum sl_type type)
+static inline __attribute__((always_inline)) void quantize_group(int8_t *out,
+                                                                 struct sl_int8_group *to,
+                                                                 const void *x, int n,
+                                                                 const enum sl_type type)
 {
-    const float most = highest(x, n, type), one = sl_int8_scale(row, most, isfinite(most));
+    const float most = highest(x, n, type), one = sl_int8_scale(&to->scale, most, isfinite(most));
     const __m512 factor = _mm512_set1_ps(one);
     const __m512i signs = _mm512_set1_epi8((char)0x80), zero = _mm512_setzero_si512();
     const __m512i order = _mm512_set_epi32(15, 14, 11, 10, 7, 6, 3, 2, 13, 12, 9, 8, 5, 4, 1, 0);
@@ -78,6 +79,6 @@ static inline __attribute__((always_inline)) void quantize_row(int8_t *out, stru
         _mm512_storeu_si512(out + i, all);
         sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_xor_si512(all, signs), zero));
     }
-    row->sum = (int32_t)_mm512_reduce_add_epi64(sums) -
-               128 * (int32_t)sl_round_up((size_t)n, SL_INT8_STEP);
+    to->sum = (int32_t)_mm512_reduce_add_epi64(sums) -
+              128 * (int32_t)sl_round_up((size_t)n, SL_INT8_STEP);
 }

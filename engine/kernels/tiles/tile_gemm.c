@@ -101,7 +101,7 @@ static struct sum_block block_at(const struct sl_gemm *g, const struct strip *s,
                           .rows = sl_min(s->rows - row, BLOCK),
                           .col = col};
     const bool near = (size_t)g->m * g->y_stride * sizeof *g->y <= NEAR_BYTES;
-    if (!near || g->epilogue || g->accumulate || g->int8_rows || col + SL_PANEL > g->n)
+    if (!near || g->epilogue || g->accumulate || g->int8_groups || col + SL_PANEL > g->n)
         return b;
     b.sums = g->y + (size_t)b.row * g->y_stride + col;
     b.stride = g->y_stride;
@@ -228,6 +228,7 @@ static void gemm(const struct sl_gemm *g)
 #ifdef __AMX_INT8__
 static void int8_gemm(const struct sl_gemm *g)
 {
+    assert(g->k <= g->int8_group); /* a tile adds up all products of a row */
     gemm_of(g, true);
 }
 #endif
@@ -238,6 +239,7 @@ void SL_LEVEL(gemm)(struct sl_kernels *t)
     t->gemm = gemm;
 #ifdef __AMX_INT8__
     t->int8_bias = 0;
+    t->int8_group = SL_INT8_DEPTH_MAX;
     t->int8_gemm = int8_gemm;
 #endif
 }

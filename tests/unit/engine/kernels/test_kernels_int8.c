@@ -18,20 +18,32 @@ static uint16_t *bf16_make(const float *x, int n)
     return out;
 }
 
-static void same_row(const struct sl_kernels *k, const void *x, enum sl_type type, int n)
+static void same_groups(const struct sl_kernels *k, const void *x, enum sl_type type, int n,
+                        int group)
 {
+    enum { GROUPS_MAX = 8 };
+
     const size_t bytes = sl_round_up((size_t)n, SL_INT8_STEP);
     int8_t *got = output_make(bytes), *want = output_make(bytes);
-    struct sl_int8_row row, expected;
-    k->quantize(got, &row, x, type, n);
-    reference_kernels()->quantize(want, &expected, x, type, n);
+    struct sl_int8_group groups[GROUPS_MAX], expected[GROUPS_MAX];
+    k->quantize(got, groups, x, type, n, group);
+    reference_kernels()->quantize(want, expected, x, type, n, group);
     cr_assert(output_guarded(got, bytes), "%s: %d", k->name, n);
     cr_assert_eq(memcmp(got, want, bytes), 0, "%s: %d", k->name, n);
-    cr_assert(same_bits(row.scale, expected.scale), "%s: %d: %.9g, want %.9g", k->name, n,
-              (double)row.scale, (double)expected.scale);
-    cr_assert_eq(row.sum, expected.sum, "%s: %d", k->name, n);
+    for (int i = 0; i < sl_int8_groups(n, group); i++) {
+        cr_assert(same_bits(groups[i].scale, expected[i].scale), "%s: %d: %.9g, want %.9g", k->name,
+                  n, (double)groups[i].scale, (double)expected[i].scale);
+        cr_assert_eq(groups[i].sum, expected[i].sum, "%s: %d", k->name, n);
+    }
     output_free(got);
     output_free(want);
+}
+
+static void same_row(const struct sl_kernels *k, const void *x, enum sl_type type, int n)
+{
+    static const int groups[] = {SL_INT8_STEP, 2 * SL_INT8_STEP, SL_INT8_DEPTH_MAX};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        same_groups(k, x, type, n, groups[i]);
 }
 
 static void quantizes_all_lengths(const struct sl_kernels *k)
@@ -76,8 +88,8 @@ Test(quantize, rounds_to_even)
     const float x[] = {127.0f, -127.0f, 0.5f, 1.5f, -2.5f, 3.25f, -0.5f};
     const int8_t want[SL_INT8_STEP] = {127, -127, 0, 2, -2, 3, 0};
     int8_t got[SL_INT8_STEP];
-    struct sl_int8_row row;
-    reference_kernels()->quantize(got, &row, x, SL_F32, 7);
+    struct sl_int8_group row;
+    reference_kernels()->quantize(got, &row, x, SL_F32, 7, SL_INT8_STEP);
     cr_expect_eq(memcmp(got, want, sizeof want), 0);
     cr_expect(same_bits(row.scale, 1.0f));
     cr_expect_eq(row.sum, 3);
@@ -89,10 +101,16 @@ struct product {
     int m, n, k;
     size_t x_stride;
     int8_t *x;
-    struct sl_int8_row *rows;
+    struct sl_int8_group *groups;
     void *packed;
     float *y;
 };
+
+/* Groups of a row of x. */
+static size_t groups_of(const struct sl_kernels *k, int depth)
+{
+    return (size_t)sl_int8_groups(depth, k->int8_group);
+}
 
 /* x has rows of very different magnitudes, w columns of such. */
 static struct product product_make(const struct sl_kernels *k, int m, int n, int depth)
@@ -105,21 +123,21 @@ static struct product product_make(const struct sl_kernels *k, int m, int n, int
             w[j * depth + i] = ldexpf(w[j * depth + i], j % 9);
     p.x_stride = sl_round_up((size_t)depth, SL_INT8_STEP) + SL_INT8_STEP;
     p.x = malloc((size_t)m * p.x_stride);
-    p.rows = malloc((size_t)m * sizeof *p.rows);
+    p.groups = malloc((size_t)m * groups_of(k, depth) * sizeof *p.groups);
     cr_assert(p.x);
-    cr_assert(p.rows);
+    cr_assert(p.groups);
     memset(p.x, 0x7f, (size_t)m * p.x_stride);
     for (int r = 0; r < m; r++) {
         for (int i = 0; i < depth; i++)
             x[r * depth + i] = ldexpf(x[r * depth + i], r % 7);
-        k->quantize(p.x + (size_t)r * p.x_stride, &p.rows[r], x + (size_t)r * (size_t)depth, SL_F32,
-                    depth);
+        k->quantize(p.x + (size_t)r * p.x_stride, p.groups + (size_t)r * groups_of(k, depth),
+                    x + (size_t)r * (size_t)depth, SL_F32, depth, k->int8_group);
     }
-    p.packed = output_make(sl_int8_bytes(depth, n));
+    p.packed = output_make(sl_int8_bytes(depth, n, k->int8_group));
     for (int first = 0; first < n; first += SL_PANEL)
         sl_int8_pack(k, p.packed, w, (size_t)depth, depth, n, first,
                      first + SL_PANEL < n ? first + SL_PANEL : n);
-    cr_assert(output_guarded(p.packed, sl_int8_bytes(depth, n)));
+    cr_assert(output_guarded(p.packed, sl_int8_bytes(depth, n, k->int8_group)));
     p.y = output_make((size_t)m * (size_t)n * sizeof *p.y);
     free(x);
     free(w);
@@ -129,7 +147,7 @@ static struct product product_make(const struct sl_kernels *k, int m, int n, int
 static void product_free(struct product *p)
 {
     free(p->x);
-    free(p->rows);
+    free(p->groups);
     output_free(p->packed);
     output_free(p->y);
 }
@@ -138,7 +156,8 @@ static void product_free(struct product *p)
 static void multiply(const struct sl_kernels *k, const struct product *p, int first, int count)
 {
     const struct sl_gemm g = {.x = p->x + (size_t)first * p->x_stride,
-                              .int8_rows = p->rows + first,
+                              .int8_groups = p->groups + (size_t)first * groups_of(k, p->k),
+                              .int8_group = k->int8_group,
                               .packed = p->packed,
                               .y = p->y + (size_t)first * (size_t)p->n,
                               .x_stride = p->x_stride,
@@ -152,10 +171,11 @@ static void multiply(const struct sl_kernels *k, const struct product *p, int fi
 static void multiplies(const struct sl_kernels *k, int m, int n, int depth)
 {
     const size_t bytes = (size_t)m * (size_t)n * sizeof(float);
-    struct product p = product_make(k, m, n, depth),
-                   q = product_make(reference_kernels(), m, n, depth);
+    struct sl_kernels reference = *reference_kernels();
+    reference.int8_group = k->int8_group;
+    struct product p = product_make(k, m, n, depth), q = product_make(&reference, m, n, depth);
     multiply(k, &p, 0, m);
-    multiply(reference_kernels(), &q, 0, m);
+    multiply(&reference, &q, 0, m);
     cr_assert(output_guarded(p.y, bytes), "%s %dx%dx%d", k->name, m, n, depth);
     for (size_t i = 0; i < (size_t)m * (size_t)n; i++)
         cr_assert(same_bits(p.y[i], q.y[i]), "%s %dx%dx%d: [%zu] = %.9g, want %.9g", k->name, m, n,
@@ -179,6 +199,38 @@ static void multiplies_all_shapes(const struct sl_kernels *k)
 Test(int8_gemm, has_the_bits_of_the_reference)
 {
     for_each_isa(multiplies_all_shapes);
+}
+
+/* Products of whole numbers that are their own int8, with one that makes its group coarse: the
+ * others are exact. */
+static void large_columns_spare_the_other_groups(const struct sl_kernels *k)
+{
+    enum { DEPTH = 4 * SL_INT8_STEP };
+
+    if (k->int8_group >= DEPTH)
+        return;
+    float x[DEPTH], w[DEPTH], want = 0.0f;
+    struct product p = product_make(k, 1, 1, DEPTH);
+    for (int i = 0; i < DEPTH; i++) {
+        x[i] = i % k->int8_group ? (float)(i % 100) : 127.0f;
+        w[i] = i % k->int8_group ? (float)(i % 7) : 127.0f;
+        want += i < k->int8_group ? 0.0f : x[i] * w[i];
+    }
+    x[1] = 127e4f; /* the rest of its group rounds to 0 or 127e4 / 127 */
+    w[1] = 0.0f;
+    x[0] = 0.0f;
+    for (int i = 2; i < k->int8_group; i++)
+        w[i] = 0.0f;
+    k->quantize(p.x, p.groups, x, SL_F32, DEPTH, k->int8_group);
+    sl_int8_pack(k, p.packed, w, DEPTH, DEPTH, 1, 0, 1);
+    multiply(k, &p, 0, 1);
+    cr_assert_eq(p.y[0], want, "%s: %.9g, want %.9g", k->name, (double)p.y[0], (double)want);
+    product_free(&p);
+}
+
+Test(int8_gemm, large_columns_spare_the_other_groups)
+{
+    for_each_isa(large_columns_spare_the_other_groups);
 }
 
 static void rows_are_independent(const struct sl_kernels *k)
@@ -217,7 +269,7 @@ static void extremes_do_not_saturate(const struct sl_kernels *k)
         x[i] = 127.0f;
     for (int i = 0; i < DEPTH * COLUMNS; i++)
         w[i] = i / DEPTH % 2 ? -127.0f : 127.0f;
-    k->quantize(p.x, p.rows, x, SL_F32, DEPTH);
+    k->quantize(p.x, p.groups, x, SL_F32, DEPTH, k->int8_group);
     sl_int8_pack(k, p.packed, w, DEPTH, DEPTH, COLUMNS, 0, COLUMNS);
     multiply(k, &p, 0, 1);
     for (int j = 0; j < COLUMNS; j++)
@@ -243,7 +295,8 @@ static void what_is_not_finite_shows(const struct sl_kernels *k)
         for (int i = 0; i < 40 * 70; i++)
             w[i] = (float)(i % 11);
         x[40] = w[7 * 70 + 3] = bad[b];
-        k->quantize(p.x + 2 * p.x_stride, &p.rows[2], x, SL_F32, 70);
+        k->quantize(p.x + 2 * p.x_stride, p.groups + 2 * groups_of(k, 70), x, SL_F32, 70,
+                    k->int8_group);
         sl_int8_pack(k, p.packed, w, 70, 70, 40, 0, 40);
         multiply(k, &p, 0, 5);
         for (int i = 0; i < 5 * 40; i++)
@@ -281,7 +334,8 @@ static void finish_at_once(const struct sl_kernels *k, const struct product *p,
                            const struct sl_gemm_epilogue *e, float *y)
 {
     k->int8_gemm(&(struct sl_gemm){.x = p->x,
-                                   .int8_rows = p->rows,
+                                   .int8_groups = p->groups,
+                                   .int8_group = k->int8_group,
                                    .packed = p->packed,
                                    .y = y,
                                    .x_stride = p->x_stride,
