@@ -48,7 +48,7 @@ static inline sums4 set4(const int8_t *x)
     return (sums4){0} + all;
 }
 
-/* Adds the sums of a group, scaled, to those of a tile, which are in pairs of vectors of columns. */
+/* Adds the sums of a group, scaled, to those of a tile, in pairs of vectors of columns. */
 static inline __attribute__((always_inline)) void add_group(const struct tile *t, float *tile,
                                                             int group, const sums4 *sums,
                                                             const int rows, const int vectors)
