@@ -142,9 +142,8 @@ static bool find_separator(struct csv *csv, const struct sl_line *line)
     enum { LENGTH = sizeof declaration - 1 };
 
     bool declared = line->bytes == LENGTH + 1 &&
-                    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): a line goes on after it
-                    strncasecmp(line->text, declaration, LENGTH) == 0 &&
-                    memchr(",;\t|", line->text[LENGTH], 4);
+                    strncasecmp(line->text, declaration, LENGTH) == 0 && line->text[LENGTH] &&
+                    strchr(",;\t|", line->text[LENGTH]);
     csv->finds_separator = false;
     if (declared)
         csv_set_delim(&csv->parser, (unsigned char)line->text[LENGTH]);

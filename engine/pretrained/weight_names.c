@@ -210,7 +210,7 @@ static const struct sl_family_weight *row_of(const struct sl_published *publishe
     const struct sl_family_weight *const tables[] = {published->task->weights,
                                                      published->family->weights, dense_weights};
     const struct sl_family_weight *row = NULL;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && !row; i++)
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !row; i++)
         row = row_in(tables[i], parts);
     return row;
 }

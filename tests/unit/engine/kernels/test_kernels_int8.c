@@ -356,7 +356,7 @@ static void fuses(const struct sl_kernels *k, int m, int n, int depth, bool to_o
     const size_t stride = sl_operand_stride(k, n), bytes = (size_t)m * (size_t)n * sizeof(float);
     const size_t out_bytes = (size_t)m * stride * sl_type_bytes(k->operand);
     float *bias = input_make((size_t)n, 23, 1.0f), gates[ROWS_MAX] = {0}, *y[2];
-    int32_t rows[ROWS_MAX];
+    int32_t rows[ROWS_MAX] = {0};
     void *out[2];
     for (int i = 0; i < m; i++) {
         rows[i] = m - 1 - i;
