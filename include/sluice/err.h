@@ -94,7 +94,8 @@ const char *sl_err_reason(const struct sl_err *err);
 #ifdef __clang_analyzer__
 static inline bool sl_false(bool result)
 {
-    return result && false;
+    (void)result;
+    return false;
 }
 
 // NOLINTBEGIN(readability-identifier-naming): they stand for the functions of their names
