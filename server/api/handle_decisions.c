@@ -2,14 +2,21 @@
  *
  * A classifier knows its labels and does not read instructions. So a choice must be among labels, a
  * score must have all labels as its levels, and the instructions of a predicate must be a label.
- * Anything else is rejected with the list of labels. */
+ * Anything else is rejected with the list of labels.
+ *
+ * A model with a label for entailment takes any choices, levels and predicates: it reads the text
+ * with a hypothesis about each of them. */
 #include "api/classification_result.h"
 #include "api/classify_request.h"
+#include "api/entailment.h"
 #include "api/explain_request.h"
 #include "api/handlers.h"
+#include "api/label_response.h"
+#include "api/model_abilities.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "params/decision_params.h"
+#include "params/hypotheses.h"
 
 #include "sluice/classifier.h"
 
@@ -17,6 +24,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- options of questions -------------------------------------------------------------------- */
+
+/* Choices, levels, or what a predicate says. */
+static int count_options(const struct sv_question *question)
+{
+    switch (question->type) {
+    case SV_CHOICE: return question->choices.count;
+    case SV_SCORE: return question->levels.count;
+    case SV_PREDICATE: break;
+    }
+    return 1;
+}
+
+static const struct sv_string *option_at(const struct sv_question *question, int index)
+{
+    const struct sv_choice *choices = question->choices.items;
+    const struct sv_level *levels = question->levels.items;
+    switch (question->type) {
+    case SV_CHOICE: return &choices[index].value.text;
+    case SV_SCORE: return &levels[index].label;
+    case SV_PREDICATE: break;
+    }
+    return &question->instructions;
+}
+
+static bool fail_repeated(const struct sv_question *question, int index, int option,
+                          struct sv_error *error)
+{
+    char param[SV_PARAM_MAX];
+    const bool is_choice = question->type == SV_CHOICE;
+    (void)snprintf(param, sizeof param, "questions[%d].%s[%d].%s", index,
+                   is_choice ? "choices" : "levels", option, is_choice ? "value" : "label");
+    return sv_fail(error, SV_INVALID_VALUE, param, "'%s' repeats \"%.64s\"; %s must differ.", param,
+                   option_at(question, option)->data, is_choice ? "choices" : "levels");
+}
 
 /* ---- questions to classes -------------------------------------------------------------------- */
 
@@ -81,8 +124,7 @@ static bool map_choices(const struct labels *labels, const struct sv_question *q
         if (choices[i].class < 0)
             return fail_label(labels, param, "must be a label", value, error);
         if (labels->seen[choices[i].class] == index + 1)
-            return sv_fail(error, SV_INVALID_VALUE, param,
-                           "'%s' repeats \"%.64s\"; choices must differ.", param, value);
+            return fail_repeated(question, index, i, error);
         labels->seen[choices[i].class] = index + 1;
     }
     return true;
@@ -140,12 +182,58 @@ static bool map_questions(const struct sv_classification *c, struct sv_error *er
         qsort(labels.entries, (size_t)c->classes, sizeof *labels.entries, compare);
     else
         (void)sv_fail_no_memory(error);
+    if (ok && params->hypothesis_template.data)
+        ok = fail_labels(&labels, "sluice.hypothesis_template",
+                         "is for models with a label for entailment", error);
     for (int i = 0; ok && i < params->questions.count; i++)
         ok = map_question(&labels, &questions[i], i, error);
     free(labels.entries);
     free(labels.seen);
     return ok;
 }
+
+/* ---- questions to hypotheses ----------------------------------------------------------------- */
+
+static bool check_distinct(const struct sv_question *question, int index, struct sv_error *error)
+{
+    for (int i = 1; i < count_options(question); i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(option_at(question, i)->data, option_at(question, k)->data) == 0)
+                return fail_repeated(question, index, i, error);
+    return true;
+}
+
+/* The options of all questions are the candidate labels. */
+static bool collect_options(struct sv_question *questions, int count, struct sv_texts *labels)
+{
+    for (int i = 0; i < count; i++) {
+        questions[i].first_hypothesis = labels->count;
+        labels->count += count_options(&questions[i]);
+    }
+    labels->items = calloc((size_t)labels->count, sizeof *labels->items);
+    for (int i = 0; labels->items && i < count; i++)
+        for (int k = 0; k < count_options(&questions[i]); k++)
+            labels->items[questions[i].first_hypothesis + k] = *option_at(&questions[i], k);
+    return labels->items;
+}
+
+static bool make_hypotheses(struct sv_classification *c, struct sv_error *error)
+{
+    const struct sv_decision_params *params = c->params;
+    struct sv_question *questions = params->questions.items;
+    const int count = params->questions.count;
+    struct sv_texts labels = {0};
+    bool ok = collect_options(questions, count, &labels) || sv_fail_no_memory(error);
+    ok = ok && sv_request_check_batch_size(c->request, "questions", labels.count, error) &&
+         sv_hypotheses_make(c->document, &params->hypothesis_template, &labels, "input",
+                            &c->input.texts, error);
+    for (int i = 0; ok && i < count; i++)
+        ok = check_distinct(&questions[i], i, error);
+    free(labels.items);
+    return ok && sv_labels_check(c, "", error);
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
 
 /* A classifier reads one text. Its parts are joined by newlines, or by spaces if the vocabulary has
  * no newline. */
@@ -158,10 +246,12 @@ static bool join_input(const struct sv_classification *c, struct sv_error *error
 
 static bool prepare(struct sv_classification *c, struct sv_error *error)
 {
-    return map_questions(c, error) && join_input(c, error);
+    return join_input(c, error) &&
+           (sv_model_can(sl_model_info(c->ref->model), SV_ENTAILS) ? make_hypotheses(c, error)
+                                                                   : map_questions(c, error));
 }
 
-/* ---- classes to answers ---------------------------------------------------------------------- */
+/* ---- probabilities to answers ---------------------------------------------------------------- */
 
 /* A boolean is returned as a boolean. */
 static void add_string_or_bool(struct sl_json_writer *json, const struct sv_string_or_bool *value)
@@ -172,19 +262,12 @@ static void add_string_or_bool(struct sl_json_writer *json, const struct sv_stri
         sl_json_add_bytes(json, value->text.data, value->text.bytes);
 }
 
-/* The probabilities of the given choices sum to 1. If the model gives several labels, that of a
- * choice is under the condition that exactly one of them is right. */
 static void add_choice(struct sl_json_writer *json, const struct sv_question *question,
-                       const float *logits)
+                       const float *probs)
 {
     const struct sv_choice *choices = question->choices.items;
     int count = question->choices.count;
-    float values[SV_CHOICES_MAX], probs[SV_CHOICES_MAX];
-    assert(count > 0);
-    for (int i = 0; i < count; i++)
-        values[i] = logits[choices[i].class];
-    int best = sl_argmax(values, count);
-    sl_softmax(values, count, probs);
+    int best = sl_argmax(probs, count);
     sl_json_add(json, "'choice':");
     add_string_or_bool(json, &choices[best].value);
     sl_json_add(json, "'confidence':%f,'probabilities':[", (double)probs[best]);
@@ -199,12 +282,10 @@ static void add_choice(struct sl_json_writer *json, const struct sv_question *qu
 /* The score is the mean index of the levels, from 0; the confidence is that of the most likely
  * level. */
 static void add_score(struct sl_json_writer *json, const struct sv_question *question,
-                      const float *logits)
+                      const float *probs)
 {
     const struct sv_level *levels = question->levels.items;
     double mean = 0;
-    float probs[SV_CHOICES_MAX];
-    sl_softmax(logits, question->levels.count, probs);
     for (int i = 0; i < question->levels.count; i++)
         mean += i * (double)probs[i];
     sl_json_add(json, "'score':%f,'confidence':%f,'probabilities':[", (double)(float)mean,
@@ -217,16 +298,38 @@ static void add_score(struct sl_json_writer *json, const struct sv_question *que
     sl_json_end_array(json);
 }
 
+/* Of the options of a question. Those of choices and of levels sum to 1: if the model gives several
+ * labels, under the condition that exactly one of them is right. */
+static void find_probs(const struct sv_classification *c, const struct sv_question *question,
+                       const float *class_probs, float probs[static SV_CHOICES_MAX])
+{
+    const struct sv_choice *choices = question->choices.items;
+    const float *logits = c->task.items[0].logits;
+    const int count = count_options(question);
+    assert(count > 0 && count <= SV_CHOICES_MAX);
+    if (c->input.texts.pairs) {
+        sv_entailment_scores(c, question->first_hypothesis, count, false, probs);
+        return;
+    }
+    if (question->type == SV_PREDICATE) {
+        probs[0] = class_probs[question->class];
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        probs[i] = logits[question->type == SV_CHOICE ? choices[i].class : i];
+    sl_softmax(probs, count, probs);
+}
+
 static void add_answer(struct sl_json_writer *json, const struct sv_question *question,
-                       const float *logits, const float *probs)
+                       const float *probs)
 {
     static const char *const types[] = {
         [SV_CHOICE] = "choice", [SV_SCORE] = "score", [SV_PREDICATE] = "predicate"};
     sl_json_add(json, "{'type':%s,'name':%s", types[question->type], question->name.data);
     switch (question->type) {
-    case SV_CHOICE: add_choice(json, question, logits); break;
-    case SV_SCORE: add_score(json, question, logits); break;
-    case SV_PREDICATE: sl_json_add(json, "'probability':%f", (double)probs[question->class]); break;
+    case SV_CHOICE: add_choice(json, question, probs); break;
+    case SV_SCORE: add_score(json, question, probs); break;
+    case SV_PREDICATE: sl_json_add(json, "'probability':%f", (double)probs[0]); break;
     }
     sl_json_end_object(json);
 }
@@ -242,8 +345,8 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
                 (long long)tokens, (long long)tokens);
     sv_usage_add_depth(json, &c->usage);
     if (c->truncated_count > 0)
-        sl_json_add(json, "'truncated':{'input_tokens_given':%d,'input_tokens_used':%lld}",
-                    c->tokens_before_truncation[0], (long long)tokens);
+        sl_json_add(json, "'truncated':{'input_tokens_given':%lld,'input_tokens_used':%lld}",
+                    (long long)sv_classification_tokens_before_truncation(c), (long long)tokens);
     sl_json_add(json, "}}");
 }
 
@@ -252,14 +355,15 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     const struct sv_decision_params *params = c->params;
     const struct sv_question *questions = params->questions.items;
     struct sl_json_writer json = {.out = &request->response.body};
-    const float *logits = c->task.items[0].logits;
-    float *probs = calloc((size_t)c->classes, sizeof *probs);
-    json.out->failed = json.out->failed || !probs;
+    float *class_probs = calloc((size_t)c->classes, sizeof *class_probs), probs[SV_CHOICES_MAX];
+    json.out->failed = json.out->failed || !class_probs;
     sl_json_add(&json, "{'model':%s,'answers':[", c->ref->id);
-    if (probs)
-        sl_model_scores(c->ref->model, logits, probs);
-    for (int i = 0; probs && i < params->questions.count; i++)
-        add_answer(&json, &questions[i], logits, probs);
+    if (class_probs)
+        sl_model_scores(c->ref->model, c->task.items[0].logits, class_probs);
+    for (int i = 0; class_probs && i < params->questions.count; i++) {
+        find_probs(c, &questions[i], class_probs, probs);
+        add_answer(&json, &questions[i], probs);
+    }
     sl_json_end_array(&json);
     if (c->explanations) { /* of the most likely label, whatever the questions are */
         sl_json_add(&json, "'sluice':{'label':%s,'words':", c->labels[sv_explained_label(c, 0)]);
@@ -268,7 +372,7 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
     }
     add_usage(sl_json_key(&json, "usage"), c);
     sl_json_end_object(&json);
-    free(probs);
+    free(class_probs);
     return sv_classification_respond(request, c, "application/json");
 }
 

@@ -2,6 +2,7 @@
 #include "api/classification_result.h"
 #include "api/classify_request.h"
 #include "api/embedding_response.h"
+#include "api/entailment.h"
 #include "api/entity_response.h"
 #include "api/handlers.h"
 #include "api/label_response.h"
@@ -138,33 +139,12 @@ static bool has_candidates(const struct sv_hf_params *params)
     return params->candidates.count > 0;
 }
 
-/* Of hypotheses in a row: each against contradiction, which is the first label or else the last, or
- * all against each other. */
-static void entailment_scores(const struct sv_classification *c, int first, int count,
-                              float *scores)
-{
-    const struct sv_hf_params *params = c->params;
-    const int entailment = sv_entailment_label(sl_model_info(c->ref->model));
-    const int contradiction = entailment == 0 ? c->classes - 1 : 0;
-    for (int i = 0; i < count; i++) {
-        const float *logits = c->task.items[first + i].logits;
-        float both[] = {logits[contradiction], logits[entailment]};
-        scores[i] = both[1];
-        if (!params->multi_label && count > 1)
-            continue;
-        sl_softmax(both, 2, both);
-        scores[i] = both[1];
-    }
-    if (!params->multi_label && count > 1)
-        sl_softmax(scores, count, scores);
-}
-
 static void add_candidates(struct sl_json_writer *json, const struct sv_classification *c,
                            int first, struct sv_score *ranked, float *scores)
 {
     const struct sv_hf_params *params = c->params;
     const int count = params->candidates.count;
-    entailment_scores(c, first, count, scores);
+    sv_entailment_scores(c, first, count, params->multi_label, scores);
     sv_scores_rank(scores, count, ranked);
     sl_json_begin_array(json);
     for (int i = 0; i < count; i++) {
@@ -198,7 +178,7 @@ static enum sv_progress respond_candidates(struct sv_request *request, struct sv
 
 /* A request without a task's name is for the first that the model can do. */
 static const struct hf_task tasks[] = {
-    {"zero-shot-classification", SV_ENTAILS, SL_OUTPUT_TEXT, NULL, respond_candidates,
+    {"zero-shot-classification", SV_ENTAILS, SL_OUTPUT_TEXT, check_labels, respond_candidates,
      has_candidates},
     {"text-classification", SV_CLASSIFIES, SL_OUTPUT_TEXT, check_labels, respond_labels, NULL},
     {"token-classification", SV_CLASSIFIES_TOKENS, SL_OUTPUT_TOKENS, check_labels, respond_entities,

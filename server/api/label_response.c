@@ -54,7 +54,7 @@ static bool check_explain(const struct sv_classification *c, struct sv_error *er
                        sv_model_use(sl_model_info(c->ref->model)));
     return !c->input.texts.pairs ||
            sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
-                   "'sluice.explain' is for single texts; 'inputs' holds a pair.");
+                   "'sluice.explain' is for single texts, not for pairs; leave it out.");
 }
 
 bool sv_labels_check(const struct sv_classification *c, const char *advice, struct sv_error *error)

@@ -1,5 +1,6 @@
 /* decision_params.c - the fields of POST /v1/decisions. */
 #include "params/decision_params.h"
+#include "params/hypotheses.h"
 
 #include <stdio.h>
 
@@ -33,7 +34,8 @@ static const struct sv_field question_fields[] = {
                   choice_fields, struct sv_choice,
                   .help = "labels to choose from, if the type is \"choice\""),
     SV_LIST_FIELD("levels", offsetof(struct sv_question, levels), 2, SV_CHOICES_MAX, level_fields,
-                  struct sv_level, .help = "all labels in order, if the type is \"score\""),
+                  struct sv_level,
+                  .help = "all labels in order, if the type is \"score\"; any by entailment"),
     {.kind = SV_FIELD_END},
 };
 
@@ -42,6 +44,7 @@ static const struct sv_field question_fields[] = {
 static const struct sv_field sluice_fields[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
     SV_BUDGET_FIELD(sv_decision_params, budget),
+    SV_HYPOTHESIS_TEMPLATE_FIELD(AT(hypothesis_template)),
     {.kind = SV_FIELD_END},
 };
 
@@ -85,7 +88,8 @@ static bool check(void *to, struct sv_error *error)
     for (int i = 0; i < params->questions.count; i++)
         if (!check_question(&questions[i], i, error))
             return false;
-    return true;
+    return sv_hypothesis_template_check(&params->hypothesis_template, "sluice.hypothesis_template",
+                                        error);
 }
 
 struct sv_json_document *sv_decision_params_read(const struct sl_buffer *body,

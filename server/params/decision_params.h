@@ -23,7 +23,9 @@ struct sv_question {
     struct sv_list choices; /* struct sv_choice */
     struct sv_list levels;  /* struct sv_level */
 
-    int class; /* of a predicate; set by the handler */
+    /* Set by the handler: */
+    int class;            /* of a predicate */
+    int first_hypothesis; /* about the first of its options, for entailment */
 };
 
 struct sv_decision_params {
@@ -33,6 +35,7 @@ struct sv_decision_params {
     struct sv_tokenize_options tokenize;
     int64_t explain; /* words; 0: no explanation */
     struct sv_budget budget;
+    struct sv_string hypothesis_template;
 
     struct sv_string text; /* the whole text; set by the handler */
 };

@@ -1,5 +1,6 @@
 /* hf_params.c - the fields of POST /hf/{name}. */
 #include "params/hf_params.h"
+#include "params/hypotheses.h"
 #include "json/json_field_reader.h"
 
 #include "sluice/model.h"
@@ -99,9 +100,7 @@ static const struct sv_field hf_parameters[] = {
     SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name)),
     SV_CUSTOM_FIELD("candidate_labels", candidates_type, AT(candidates), 1, SV_CLIENT_BATCH_MAX,
                     .help = "of models with a label for entailment: labels to choose from"),
-    SV_FIELD("hypothesis_template", STRING, AT(hypothesis_template), 2, SV_TEXT_BYTES_MAX,
-             .help = "what is said of a text, with {} for a candidate label; "
-                     "\"This example is {}.\" if absent"),
+    SV_HYPOTHESIS_TEMPLATE_FIELD(AT(hypothesis_template)),
     SV_FIELD("multi_label", BOOL, AT(multi_label), 0, 1, .default_json = "false",
              .help = "several candidate labels may be true"),
     SV_OTHERS_IGNORED,
@@ -147,75 +146,22 @@ const struct sv_field sv_similarity_fields[] = {
 
 static bool check(void *to, struct sv_error *error)
 {
-    static const char usual[] = "This example is {}.";
-    struct sv_hf_params *params = to;
-    struct sv_string *template = &params->hypothesis_template;
-    if (!template->data)
-        *template = (struct sv_string){usual, strlen(usual)};
-    const char *place = strstr(template->data, "{}");
-    if (place && strcspn(template->data, "{}") == (size_t)(place - template->data) &&
-        !strpbrk(place + 2, "{}"))
-        return true;
-    return sv_fail(
-        error, SV_INVALID_VALUE, "parameters.hypothesis_template",
-        "'parameters.hypothesis_template' must have {} once, for the label, and no other "
-        "braces.");
-}
-
-static struct sv_string hypothesis(const struct sv_reader *r, const struct sv_string *template,
-                                   const struct sv_string *label)
-{
-    const size_t before = (size_t)(strstr(template->data, "{}") - template->data);
-    const size_t bytes = template->bytes - 2 + label->bytes;
-    char *text = sv_reader_alloc(r, bytes + 1, 1);
-    if (text) {
-        memcpy(text, template->data, before);
-        memcpy(text + before, label->data, label->bytes);
-        memcpy(text + before + label->bytes, template->data + before + 2,
-               template->bytes - before - 2);
-    }
-    return (struct sv_string){text, bytes};
-}
-
-/* Before the hypotheses are made. */
-static bool check_bytes(const struct sv_hf_params *params, struct sv_error *error)
-{
-    const struct sv_texts *texts = &params->inputs, *labels = &params->candidates;
-    int64_t bytes = 0;
-    for (int i = 0; i < texts->count; i++)
-        bytes += (int64_t)texts->items[i].bytes * labels->count;
-    for (int i = 0; i < labels->count; i++)
-        bytes += (int64_t)(params->hypothesis_template.bytes - 2 + labels->items[i].bytes) *
-                 texts->count;
-    return bytes <= SV_QUERIES_BYTES_MAX ||
-           sv_fail(error, SV_INVALID_VALUE, "inputs",
-                   "'inputs' makes pairs of each text and each label with %lld bytes; at most %d "
-                   "are read.",
-                   (long long)bytes, SV_QUERIES_BYTES_MAX);
+    const struct sv_hf_params *params = to;
+    return sv_hypothesis_template_check(&params->hypothesis_template,
+                                        "parameters.hypothesis_template", error);
 }
 
 /* Each text with each hypothesis. */
-static bool make_hypotheses(const struct sv_reader *r, struct sv_hf_params *params)
+static bool make_hypotheses(struct sv_json_document *document, struct sv_hf_params *params,
+                            struct sv_error *error)
 {
-    struct sv_texts *texts = &params->inputs;
-    const int labels = params->candidates.count, count = texts->count * labels;
-    struct sv_string *items = sv_reader_alloc(r, (size_t)count, sizeof *items);
-    struct sv_string *pairs = sv_reader_alloc(r, (size_t)count, sizeof *pairs);
-    if (!items || !pairs)
-        return false;
-    for (int i = 0; i < labels; i++) {
-        pairs[i] = hypothesis(r, &params->hypothesis_template, &params->candidates.items[i]);
-        if (!pairs[i].data)
-            return false;
-    }
-    for (int i = 0; i < count; i++) {
-        items[i] = texts->items[i / labels];
-        pairs[i] = pairs[i % labels];
-    }
-    texts->items = items;
-    texts->pairs = pairs;
-    texts->count = count;
-    return true;
+    if (params->candidates.count == 0)
+        return true;
+    if (params->inputs.pairs)
+        return sv_fail(error, SV_INVALID_VALUE, "inputs",
+                       "'inputs' holds a pair; candidate labels are for single texts.");
+    return sv_hypotheses_make(document, &params->hypothesis_template, &params->candidates, "inputs",
+                              &params->inputs, error);
 }
 
 /* The source comes first. */
@@ -232,19 +178,6 @@ static bool prepend_source(const struct sv_reader *r, struct sv_hf_params *param
     return true;
 }
 
-static bool check_pairs(const struct sv_hf_params *params, struct sv_error *error)
-{
-    const int labels = params->candidates.count;
-    if (labels > 0 && params->inputs.pairs)
-        return sv_fail(error, SV_INVALID_VALUE, "inputs",
-                       "'inputs' holds a pair; candidate labels are for single texts.");
-    if (labels > 0 && params->inputs.count > SV_CLIENT_BATCH_MAX / labels)
-        return sv_fail(error, SV_INVALID_VALUE, "inputs",
-                       "'inputs' holds %d texts for %d labels; their product may be at most %d.",
-                       params->inputs.count, labels, SV_CLIENT_BATCH_MAX);
-    return labels == 0 || check_bytes(params, error);
-}
-
 struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
                                            const struct sv_field *fields,
                                            struct sv_hf_params *params, struct sv_error *error)
@@ -253,8 +186,7 @@ struct sv_json_document *sv_hf_params_read(const struct sl_buffer *body,
         .tokenize = {.in_parameters = true}, .normalize = true, .budget.field = "sluice.budget"};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader r = {.document = document, .to = params, .error = error};
-    if (!document || (check_pairs(params, error) &&
-                      (params->candidates.count == 0 || make_hypotheses(&r, params)) &&
+    if (!document || (make_hypotheses(document, params, error) &&
                       (!params->source.data || prepend_source(&r, params))))
         return document;
     sv_json_document_release(document);

@@ -570,6 +570,10 @@ Test(pipelines_http, mistakes)
          "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"b\"],"
          "\"hypothesis_template\":\"it is\"}}",
          "validation", "must have {} once", 422},
+        {"/hf/" NLI,
+         "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"b\"]},"
+         "\"sluice\":{\"explain\":2}}",
+         "validation", "'sluice.explain' is for single texts", 422},
         {"/hf/" NLI, "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":\" , \"}}", "empty",
          "'parameters.candidate_labels'", 400},
         {"/models/" TAGGER "/embed_all", "{\"inputs\":\"a\"}", "backend",
