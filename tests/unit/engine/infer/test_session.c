@@ -27,7 +27,7 @@ static void feed_one_token(struct sl_session *s, int slot)
 }
 
 /* However long the texts may become that a slot holds: a short one takes little. */
-Test(session, short_texts_take_little_of_large_slots, TEST_ONE_THREAD)
+Test(session, short_texts_take_little_of_large_slots)
 {
     struct sl_err err;
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -48,7 +48,9 @@ Test(session, short_texts_take_little_of_large_slots, TEST_ONE_THREAD)
     for (int slot = 1; slot < SLOTS; slot++)
         feed_one_token(s, slot);
     const size_t taken = resident_bytes() - before;
-    cr_assert_lt(taken, (SLOTS - 1) * bytes / 8, "%zu of %zu bytes", taken, (SLOTS - 1) * bytes);
+    if (!TEST_SANITIZED) /* whose own memory counts, too */
+        cr_assert_lt(taken, (SLOTS - 1) * bytes / 8, "%zu of %zu bytes", taken,
+                     (SLOTS - 1) * bytes);
     sl_session_destroy(s);
     sl_model_close(m);
     sl_engine_destroy(engine);
