@@ -52,13 +52,7 @@ size_t sl_session_slot_bytes(const struct sl_model *model)
     struct sl_arena dry;
     sl_arena_dry(&dry);
     (void)cache_take(model, &dry);
-    return dry.peak;
-}
-
-static void take_caches(struct sl_session *s, struct sl_arena *arena)
-{
-    for (int i = 0; i < s->options.max_sequences; i++)
-        s->caches[i] = cache_take(s->model, arena);
+    return sl_round_up(dry.peak, SL_ALIGN);
 }
 
 static bool allocate(struct sl_session *s, struct sl_err *err)
@@ -72,14 +66,13 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
     s->wanted = calloc(rows, sizeof *s->wanted);
     if (!s->caches || !s->used || !s->sequences || !s->tokens || !s->wanted)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu slots and %zu rows", slots, rows);
-    struct sl_arena dry;
-    sl_arena_dry(&dry);
-    take_caches(s, &dry);
-    if (!sl_arena_init(&s->caches_arena, dry.peak, err))
+    const size_t slot_bytes = sl_session_slot_bytes(m);
+    if (!sl_arena_init(&s->caches_arena, sl_size_product(slots, slot_bytes), err))
         return false;
-    if (sl_session_slot_bytes(m) > HUGE_PAGES_MOST)
+    if (slot_bytes > HUGE_PAGES_MOST)
         sl_arena_small_pages(&s->caches_arena);
-    take_caches(s, &s->caches_arena);
+    for (size_t i = 0; i < slots; i++)
+        s->caches[i] = cache_take(m, &s->caches_arena);
     const struct sl_batch_limits limits = {.rows = s->options.max_batch_tokens,
                                            .sequences = s->options.max_sequences,
                                            .context = m->config.context_length,

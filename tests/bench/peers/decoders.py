@@ -4,8 +4,8 @@ All have the weights of one GGUF file. What each generates, greedily, is compare
 is timed.
 """
 
+import functools
 import json
-import subprocess
 import sys
 
 import turns
@@ -47,6 +47,7 @@ def imported(setup, file):
     return store
 
 
+@functools.cache  # all cases have the same ones
 def continuations(setup, store, precision):
     """Ours, of each prompt."""
     found = []
@@ -84,8 +85,9 @@ def measure(setup, case):
     loaded = list(contenders(setup, CASES[case], file))
     ready, refused = turns.open_all(loaded, at)
     try:
-        texts = {c.name: texts_of(c, setup, imported(setup, file)) for c in ready}
-        reference = texts["llama-cpp-python F32"]
+        store = imported(setup, file)
+        texts = {c.name: texts_of(c, setup, store) for c in ready}
+        reference = texts.get("llama-cpp-python F32", [])
         same = {name: sum(map(str.__eq__, found, reference)) for name, found in texts.items()}
         trusted = [c for c in ready if same[c.name] >= SAME_LEAST]
         refused += [turns.skipped(c, f"{same[c.name]} continuations are the same") for c in ready if c not in trusted]
