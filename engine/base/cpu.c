@@ -88,11 +88,22 @@ static void look(void)
                          all_of(edx, amx) && tiles_permitted();
 }
 
+bool sl_cpu_is_intel(void)
+{
+    uint32_t eax, ebx = 0, ecx, edx;
+    return __get_cpuid(0, &eax, &ebx, &ecx, &edx) && ebx == signature_INTEL_ebx;
+}
+
 #else
 
 static void look(void)
 {
     usable[SL_ISA_REF] = usable[SL_ISA_PORTABLE] = true;
+}
+
+bool sl_cpu_is_intel(void)
+{
+    return false;
 }
 
 #endif

@@ -21,6 +21,10 @@ enum sl_isa {
  * process. */
 bool sl_cpu_has(enum sl_isa isa);
 
+/* Whether Intel made it: its VDPBF16PS does half as many multiply-adds per second as FMA, AMD's as
+ * many or twice as many. */
+bool sl_cpu_is_intel(void);
+
 /* Processors we may use: the affinity mask, and no more than every cgroup cpu.max above us allows
  * (rounded down, at least 1). */
 int sl_cpu_budget(void);

@@ -15,7 +15,7 @@
 
 enum { NUMBERS_MAX = 64 };
 
-static const char int8_loss[] = "int8_loss_increase";
+static const char bf16_loss[] = "bf16_loss_increase", int8_loss[] = "int8_loss_increase";
 static const char problem_type[] = "problem_type";
 static const char truncation_side[] = "truncation_side";
 static const char *const truncation_sides[] = {"right", "left", NULL};
@@ -260,15 +260,20 @@ static bool read_policy(struct sl_model_config *model_config, const json_t *root
                          sl_wrap(err, "inference"));
 }
 
-static bool read_int8_loss(struct sl_model_config *model_config, const json_t *root,
-                           struct sl_err *err)
+/* The members of precisions that have a cost. */
+static const char *const cost_members[SL_PRECISION_COUNT] =
+    {[SL_PRECISION_BF16] = bf16_loss, [SL_PRECISION_INT8] = int8_loss};
+
+static bool read_costs(struct sl_model_config *model_config, const json_t *root, struct sl_err *err)
 {
-    const json_t *value = json_object_get(root, int8_loss);
-    if (value && !json_is_number(value))
-        return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a number", int8_loss,
-                       sl_json_type(value));
-    model_config->int8_loss =
-        (struct sl_int8_loss){.measured = value, .increase = json_number_value(value)};
+    for (int p = SL_PRECISION_BF16; p < SL_PRECISION_COUNT; p++) {
+        const json_t *value = json_object_get(root, cost_members[p]);
+        if (value && !json_is_number(value))
+            return sl_fail(err, SL_CORRUPT, "'%s' is %s: expected a number", cost_members[p],
+                           sl_json_type(value));
+        model_config->precision_costs[p] =
+            (struct sl_precision_cost){.measured = value, .increase = json_number_value(value)};
+    }
     return true;
 }
 
@@ -316,7 +321,7 @@ static bool read_members(struct sl_model_config *model_config, const json_t *roo
 {
     static bool (*const readers[])(struct sl_model_config *, const json_t *, struct sl_err *) = {
         read_arch,  read_task,      read_labels,  read_problem_type, read_hypers,
-        read_vocab, read_tokenizer, read_policy,  read_points,       read_int8_loss,
+        read_vocab, read_tokenizer, read_policy,  read_points,       read_costs,
         read_base,  read_chat,      read_prompts, read_training};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         if (!readers[i](model_config, root, err))
@@ -337,6 +342,7 @@ bool sl_model_config_read(struct sl_model_config *model_config, const char *text
                                        "tokenizer",
                                        "inference",
                                        "operating_points",
+                                       bf16_loss,
                                        int8_loss,
                                        "base",
                                        "chat",
@@ -387,10 +393,15 @@ static bool print_policy(json_t *root, const struct sl_model_config *model_confi
                                sl_json_numbers(rows, model_config->policy.own, 0)) == 0;
 }
 
-static bool print_int8_loss(json_t *root, const struct sl_model_config *model_config)
+static bool print_costs(json_t *root, const struct sl_model_config *model_config)
 {
-    const struct sl_int8_loss *loss = &model_config->int8_loss;
-    return !loss->measured || json_object_set_new(root, int8_loss, json_real(loss->increase)) == 0;
+    for (int p = SL_PRECISION_BF16; p < SL_PRECISION_COUNT; p++) {
+        const struct sl_precision_cost *cost = &model_config->precision_costs[p];
+        if (cost->measured &&
+            json_object_set_new(root, cost_members[p], json_real(cost->increase)) != 0)
+            return false;
+    }
+    return true;
 }
 
 static bool print_labels(json_t *root, const struct sl_model_config *model_config)
@@ -449,7 +460,7 @@ static char *card_print(const struct sl_model_config *model_config, struct sl_er
     if (root && print_policy(root, model_config) &&
         sl_operating_points_print(root, model_config->arch, model_config->operating_points,
                                   model_config->operating_point_count) &&
-        print_int8_loss(root, model_config) && print_labels(root, model_config) &&
+        print_costs(root, model_config) && print_labels(root, model_config) &&
         print_problem_type(root, model_config) &&
         sl_base_reference_print(root, &model_config->base) &&
         sl_chat_member_print(root, &model_config->chat) &&

@@ -11,27 +11,23 @@
  *                                                           and of other tasks left
  *      "inference": {"gate": "mixed", "gate_limit": 0.5},  where the architecture has a policy
  *      "operating_points": [as operating_points.h says],   where it has a threshold
- *      "int8_loss_increase": 0.0004,    a fraction of the loss, where it was measured
+ *      "bf16_loss_increase": 0.0001, "int8_loss_increase": 0.0004,    fractions of the loss, or of
+ *                                                           other results, where they were measured
  *      "base": {as base_model.h says},   if its word vectors are in another model's file
  *      "chat": {as chat_member.h says},  of an imported model
  *      "prompts", "default_prompt_name": as formats/prompts_json.h says,     of an encoder
  *      "training": {where it came from: any object}}
  *
  * After reading, everything has been checked: hyper-parameters are complete and within bounds.
- * "inference", "operating_points", "int8_loss_increase", "base", "chat", "prompts" and "training"
- * may be missing, and so may members of "inference": the architecture's defaults apply. */
+ * "inference", "operating_points", "bf16_loss_increase", "int8_loss_increase", "base", "chat",
+ * "prompts" and "training" may be missing, and so may members of "inference": the architecture's
+ * defaults apply. */
 #pragma once
 
 #include "checkpoint/base_model.h"
 #include "checkpoint/chat_member.h"
 #include "formats/prompts_json.h"
 #include "model/model.h"
-
-/* How much larger the loss on held-out data is in int8, as a fraction. */
-struct sl_int8_loss {
-    bool measured;
-    double increase;
-};
 
 /* What config.json says. */
 struct sl_model_config {
@@ -40,7 +36,7 @@ struct sl_model_config {
     struct sl_policy policy;
     struct sl_operating_point operating_points[SL_OPERATING_POINTS_MAX];
     int operating_point_count;
-    struct sl_int8_loss int8_loss;
+    struct sl_precision_cost precision_costs[SL_PRECISION_COUNT]; /* of bf16 and int8 */
     struct sl_base_reference base;
     struct sl_chat_facts chat;
     struct sl_prompts prompts; /* owned when it was read */

@@ -5,7 +5,6 @@
 #include "model/shared_values.h"
 #include "pretrained/pretrained.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,11 +40,13 @@ static void finish(struct sl_model *m)
 }
 
 static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_checkpoint *c,
-                                        bool int8, struct sl_err *err)
+                                        struct sl_err *err)
 {
     struct sl_config config = c->model_config.hyper;
     config.shares_vectors = sl_checkpoint_shares(c);
-    struct sl_model *m = sl_model_create_as(engine, c->model_config.arch, &config, int8, err);
+    struct sl_model *m = sl_model_create_as(
+        engine, c->model_config.arch, &config,
+        sl_engine_default_precision(engine, c->model_config.precision_costs), err);
     if (!m)
         return NULL;
     if (!set_shared(m, c, err) || !sl_checkpoint_load(c, m->state_dict, m->state_dict_count, err)) {
@@ -74,9 +75,7 @@ static struct sl_model *checkpoint_open(struct sl_engine *engine, const char *di
     struct sl_checkpoint checkpoint;
     if (!sl_checkpoint_open(&checkpoint, directory, err))
         return NULL;
-    const struct sl_int8_loss *loss = &checkpoint.model_config.int8_loss;
-    bool int8 = sl_engine_chooses_int8(engine, loss->measured ? loss->increase : (double)NAN);
-    struct sl_model *m = from_checkpoint(engine, &checkpoint, int8, err);
+    struct sl_model *m = from_checkpoint(engine, &checkpoint, err);
     sl_checkpoint_close(&checkpoint);
     return m;
 }
@@ -88,8 +87,7 @@ static struct sl_model *pretrained_open(struct sl_engine *engine, const char *di
     struct sl_pretrained p;
     if (!sl_pretrained_open(&p, directory, err))
         return NULL;
-    struct sl_model *m = sl_model_create_as(engine, p.published.arch, &p.published.config,
-                                            sl_engine_chooses_int8(engine, (double)NAN), err);
+    struct sl_model *m = sl_model_create(engine, p.published.arch, &p.published.config, err);
     if (m && !sl_pretrained_load(&p, m->state_dict, m->state_dict_count, err)) {
         sl_model_close(m);
         m = NULL;

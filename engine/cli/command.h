@@ -41,7 +41,8 @@ extern const struct command command_train, command_init, command_eval, command_g
     SL_OPTION_ROW(                                                                                 \
         "precision", "TYPE",                                                                       \
         "inputs of matrix products: fp32, bf16 or, not in training, int8 [bf16 with AMX; "         \
-        "with VNNI, int8 for models whose loss it raises by at most 0.1 %; else fp32]",            \
+        "int8 with VNNI, or bf16 with AMD's AVX512-BF16, for models that they are known to "       \
+        "change by at most 0.1 %; else fp32]",                                                     \
         SL_OPTION_STRING, offsetof(type, precision), 0, 0)
 #define TRUNCATE_OPTION(type)                                                                      \
     SL_OPTION_ROW("truncate", "SIDE",                                                              \

@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,8 +38,9 @@ static void print_help(const char *operand)
         "\nReads a directory of Hugging Face's (config.json, safetensors, tokenizer.json or\n"
         "vocab.txt, the files of sentence-transformers), or a GGUF file. Nothing in it is\n"
         "executed. What is not supported is refused by its name before anything is written.\n"
-        "Its results in bf16 and int8 are compared with those in fp32; int8 becomes the default\n"
-        "where it changes them by at most 0.1 %% and the CPU has VNNI and no AMX.\n"
+        "Its results in bf16 and int8 are compared with those in fp32. Where it changes them by\n"
+        "at most 0.1 %%, int8 becomes the default on CPUs with VNNI and no AMX, or else bf16 on\n"
+        "AMD's with AVX512-BF16; with AMX the default is bf16.\n"
         "Such a directory can also be served and used as it is.\n");
 }
 
@@ -108,7 +108,7 @@ static bool write_version(const struct arguments *a, struct sl_pretrained *p, st
         .arch = m->arch,
         .hyper = m->config,
         .policy = sl_policy_defaults(m->arch),
-        .int8_loss = {isfinite(costs->int8_change), costs->int8_change},
+        .precision_costs = {[SL_PRECISION_BF16] = costs->bf16, [SL_PRECISION_INT8] = costs->int8},
         .labels = p->published.labels,
         .tokenizer = sl_tokenizer_kind(p->tokens),
         .lower = p->tokens->lower,

@@ -68,7 +68,7 @@ struct measured {
     int count;
     struct sl_operating_point useful[SL_OPERATING_POINTS_MAX]; /* those to offer */
     int useful_count;
-    struct sl_int8_loss int8_loss;
+    struct sl_precision_cost int8_loss;
 };
 
 static bool add_threshold(struct measured *d, double threshold, struct sl_err *err)
@@ -145,7 +145,7 @@ static double rounded(double x, double unit)
 
 static void print_json(const struct sl_model *m, const struct measured *d)
 {
-    const struct sl_int8_loss *int8 = &d->int8_loss;
+    const struct sl_precision_cost *int8 = &d->int8_loss;
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     sl_json_add(&json, "{'operating_points':");
@@ -171,8 +171,8 @@ static bool write_points(const char *model, const char *out, const struct measur
     if (!sl_checkpoint_open(&checkpoint, model, err))
         return false;
     struct sl_model_config config = checkpoint.model_config;
-    config.int8_loss = d->int8_loss;
-    config.int8_loss.increase = rounded(config.int8_loss.increase, 1e-6);
+    config.precision_costs[SL_PRECISION_INT8] =
+        (struct sl_precision_cost){d->int8_loss.measured, rounded(d->int8_loss.increase, 1e-6)};
     config.operating_point_count = d->useful_count;
     for (int i = 0; i < d->useful_count; i++) {
         struct sl_operating_point *p = &config.operating_points[i];

@@ -184,7 +184,7 @@ static bool run_loss(struct run *r, const struct texts *t, int32_t *ids, size_t 
 static bool run_model(struct run *r, const struct sl_model *model, const struct texts *t,
                       struct sl_err *err)
 {
-    r->model = sl_model_copy(model, r->engine, r->engine->int8, err);
+    r->model = sl_model_copy(model, r->engine, r->engine->precision, err);
     if (!r->model)
         return false;
     sl_model_discard_values(r->model);
@@ -290,7 +290,7 @@ static struct run run_in(const struct measurement *m, const char *precision, str
 
 /* Adds what a precision costs, unless this CPU does not have it. */
 static bool add_cost(struct measurement *m, const struct run *fp32, const char *precision,
-                     double *change, struct sl_err *err)
+                     struct sl_precision_cost *cost, struct sl_err *err)
 {
     struct run r = run_in(m, precision, err);
     bool ok = !r.engine || run_model(&r, m->model, &m->texts, err);
@@ -300,20 +300,19 @@ static bool add_cost(struct measurement *m, const struct run *fp32, const char *
                     c.values[1]);
         sl_buffer_printf(&m->words, "%s: %s %.6g, %s %.6g\n", precision, c.words[0], c.values[0],
                          c.words[1], c.values[1]);
-        *change = c.change;
+        *cost = (struct sl_precision_cost){isfinite(c.change), c.change};
     }
     run_release(&r);
     return ok;
 }
 
-static bool measure(struct measurement *m, double *int8_change, struct sl_err *err)
+static bool measure(struct measurement *m, struct import_costs *costs, struct sl_err *err)
 {
-    double unused;
     struct run fp32 = run_in(m, "fp32", err);
     sl_json_add(&m->json, "{'texts':%d", m->texts.count);
     bool ok = fp32.engine && run_model(&fp32, m->model, &m->texts, err) &&
-              add_cost(m, &fp32, "bf16", &unused, err) &&
-              add_cost(m, &fp32, "int8", int8_change, err);
+              add_cost(m, &fp32, "bf16", &costs->bf16, err) &&
+              add_cost(m, &fp32, "int8", &costs->int8, err);
     sl_json_add(&m->json, "}");
     run_release(&fp32);
     return ok && sl_buffer_check(m->json.out, err) && sl_buffer_check(&m->words, err);
@@ -324,8 +323,8 @@ bool import_costs_measure(struct import_costs *costs, const struct sl_model *mod
 {
     struct sl_buffer text = {0};
     struct measurement m = {.model = model, .tokens = tokens, .json = {.out = &text}};
-    *costs = (struct import_costs){.int8_change = (double)NAN};
-    bool ok = texts_read(&m.texts, file, err) && measure(&m, &costs->int8_change, err);
+    *costs = (struct import_costs){0};
+    bool ok = texts_read(&m.texts, file, err) && measure(&m, costs, err);
     costs->texts = m.texts.count;
     texts_release(&m.texts);
     costs->json = text.data;

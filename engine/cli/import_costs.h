@@ -5,7 +5,7 @@
  * how much its probability changes; of language models, the loss. */
 #pragma once
 
-#include "sluice/err.h"
+#include "model/engine.h"
 
 #include <stdbool.h>
 
@@ -14,10 +14,9 @@ struct sl_tokenizer;
 
 struct import_costs {
     int texts;
-    char *json;  /* {"texts": 32, "bf16": {...}, "int8": {...}} */
-    char *words; /* a line for each precision */
-    /* How much int8 changes results, as config.json's int8_loss_increase; NAN: not measured. */
-    double int8_change;
+    char *json;                          /* {"texts": 32, "bf16": {...}, "int8": {...}} */
+    char *words;                         /* a line for each precision */
+    struct sl_precision_cost bf16, int8; /* for config.json */
 };
 
 /* model: with values. file: a text on each line, or NULL for texts of our own. Each precision takes

@@ -12,9 +12,8 @@ struct level {
     enum sl_isa base; /* the level it inherits from; itself for the first */
     void (*fill)(struct sl_kernels *t);
     /* If any, the level is only used when it, or one of these precisions, is named: bits of 1 <<
-     * enum sl_precision. VDPBF16PS does half as many multiply-adds per second as FMA on Intel's
-     * processors, and as many or twice as many on AMD's. VNNI only differs in the products of int8,
-     * which go with attention and activations in bf16 where there is that, too. */
+     * enum sl_precision. VNNI only differs in the products of int8, which go with attention and
+     * activations in bf16 where there is that, too. */
     unsigned precisions;
 };
 

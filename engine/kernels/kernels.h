@@ -30,7 +30,13 @@
 enum sl_type { SL_F32, SL_BF16 };
 
 /* Inputs of matrix products. Sums are fp32, those of int8 are exact. */
-enum sl_precision { SL_PRECISION_ANY, SL_PRECISION_FP32, SL_PRECISION_BF16, SL_PRECISION_INT8 };
+enum sl_precision {
+    SL_PRECISION_ANY,
+    SL_PRECISION_FP32,
+    SL_PRECISION_BF16,
+    SL_PRECISION_INT8,
+    SL_PRECISION_COUNT
+};
 
 /* The column granularity of packed matrices and of column ranges given to gemm. */
 enum { SL_PANEL = 32 };

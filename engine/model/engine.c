@@ -60,8 +60,19 @@ static bool choose_precision(struct sl_engine *engine, const char *name, struct 
         return sl_fail_value(err, "precision", name, "%s on this CPU computes in fp32 or int8 only",
                              engine->kernels->name);
     engine->kernels = found;
-    engine->int8 = precision == SL_PRECISION_INT8;
+    engine->precision = precision;
     return true;
+}
+
+/* Levels that are for a precision alone are faster: VNNI, and VDPBF16PS unless it is Intel's. */
+static void choose_preferred(struct sl_engine *engine)
+{
+    for (int p = SL_PRECISION_BF16; p <= SL_PRECISION_INT8; p++) {
+        const struct sl_kernels *kernels = engine->kernels_for[p];
+        if (kernels && kernels->isa != engine->kernels->isa &&
+            !(p == SL_PRECISION_BF16 && sl_cpu_is_intel()))
+            engine->preferred |= 1u << p;
+    }
 }
 
 static bool choose(struct sl_engine *engine, const struct sl_engine_options *options,
@@ -71,8 +82,10 @@ static bool choose(struct sl_engine *engine, const struct sl_engine_options *opt
     engine->kernels = kernels_named(options->isa, err);
     if (!engine->kernels || (precision && !choose_precision(engine, precision, err)))
         return false;
-    engine->int8_kernels = sl_kernels_with(engine->kernels, SL_PRECISION_INT8);
-    engine->prefers_int8 = !precision && engine->int8_kernels->isa != engine->kernels->isa;
+    for (int p = SL_PRECISION_ANY; p < SL_PRECISION_COUNT; p++)
+        engine->kernels_for[p] = sl_kernels_with(engine->kernels, (enum sl_precision)p);
+    if (!precision)
+        choose_preferred(engine);
     return true;
 }
 
@@ -123,10 +136,14 @@ const char *sl_engine_isa(const struct sl_engine *engine)
     return engine->kernels->name;
 }
 
-bool sl_engine_chooses_int8(const struct sl_engine *engine, double loss_increase)
+enum sl_precision sl_engine_default_precision(const struct sl_engine *engine,
+                                              const struct sl_precision_cost *costs)
 {
     const double most = 0.001;
-    return engine->int8 || (engine->prefers_int8 && loss_increase <= most);
+    for (int p = SL_PRECISION_INT8; p >= SL_PRECISION_BF16; p--)
+        if ((engine->preferred & 1u << p) && costs[p].measured && costs[p].increase <= most)
+            return (enum sl_precision)p;
+    return engine->precision;
 }
 
 const char *sl_precision_of(const struct sl_kernels *kernels, bool int8)
@@ -138,7 +155,7 @@ const char *sl_precision_of(const struct sl_kernels *kernels, bool int8)
 
 const char *sl_engine_precision(const struct sl_engine *engine)
 {
-    return sl_precision_of(engine->kernels, engine->int8);
+    return sl_precision_of(engine->kernels, engine->precision == SL_PRECISION_INT8);
 }
 
 const char *sl_version(void)

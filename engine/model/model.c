@@ -157,18 +157,19 @@ static void *build(struct sl_builder *b, struct sl_arena *structs, const struct 
 struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                  const struct sl_config *config, struct sl_err *err)
 {
-    return sl_model_create_as(engine, arch, config, engine->int8, err);
+    return sl_model_create_as(engine, arch, config, engine->precision, err);
 }
 
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
-                                    const struct sl_config *config, bool int8, struct sl_err *err)
+                                    const struct sl_config *config, enum sl_precision precision,
+                                    struct sl_err *err)
 {
     struct sl_model *m = sl_new(sizeof *m, "a model", err);
     if (!m)
         return NULL;
     *m = (struct sl_model){.engine = engine,
-                           .kernels = int8 ? engine->int8_kernels : engine->kernels,
-                           .int8 = int8,
+                           .kernels = engine->kernels_for[precision],
+                           .int8 = precision == SL_PRECISION_INT8,
                            .arch = arch,
                            .config = *config,
                            .policy = sl_policy_defaults(arch)};
@@ -188,10 +189,10 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
     return NULL;
 }
 
-struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine, bool int8,
-                               struct sl_err *err)
+struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine,
+                               enum sl_precision precision, struct sl_err *err)
 {
-    struct sl_model *m = sl_model_create_as(engine, from->arch, &from->config, int8, err);
+    struct sl_model *m = sl_model_create_as(engine, from->arch, &from->config, precision, err);
     if (!m)
         return NULL;
     for (int i = 0; i < m->state_dict_count; i++)

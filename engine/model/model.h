@@ -42,13 +42,13 @@ struct sl_model {
 /* Takes no ownership of anything. The config must have passed sl_config_check. */
 struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch *arch,
                                  const struct sl_config *config, struct sl_err *err) SL_MUST_CHECK;
-/* The same, in int8 or not whatever the engine would choose. */
+/* The same in a precision of which this CPU has kernels; any: without int8. */
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
-                                    const struct sl_config *config, bool int8, struct sl_err *err)
-    SL_MUST_CHECK;
+                                    const struct sl_config *config, enum sl_precision precision,
+                                    struct sl_err *err) SL_MUST_CHECK;
 /* The same values as in a model that has kept them, packed; without tokenizer and labels. */
-struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine, bool int8,
-                               struct sl_err *err) SL_MUST_CHECK;
+struct sl_model *sl_model_copy(const struct sl_model *from, struct sl_engine *engine,
+                               enum sl_precision precision, struct sl_err *err) SL_MUST_CHECK;
 /* Some of its products can be computed in int8. */
 bool sl_model_can_int8(const struct sl_model *m);
 

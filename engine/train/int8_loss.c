@@ -17,10 +17,10 @@ struct evaluator {
 };
 
 /* NAN: the copy produced NaN or infinity, or there is no memory for it. */
-static bool loss_of_copy(const struct sl_model *model, bool int8, const struct evaluator *by,
-                         double *loss, struct sl_err *err)
+static bool loss_of_copy(const struct sl_model *model, enum sl_precision precision,
+                         const struct evaluator *by, double *loss, struct sl_err *err)
 {
-    struct sl_model *copy = sl_model_copy(model, model->engine, int8, err);
+    struct sl_model *copy = sl_model_copy(model, model->engine, precision, err);
     *loss = (double)NAN;
     if (!copy)
         return is_harmless(err);
@@ -32,18 +32,18 @@ static bool loss_of_copy(const struct sl_model *model, bool int8, const struct e
 }
 
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
-                          sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
-                          struct sl_err *err)
+                          sl_evaluate_copy *evaluate, const void *context,
+                          struct sl_precision_cost *out, struct sl_err *err)
 {
     const struct evaluator by = {evaluate, context, policy};
     double loss, in_int8;
-    *out = (struct sl_int8_loss){0};
+    *out = (struct sl_precision_cost){0};
     if (model->config.task == SL_TASK_PRETRAINING || !sl_model_can_int8(model))
         return true;
-    if (!loss_of_copy(model, false, &by, &loss, err) ||
-        !loss_of_copy(model, true, &by, &in_int8, err))
+    if (!loss_of_copy(model, SL_PRECISION_ANY, &by, &loss, err) ||
+        !loss_of_copy(model, SL_PRECISION_INT8, &by, &in_int8, err))
         return false;
     if (isfinite(in_int8) && isfinite(loss) && loss > 0.0)
-        *out = (struct sl_int8_loss){.measured = true, .increase = in_int8 / loss - 1.0};
+        *out = (struct sl_precision_cost){.measured = true, .increase = in_int8 / loss - 1.0};
     return true;
 }

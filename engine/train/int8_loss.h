@@ -13,5 +13,5 @@ typedef bool sl_evaluate_copy(const void *context, const struct sl_model *copy,
  * measured: no product of the model can be computed in int8, a copy produced NaN or infinity or
  * had no memory, or the model was only pretrained: its loss says nothing about embeddings. */
 bool sl_int8_loss_measure(const struct sl_model *model, const struct sl_policy *policy,
-                          sl_evaluate_copy *evaluate, const void *context, struct sl_int8_loss *out,
-                          struct sl_err *err) SL_MUST_CHECK;
+                          sl_evaluate_copy *evaluate, const void *context,
+                          struct sl_precision_cost *out, struct sl_err *err) SL_MUST_CHECK;

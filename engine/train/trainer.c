@@ -452,7 +452,7 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                                         .bf16 = bf16};
     sl_optimizer_swap_average(&tr->optimizer);
     bool ok = sl_int8_loss_measure(tr->model, &model_config.policy, evaluate_copy, &tr->dataloader,
-                                   &model_config.int8_loss, err) &&
+                                   &model_config.precision_costs[SL_PRECISION_INT8], err) &&
               sl_checkpoint_write(directory, &parts, err);
     sl_optimizer_swap_average(&tr->optimizer);
     free(training);

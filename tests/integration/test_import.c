@@ -1,7 +1,9 @@
 /* test_import.c - `sluice import`: directories of other programs become versions, and what is not
  * supported is refused by its name. */
 #include "base/file.h"
+#include "model/model.h"
 #include "support/import_fixture.h"
+#include "support/model_fixture.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -111,23 +113,38 @@ Test(import, wrong_members_about_conversations_are_named)
 
 /* -- what a precision costs ------------------------------------------------------------------- */
 
-/* A number of "int8" as import prints it. */
-static double int8_cost(const char *model, const char *name, int texts, const char *file)
+/* Where models are imported whose costs are asked. */
+static const char *cost_output(char path[PATH_MAX], const char *model)
+{
+    char version[64];
+    (void)snprintf(version, sizeof version, "%s/1", model);
+    return test_path(path, t.dirs.top, version);
+}
+
+/* A number of a precision as import prints it; NAN: this CPU does not compute in it. */
+static double import_cost(const char *model, const char *type, const char *name, int texts,
+                          const char *file)
 {
     static struct program_result r;
-    char output[SL_PATH_MAX + 16];
-    (void)snprintf(output, sizeof output, "%s/%s/1", t.dirs.top, model);
+    char output[PATH_MAX];
     char golden[PATH_MAX];
     (void)snprintf(golden, sizeof golden, GOLDEN "%s", model);
-    json_t *o = sluice_expect_json(
-        &r, ARGS("import", golden, "--output", output, "--json", file ? "--texts" : NULL, file));
+    json_t *o =
+        sluice_expect_json(&r, ARGS("import", golden, "--output", cost_output(output, model),
+                                    "--json", file ? "--texts" : NULL, file));
     const json_t *precision = json_object_get(o, "precision");
     cr_expect_eq(json_integer_value(json_object_get(precision, "texts")), texts);
-    const json_t *value = json_object_get(json_object_get(precision, "int8"), name);
-    cr_assert(json_is_number(value), "%s: %s", model, r.out);
-    const double number = json_number_value(value);
+    const json_t *costs = json_object_get(precision, type);
+    const json_t *value = json_object_get(costs, name);
+    cr_assert(!costs || json_is_number(value), "%s: %s", model, r.out);
+    const double number = costs ? json_number_value(value) : (double)NAN;
     json_decref(o);
     return number;
+}
+
+static double int8_cost(const char *model, const char *name, int texts, const char *file)
+{
+    return import_cost(model, "int8", name, texts, file);
 }
 
 Test(import, what_int8_costs_is_measured)
@@ -138,6 +155,35 @@ Test(import, what_int8_costs_is_measured)
     cr_expect(change > 0.0 && change < 0.05, "%g", change);
     const double increase = int8_cost("llama", "loss_increase", 24, NULL);
     cr_expect(fabs(increase) < 0.01 && increase != 0.0, "%g", increase);
+}
+
+static void computes(struct sl_engine *engine, const char *directory, const char *precision)
+{
+    struct sl_err err;
+    struct sl_model *m = sl_model_open(engine, directory, &err);
+    cr_assert(m, "%s", err.text);
+    cr_expect_str_eq(sl_model_info(m)->precision, precision, "%s", directory);
+    sl_model_close(m);
+}
+
+/* int8, if it is faster and costs little, or else bf16. Not measured: as it is. */
+Test(import, what_precisions_cost_decides_the_default)
+{
+    char encoder[PATH_MAX], classifier[PATH_MAX];
+    const double cosine = import_cost("bert", "bf16", "cosine", 24, NULL);
+    const double change = import_cost("bert_classifier", "bf16", "probability_change", 24, NULL);
+    if (isnan(cosine) || isnan(change))
+        return; /* this CPU does not compute in bf16 */
+    cr_assert(1.0 - cosine < 0.001 && change > 0.001, "%g, %g", cosine, change);
+    struct sl_engine *engine = fixture_engine(NULL, 1);
+    const char *const usual = sl_engine_precision(engine);
+    engine->preferred = 1 << SL_PRECISION_BF16;
+    computes(engine, cost_output(encoder, "bert"), "bf16");
+    computes(engine, GOLDEN "bert", usual);
+    computes(engine, cost_output(classifier, "bert_classifier"), usual);
+    engine->preferred |= 1 << SL_PRECISION_INT8;
+    computes(engine, encoder, "int8");
+    sl_engine_destroy(engine);
 }
 
 Test(import, what_int8_costs_is_measured_on_the_users_texts)

@@ -207,7 +207,7 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
     struct sl_err err;
     struct sl_model *m = sl_model_create(engine, arch, config, &err);
     cr_assert(m, "%s", err.text);
-    if (!engine->int8) /* which only serves */
+    if (engine->precision != SL_PRECISION_INT8) /* which only serves */
         EXPECT_OK(sl_model_allocate_gradients(m, &err), err);
     sl_model_initialize(m, 7);
     for (int i = 0; i < m->builder.count; i++) {

@@ -143,7 +143,7 @@ Test(tsa_training, a_model_is_served_as_it_was_trained)
     struct sl_train_options training = mixed_training();
     struct train_follower f = train_until(&dirs, &training, 0, 1);
     struct sl_engine *engine = fixture_engine(NULL, 1);
-    engine->prefers_int8 = false; /* nor was it trained in int8 */
+    engine->preferred = 0; /* nor was it trained in int8 */
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
     const struct sl_tsa_policy *policy = sl_policy_own(&m->policy);

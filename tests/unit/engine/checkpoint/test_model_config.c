@@ -187,8 +187,8 @@ static const struct {
     {"\"vocab_size\"", "\"vocabulary\"", SL_CORRUPT,
      "unknown key 'vocabulary': expected one of: format, architecture, task, labels, "
      "problem_type, hyperparameters, vocab_size, "
-     "tokenizer, inference, operating_points, int8_loss_increase, base, chat, prompts, "
-     "default_prompt_name, training"},
+     "tokenizer, inference, operating_points, bf16_loss_increase, int8_loss_increase, base, chat, "
+     "prompts, default_prompt_name, training"},
     {"\"vocab_size\":65", "\"vocab_size\":65,\"vocab_size\":65", SL_CORRUPT, "not JSON"},
     {"\"vocab_size\":65,", "", SL_CORRUPT, "'vocab_size' is missing: expected a whole number"},
     {"\"vocab_size\":65", "\"vocab_size\":65.0", SL_CORRUPT, "'vocab_size' is a real number"},
@@ -254,6 +254,8 @@ static const struct {
      "layer_ops_skipped"},
     {"\"training\"", "\"int8_loss_increase\":null,\"training\"", SL_CORRUPT,
      "'int8_loss_increase' is null: expected a number"},
+    {"\"training\"", "\"bf16_loss_increase\":\"0\",\"training\"", SL_CORRUPT,
+     "'bf16_loss_increase' is a string: expected a number"},
     {"\"training\"", "\"base\":\"base/1\",\"training\"", SL_CORRUPT,
      "'base' is a string: expected an object"},
     {"\"training\"", "\"base\":{\"model\":\"../1\",\"sha256\":\"00\"},\"training\"", SL_CORRUPT,
@@ -319,21 +321,25 @@ Test(config, operating_points_are_kept)
     sl_model_config_release(&again);
 }
 
-Test(config, what_int8_costs_is_kept)
+Test(config, what_precisions_cost_is_kept)
 {
     char text[2048];
     struct sl_model_config model_config = {0}, again = {0};
     struct sl_err err;
     EXPECT_OK(sl_model_config_read(&model_config, good, strlen(good), &err), err);
-    cr_assert_not(model_config.int8_loss.measured);
+    cr_assert_not(model_config.precision_costs[SL_PRECISION_BF16].measured);
+    cr_assert_not(model_config.precision_costs[SL_PRECISION_INT8].measured);
     sl_model_config_release(&model_config);
-    edit(text, sizeof text, "\"training\"", "\"int8_loss_increase\":-0.25,\"training\"");
+    edit(text, sizeof text, "\"training\"",
+         "\"int8_loss_increase\":-0.25,\"bf16_loss_increase\":0,\"training\"");
     EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
     char *printed = sl_model_config_print(&model_config, &err);
     cr_assert(printed, "%s", err.text);
     EXPECT_OK(sl_model_config_read(&again, printed, strlen(printed), &err), err);
-    cr_assert(again.int8_loss.measured);
-    cr_assert_eq(again.int8_loss.increase, -0.25);
+    cr_assert(again.precision_costs[SL_PRECISION_BF16].measured);
+    cr_assert_eq(again.precision_costs[SL_PRECISION_BF16].increase, 0.0);
+    cr_assert(again.precision_costs[SL_PRECISION_INT8].measured);
+    cr_assert_eq(again.precision_costs[SL_PRECISION_INT8].increase, -0.25);
     free(printed);
     sl_model_config_release(&model_config);
     sl_model_config_release(&again);

@@ -50,34 +50,88 @@ Test(engine, precision_is_apart_from_the_instruction_set)
     }
 }
 
-static bool chooses_int8(const char *isa, const char *precision, double loss_increase)
+enum {
+    ANY = SL_PRECISION_ANY,
+    FP32 = SL_PRECISION_FP32,
+    BF16 = SL_PRECISION_BF16,
+    INT8 = SL_PRECISION_INT8
+};
+
+/* What an engine computes a model in for which int8 and bf16 cost this much; NAN: not measured. */
+static int chosen(const struct sl_engine *engine, double int8, double bf16)
+{
+    const struct sl_precision_cost costs[SL_PRECISION_COUNT] = {
+        [BF16] = {!isnan(bf16), isnan(bf16) ? 0 : bf16},
+        [INT8] = {!isnan(int8), isnan(int8) ? 0 : int8}};
+    return (int)sl_engine_default_precision(engine, costs);
+}
+
+/* A tenth of a percent; int8 before bf16; and nothing that the engine does not prefer. */
+Test(engine, models_are_computed_in_the_fastest_precision_that_costs_them_nothing)
+{
+    enum {
+        NEITHER = 0,
+        ONLY_INT8 = 1 << INT8,
+        ONLY_BF16 = 1 << BF16,
+        BOTH = ONLY_INT8 | ONLY_BF16
+    };
+
+    const double unknown = (double)NAN;
+
+    static const struct {
+        unsigned preferred;
+        int wanted[9];
+    } rows[] = {
+        {NEITHER, {ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY}},
+        {ONLY_INT8, {INT8, INT8, INT8, ANY, ANY, ANY, ANY, ANY, ANY}},
+        {ONLY_BF16, {BF16, ANY, ANY, BF16, ANY, ANY, BF16, ANY, ANY}},
+        {BOTH, {INT8, INT8, INT8, BF16, ANY, ANY, BF16, ANY, ANY}},
+    };
+
+    const double costs[] = {0.001, 0.0011, unknown};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int i = 0; i < 9; i++) {
+            const struct sl_engine engine = {.preferred = rows[r].preferred};
+            cr_expect_eq(chosen(&engine, costs[i / 3], costs[i % 3]), rows[r].wanted[i],
+                         "preferred %u, int8 %g, bf16 %g", rows[r].preferred, costs[i / 3],
+                         costs[i % 3]);
+        }
+    const struct sl_engine engine = {.preferred = BOTH};
+    cr_expect_eq(chosen(&engine, -0.5, 0.5), INT8);
+    cr_expect_eq(chosen(&engine, 0.5, -0.5), BF16);
+}
+
+/* Of a model that loses nothing in int8 nor in bf16, and of one that does not in bf16 alone. */
+static void chooses(const char *isa, const char *precision, int wanted, int without_int8)
 {
     const struct sl_engine_options options = {.threads = 1, .isa = isa, .precision = precision};
     struct sl_err err;
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s, %s: %s", isa, precision, err.text);
-    const bool chosen = sl_engine_chooses_int8(engine, loss_increase);
+    cr_expect_eq(chosen(engine, 0, 0), wanted, "%s, %s", isa, precision);
+    cr_expect_eq(chosen(engine, 1, 0), without_int8, "%s, %s", isa, precision);
     sl_engine_destroy(engine);
-    return chosen;
 }
 
-/* A tenth of a percent, and only where VNNI makes it faster. */
-Test(engine, int8_is_chosen_for_models_that_lose_nothing_by_it)
+/* VNNI and AVX512-BF16 do, beside levels without; AMX computes in bf16 anyway. */
+Test(engine, precisions_are_chosen_where_they_are_faster)
 {
-    const double unknown = (double)NAN;
+    const bool bf16 = sl_cpu_has(SL_ISA_AVX512_BF16) && !sl_cpu_is_intel();
     if (sl_cpu_has(SL_ISA_AVX512_VNNI)) {
-        cr_expect(chooses_int8("avx512", NULL, 0.001));
-        cr_expect(chooses_int8("avx512", NULL, -0.5));
-        cr_expect_not(chooses_int8("avx512", NULL, 0.0011));
-        cr_expect_not(chooses_int8("avx512", NULL, unknown));
-        cr_expect_not(chooses_int8("avx512", "fp32", 0));
+        chooses("avx512", NULL, INT8, bf16 ? BF16 : ANY);
+        chooses("avx512", "fp32", FP32, FP32);
     }
     if (sl_cpu_has(SL_ISA_AVX2_VNNI))
-        cr_expect(chooses_int8("avx2", NULL, 0));
+        chooses("avx2", NULL, INT8, ANY);
     if (sl_cpu_has(SL_ISA_AMX))
-        cr_expect_not(chooses_int8("amx", NULL, 0));
-    cr_expect_not(chooses_int8("portable", NULL, 0));
-    cr_expect(chooses_int8("portable", "int8", unknown));
+        chooses("amx", NULL, ANY, ANY);
+    if (sl_cpu_has(SL_ISA_AVX512_BF16)) {
+        chooses("avx512bf16", NULL, ANY, ANY);
+        chooses("avx512", "bf16", BF16, BF16);
+    }
+    chooses("portable", NULL, ANY, ANY);
+    chooses("portable", "fp32", FP32, FP32);
+    chooses("portable", "int8", INT8, INT8);
 }
 
 Test(engine, int8_does_not_train)

@@ -19,7 +19,8 @@ static bool evaluate(const void *context, const struct sl_model *copy,
     return true;
 }
 
-static bool measure(const struct outcome *outcome, struct sl_int8_loss *out, struct sl_err *err)
+static bool measure(const struct outcome *outcome, struct sl_precision_cost *out,
+                    struct sl_err *err)
 {
     const struct sl_arch *arch = sl_arch_find("vanilla");
     struct sl_engine *engine = fixture_engine(NULL, 1);
@@ -37,7 +38,7 @@ static bool measure(const struct outcome *outcome, struct sl_int8_loss *out, str
 Test(int8_loss, is_the_increase_of_the_loss)
 {
     struct sl_err err;
-    struct sl_int8_loss loss;
+    struct sl_precision_cost loss;
     EXPECT_OK(measure(&(const struct outcome){.loss = {2.0, 2.5}}, &loss, &err), err);
     cr_expect(loss.measured);
     cr_expect_float_eq(loss.increase, 0.25, 1e-9);
@@ -46,7 +47,7 @@ Test(int8_loss, is_the_increase_of_the_loss)
 Test(int8_loss, what_prevents_only_the_measurement_is_no_failure)
 {
     struct sl_err err;
-    struct sl_int8_loss loss;
+    struct sl_precision_cost loss;
     EXPECT_OK(measure(&(const struct outcome){.failure = SL_NO_MEMORY}, &loss, &err), err);
     cr_expect(!loss.measured);
     EXPECT_OK(measure(&(const struct outcome){.failure = SL_NOT_FINITE}, &loss, &err), err);

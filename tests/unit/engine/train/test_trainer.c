@@ -84,9 +84,11 @@ Test(trainer, a_published_model_says_what_int8_costs, TEST_ONE_THREAD)
     struct sl_train_options training = small_training(&dirs, sl_arch_find("tsa"), dirs.run);
     (void)train_until(&dirs, &training, 0, 1);
     EXPECT_OK(sl_checkpoint_open(&published, dirs.output, &err), err);
-    cr_expect(published.model_config.int8_loss.measured);
-    cr_expect_lt(fabs(published.model_config.int8_loss.increase), 0.05);
-    cr_expect_neq(published.model_config.int8_loss.increase, 0.0);
+    const struct sl_precision_cost *costs = published.model_config.precision_costs;
+    cr_expect_not(costs[SL_PRECISION_BF16].measured);
+    cr_expect(costs[SL_PRECISION_INT8].measured);
+    cr_expect_lt(fabs(costs[SL_PRECISION_INT8].increase), 0.05);
+    cr_expect_neq(costs[SL_PRECISION_INT8].increase, 0.0);
     sl_checkpoint_close(&published);
 }
 
