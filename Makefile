@@ -80,10 +80,7 @@ lint: ## build every preset without a warning; clang-tidy, cppcheck, formatting;
 	    step $$preset cmake --build --preset $$preset -j $(JOBS) -- -k 0; \
 	done; \
 	step format tests/lint/check-format.sh .; \
-	step cppcheck cppcheck --enable=warning,performance,portability --inline-suppr --error-exitcode=1 --quiet \
-	    --std=c11 -j $(JOBS) -Iinclude -Iengine --suppress=missingIncludeSystem \
-	    '--suppress=invalidPointerCast:engine/kernels/*' \
-	    engine server clients; \
+	step cppcheck tests/lint/check-cppcheck.sh $(JOBS); \
 	[ -z "$$failed" ] || { echo "lint: failed:$$failed" >&2; exit 1; }
 
 fuzz: ## search for inputs that break the parsers: make fuzz [SECONDS=60] for each; new ones stay in build/fuzz/corpus

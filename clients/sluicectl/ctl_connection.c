@@ -56,7 +56,7 @@ const char *ctl_admin_url(const char *const *places)
     while (*place && !endpoint_is_open(&(struct endpoint){.url = *place}))
         place++;
     if (*place)
-        return *place;
+        return *place; // cppcheck-suppress identicalInnerCondition ; it takes a URL for a bool
     while (*places && !is_denied(*places))
         places++;
     return *places;

@@ -40,7 +40,7 @@ bool sl_field_is_blank(const struct sl_field *field)
 
 static bool check(const struct sl_field *label, const char *column, struct sl_err *err)
 {
-    if (label->bytes == 0)
+    if (!label->data || label->bytes == 0)
         return sl_fail(err, SL_BAD_INPUT, "column '%s': the label is empty", column);
     if (label->bytes > SL_LABEL_BYTES_MAX)
         return sl_fail(

@@ -110,8 +110,9 @@ static void quantize(const struct sl_node *n, int first, int last, char *memory)
     const struct sl_kernels *k = n->tape->kernels;
     struct sl_int8_group *groups = groups_at(n, memory);
     for (int r = first; r < last; r++)
-        k->quantize(to + (size_t)(r % BLOCK) * stride, groups + r % BLOCK * groups_of(n),
-                    sl_row_any(x, r), x->type, x->cols, k->int8_group);
+        k->quantize(to + (size_t)(r % BLOCK) * stride,
+                    groups + (size_t)(r % BLOCK) * (size_t)groups_of(n), sl_row_any(x, r), x->type,
+                    x->cols, k->int8_group);
 }
 
 static char *shared_block(const struct forward_pass *pass, int row)

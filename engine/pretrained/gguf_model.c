@@ -188,9 +188,11 @@ static struct sl_piece *strings_of(const struct sl_gguf_array *array)
     /* In the file each has its length before it, in 8 bytes. */
     const size_t texts = array ? (array->count + 1) * sizeof(struct sl_piece) : 0;
     struct sl_piece *list = array ? calloc(1, texts + array->bytes + 1) : NULL;
+    if (!list)
+        return NULL;
     char *text = (char *)list + texts;
     size_t at = 0;
-    for (size_t i = 0; list && i < array->count; i++) {
+    for (size_t i = 0; i < array->count; i++) {
         const char *from = sl_gguf_string_at(array, &at, &list[i].bytes);
         memcpy(text, from, list[i].bytes);
         list[i].text = text;

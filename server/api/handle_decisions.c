@@ -210,7 +210,7 @@ static bool collect_options(struct sv_question *questions, int count, struct sv_
         questions[i].first_hypothesis = labels->count;
         labels->count += count_options(&questions[i]);
     }
-    labels->items = calloc((size_t)labels->count, sizeof *labels->items);
+    labels->items = calloc((size_t)labels->count + 1, sizeof *labels->items);
     for (int i = 0; labels->items && i < count; i++)
         for (int k = 0; k < count_options(&questions[i]); k++)
             labels->items[questions[i].first_hypothesis + k] = *option_at(&questions[i], k);

@@ -13,7 +13,7 @@
 /* Ends a line that a killed process began. */
 static void end_cut_line(FILE *log)
 {
-    if (fseek(log, -1, SEEK_END) == 0 && fgetc(log) != '\n')
+    if (fseek(log, -1, SEEK_END) == 0 && fgetc(log) != '\n' && fseek(log, 0, SEEK_END) == 0)
         (void)fputc('\n', log);
 }
 

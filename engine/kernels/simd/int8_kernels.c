@@ -74,6 +74,7 @@ static inline __attribute__((always_inline)) void add_group(const struct tile *t
 }
 
 /* The sums of a tile become results. */
+// NOLINTNEXTLINE(readability-non-const-parameter): b.sums must be writable, for other products
 static inline __attribute__((always_inline)) void finish_tile(const struct tile *t, float *tile,
                                                               const int rows, const int vectors)
 {

@@ -73,6 +73,7 @@ static struct golden golden_open(void)
                        .types = malloc(TOKENS_MAX * sizeof *g.types),
                        .offsets = malloc(TOKENS_MAX * sizeof *g.offsets)};
     json_error_t error;
+    cr_assert(g.text && g.second && g.decoded && g.ids && g.types && g.offsets);
     g.root = json_load_file(GOLDEN "fragments.json", JSON_ALLOW_NUL, &error);
     g.fragments = json_object_get(g.root, "fragments");
     cr_assert(json_is_array(g.fragments), "%s", error.text);
