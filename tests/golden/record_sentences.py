@@ -20,22 +20,12 @@ import transformers as hf
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+from tiny_tokenizers import word_piece
 
 SIZES = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, initializer_range=0.4)
 TEXTS = ["b c", "Hello World", "the Québec", "one two three four five six seven eight", "x"]
-
-
-def word_piece():
-    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
-    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + letters + ["##" + c for c in letters]
-    t = Tokenizer(models.WordPiece({v: i for i, v in enumerate(vocab)}, unk_token="[UNK]"))
-    t.normalizer = normalizers.BertNormalizer()
-    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    t.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    t.decoder = decoders.WordPiece()
-    return t, dict(unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
 
 
 def byte_level():
@@ -60,7 +50,9 @@ def transformer(model, made, length):
 
 
 def bert(length):
-    return transformer(hf.BertModel(hf.BertConfig(vocab_size=57, max_position_embeddings=48, **SIZES)), word_piece(), length)
+    special = dict(unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
+    model = hf.BertModel(hf.BertConfig(vocab_size=57, max_position_embeddings=48, **SIZES))
+    return transformer(model, (word_piece(), special), length)
 
 
 def roberta(length):
