@@ -2,6 +2,8 @@
 #include "pretrained/gguf_model.h"
 
 #include "formats/json_io.h"
+#include "layers/layers.h"
+#include "pretrained/gguf_architecture.h"
 #include "tokenizer/gguf_vocabulary.h"
 
 #include <fcntl.h>
@@ -27,26 +29,6 @@ bool sl_gguf_model_is(const char *path)
 
 /* -- what config.json would say --------------------------------------------------------------- */
 
-static const struct {
-    const char *architecture, *class;
-    bool permuted; /* rows of queries and keys: pairs that are rotated lie side by side */
-} architectures[] = {{"llama", "LlamaForCausalLM", true}, {"qwen2", "Qwen2ForCausalLM", false}};
-
-enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
-
-/* Keys of the metadata, behind the architecture's name. */
-static const struct {
-    const char *theirs, *config;
-} keys[] = {{"embedding_length", "hidden_size"},
-            {"block_count", "num_hidden_layers"},
-            {"attention.head_count", "num_attention_heads"},
-            {"attention.head_count_kv", "num_key_value_heads"},
-            {"attention.key_length", "head_dim"},
-            {"feed_forward_length", "intermediate_size"},
-            {"context_length", "max_position_embeddings"},
-            {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-            {"rope.freq_base", "rope_theta"}};
-
 static json_t *entry(const struct sl_gguf *file, const char *architecture, const char *key)
 {
     char name[KEY_MAX];
@@ -55,31 +37,74 @@ static json_t *entry(const struct sl_gguf *file, const char *architecture, const
 }
 
 /* Scaled positions, and heads that are rotated in part, are computed by none of the families. */
-static bool check_rotation(const struct sl_gguf *file, const char *architecture, struct sl_err *err)
+static bool check_rotation(const struct sl_gguf *file, const struct sl_gguf_architecture *a,
+                           struct sl_err *err)
 {
-    const char *scaling = json_string_value(entry(file, architecture, "rope.scaling.type"));
+    const char *scaling = json_string_value(entry(file, a->name, "rope.scaling.type"));
     if (scaling && strcmp(scaling, "none") != 0)
-        return sl_fail(err, SL_BAD_INPUT, "%s.rope.scaling.type is '%.32s': expected none",
-                       architecture, scaling);
-    const json_int_t heads = json_integer_value(entry(file, architecture, "attention.head_count")),
-                     width = json_integer_value(entry(file, architecture, "embedding_length"));
-    const json_t *length = entry(file, architecture, "attention.key_length"),
-                 *rotated = entry(file, architecture, "rope.dimension_count");
+        return sl_fail(err, SL_BAD_INPUT, "%s.rope.scaling.type is '%.32s': expected none", a->name,
+                       scaling);
+    const json_int_t heads = json_integer_value(entry(file, a->name, "attention.head_count")),
+                     width = json_integer_value(entry(file, a->name, "embedding_length"));
+    const json_t *length = entry(file, a->name, "attention.key_length"),
+                 *rotated = entry(file, a->name, "rope.dimension_count");
     const json_int_t dims = length ? json_integer_value(length) : heads > 0 ? width / heads : 0;
     return !rotated || json_integer_value(rotated) == dims ||
-           sl_fail(err, SL_BAD_INPUT, "%s.rope.dimension_count is %lld: expected %lld",
-                   architecture, (long long)json_integer_value(rotated), (long long)dims);
+           sl_fail(err, SL_BAD_INPUT, "%s.rope.dimension_count is %lld: expected %lld", a->name,
+                   (long long)json_integer_value(rotated), (long long)dims);
 }
 
-static json_t *config_of(const struct sl_gguf *file, int architecture)
+static bool check_direction(const struct sl_gguf *file, const struct sl_gguf_architecture *a,
+                            struct sl_err *err)
 {
-    const char *name = architectures[architecture].architecture;
+    const json_t *causal = entry(file, a->name, "attention.causal");
+    return !causal || json_equal(causal, a->embeds ? json_false() : json_true()) ||
+           sl_fail(err, SL_BAD_INPUT, "%s.attention.causal is not %s, which is not supported",
+                   a->name, a->embeds ? "false" : "true");
+}
+
+/* By llama.cpp's numbers. A file without one is read as a directory without the files of
+ * sentence-transformers. */
+static bool read_pooling(struct sl_gguf_model *model, const struct sl_gguf_architecture *a,
+                         struct sl_err *err)
+{
+    enum { NONE, RANK = 4 };
+
+    static const int poolings[] = {
+        [1] = SL_POOLING_MEAN, [2] = SL_POOLING_FIRST, [3] = SL_POOLING_LAST};
+    const json_t *value = entry(&model->file, a->name, "pooling_type");
+    const json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
+    const bool known = number > NONE && number < RANK;
+    model->pooling = known ? poolings[number] : SL_POOLING_MEAN;
+    if (!value || (a->embeds ? known : number == NONE))
+        return true;
+    if (!a->embeds)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "%s.pooling_type is %lld: embeddings of this architecture are not supported",
+                       a->name, (long long)number);
+    return sl_fail(err, SL_BAD_INPUT,
+                   "%s.pooling_type is %lld: expected 1 (mean), 2 (first token) or 3 (last "
+                   "token)%s",
+                   a->name, (long long)number,
+                   number == RANK ? "; rerankers are read from directories of Hugging Face's" : "");
+}
+
+/* Rows of the table of token types; 0: there is none. */
+static json_int_t count_types(const struct sl_gguf *file)
+{
+    const struct sl_weight *types = sl_weights_find(&file->weights, "token_types.weight");
+    return types ? types->shape[0] : 0;
+}
+
+static json_t *config_of(const struct sl_gguf *file, const struct sl_gguf_architecture *a)
+{
     const bool tied = !sl_weights_find(&file->weights, "output.weight");
-    json_t *config = json_pack("{s:s, s:[s], s:b}", "model_type", name, "architectures",
-                               architectures[architecture].class, "tie_word_embeddings", tied);
-    for (size_t i = 0; config && i < sizeof keys / sizeof *keys; i++) {
-        json_t *value = entry(file, name, keys[i].theirs);
-        if (value && json_object_set(config, keys[i].config, value) != 0) {
+    json_t *config =
+        json_pack("{s:s, s:[s], s:b, s:I}", "model_type", a->name, "architectures", a->class,
+                  "tie_word_embeddings", tied, "type_vocab_size", count_types(file));
+    for (const struct sl_gguf_name *key = a->keys; config && key->theirs; key++) {
+        json_t *value = entry(file, a->name, key->theirs);
+        if (value && json_object_set(config, key->ours, value) != 0) {
             json_decref(config);
             return NULL;
         }
@@ -87,35 +112,20 @@ static json_t *config_of(const struct sl_gguf *file, int architecture)
     return config;
 }
 
-static int find_architecture(const struct sl_gguf *file, struct sl_err *err)
+static const struct sl_gguf_architecture *find_architecture(const struct sl_gguf *file,
+                                                            struct sl_err *err)
 {
+    char list[SL_GGUF_ARCHITECTURE_LIST];
     const char *name = sl_json_text(file->metadata, "general.architecture", err);
-    for (int i = 0; name && i < ARCHITECTURES; i++)
-        if (strcmp(architectures[i].architecture, name) == 0)
-            return i;
-    if (name)
+    const struct sl_gguf_architecture *found = name ? sl_gguf_architecture_find(name) : NULL;
+    if (name && !found)
         sl_fail(err, SL_BAD_INPUT,
-                "general.architecture is '%.32s': expected llama or qwen2 in a GGUF file", name);
-    return -1;
+                "general.architecture is '%.32s': expected one of these in a GGUF file: %s", name,
+                sl_gguf_architecture_list(list));
+    return found;
 }
 
 /* -- tensors ---------------------------------------------------------------------------------- */
-
-/* Names without ".weight" and ".bias"; # is the number of a layer. */
-static const struct {
-    const char *theirs, *ours;
-} names[] = {{"token_embd", "model.embed_tokens"},
-             {"output_norm", "model.norm"},
-             {"output", "lm_head"},
-             {"blk.#.attn_norm", "model.layers.#.input_layernorm"},
-             {"blk.#.attn_q", "model.layers.#.self_attn.q_proj"},
-             {"blk.#.attn_k", "model.layers.#.self_attn.k_proj"},
-             {"blk.#.attn_v", "model.layers.#.self_attn.v_proj"},
-             {"blk.#.attn_output", "model.layers.#.self_attn.o_proj"},
-             {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm"},
-             {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
-             {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
-             {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"}};
 
 /* What # stands for if a name begins like a pattern, and what follows; NULL: it does not. */
 static const char *match(const char *name, const char *pattern, int *layer)
@@ -138,12 +148,12 @@ static const char *match(const char *name, const char *pattern, int *layer)
 }
 
 /* The name in safetensors, to be freed; NULL: there is none. */
-static char *translated(const char *name)
+static char *translated(const struct sl_gguf_name *names, const char *name)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (; names->theirs; names++) {
         int layer;
-        const char *suffix = match(name, names[i].theirs, &layer);
-        const char *ours = names[i].ours, *number = strchr(ours, '#');
+        const char *suffix = match(name, names->theirs, &layer);
+        const char *ours = names->ours, *number = strchr(ours, '#');
         char *text = NULL;
         if (!suffix)
             continue;
@@ -155,15 +165,16 @@ static char *translated(const char *name)
     return NULL;
 }
 
-static bool translate(struct sl_weight *w, const json_t *config, bool permuted, struct sl_err *err)
+static bool translate(struct sl_weight *w, const json_t *config,
+                      const struct sl_gguf_architecture *a, struct sl_err *err)
 {
     const bool is_query = strstr(w->name, ".attn_q."), is_key = strstr(w->name, ".attn_k.");
-    char *name = translated(w->name);
+    char *name = translated(a->tensors, w->name);
     if (!name)
         return sl_fail(err, SL_BAD_INPUT, "tensor '%s' is of no use in this architecture", w->name);
     free(w->name);
     w->name = name;
-    if (permuted && (is_query || is_key)) {
+    if (a->permuted && (is_query || is_key)) {
         const json_t *heads = json_object_get(config, "num_key_value_heads");
         if (is_query || !heads)
             heads = json_object_get(config, "num_attention_heads");
@@ -174,10 +185,11 @@ static bool translate(struct sl_weight *w, const json_t *config, bool permuted, 
 
 /* -- the tokenizer ---------------------------------------------------------------------------- */
 
-static int32_t token_id(const struct sl_gguf *file, const char *key)
+/* missing: the id without the entry. */
+static int32_t token_id(const struct sl_gguf *file, const char *key, int32_t missing)
 {
     const json_t *id = json_object_get(file->metadata, key);
-    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+    const json_int_t value = json_is_integer(id) ? json_integer_value(id) : missing;
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
@@ -224,22 +236,40 @@ static bool flag_of(const json_t *metadata, const char *key, bool missing)
     return json_is_boolean(flag) ? json_is_true(flag) : missing;
 }
 
+static void set_specials(const struct sl_gguf *file, struct sl_gguf_vocabulary *v)
+{
+    const bool begins = strcmp(v->model, "llama") == 0 || strcmp(v->pre, "llama-bpe") == 0;
+    v->begin = token_id(file, "tokenizer.ggml.bos_token_id", -1);
+    v->end = token_id(file, "tokenizer.ggml.eos_token_id", -1);
+    v->unknown = token_id(file, "tokenizer.ggml.unknown_token_id", -1);
+    v->padding = token_id(file, "tokenizer.ggml.padding_token_id", -1);
+    v->adds_begin = flag_of(file->metadata, "tokenizer.ggml.add_bos_token", begins);
+    v->adds_end = flag_of(file->metadata, "tokenizer.ggml.add_eos_token", false);
+    v->adds_blank = flag_of(file->metadata, "tokenizer.ggml.add_space_prefix", true);
+}
+
+/* Texts always have [CLS] before them and [SEP] after. */
+static void set_specials_of_bert(const struct sl_gguf *file, struct sl_gguf_vocabulary *v)
+{
+    enum { UNKNOWN = 100, CLS, SEP };
+
+    const int32_t cls = token_id(file, "tokenizer.ggml.cls_token_id", CLS);
+    v->begin = token_id(file, "tokenizer.ggml.bos_token_id", cls);
+    v->end = token_id(file, "tokenizer.ggml.seperator_token_id", SEP);
+    v->unknown = token_id(file, "tokenizer.ggml.unknown_token_id", UNKNOWN);
+    v->padding = token_id(file, "tokenizer.ggml.padding_token_id", 0);
+    v->adds_begin = v->adds_end = true;
+}
+
 static struct sl_tokenizer *open_vocabulary(const struct sl_gguf *file,
                                             struct sl_gguf_vocabulary *v, struct sl_err *err)
 {
-    const json_t *metadata = file->metadata;
     v->model = text_of(file, "tokenizer.ggml.model");
     v->pre = text_of(file, "tokenizer.ggml.pre");
-    v->begin = token_id(file, "tokenizer.ggml.bos_token_id");
-    v->end = token_id(file, "tokenizer.ggml.eos_token_id");
-    v->unknown = token_id(file, "tokenizer.ggml.unknown_token_id");
-    v->padding = token_id(file, "tokenizer.ggml.padding_token_id");
-    const bool is_bert = strcmp(v->model, "bert") == 0;
-    const bool begins =
-        is_bert || strcmp(v->model, "llama") == 0 || strcmp(v->pre, "llama-bpe") == 0;
-    v->adds_begin = flag_of(metadata, "tokenizer.ggml.add_bos_token", begins);
-    v->adds_end = flag_of(metadata, "tokenizer.ggml.add_eos_token", is_bert);
-    v->adds_blank = flag_of(metadata, "tokenizer.ggml.add_space_prefix", true);
+    if (strcmp(v->model, "bert") == 0)
+        set_specials_of_bert(file, v);
+    else
+        set_specials(file, v);
     return sl_gguf_vocabulary_open(v, err);
 }
 
@@ -279,13 +309,14 @@ struct sl_tokenizer *sl_gguf_model_tokenizer(const struct sl_gguf_model *model, 
 
 /* -- the model -------------------------------------------------------------------------------- */
 
-static bool take_weights(struct sl_gguf_model *model, const json_t *config, bool permuted,
-                         struct sl_weights *weights, struct sl_err *err)
+static bool take_weights(struct sl_gguf_model *model, const json_t *config,
+                         const struct sl_gguf_architecture *a, struct sl_weights *weights,
+                         struct sl_err *err)
 {
     *weights = model->file.weights;
     model->file.weights = (struct sl_weights){0};
     for (size_t i = 0; i < weights->count; i++)
-        if (!translate(&weights->list[i], config, permuted, err))
+        if (!translate(&weights->list[i], config, a, err))
             return false;
     return sl_weights_sort(weights, err);
 }
@@ -296,16 +327,16 @@ bool sl_gguf_model_open(struct sl_gguf_model *model, const char *path, json_t **
     *model = (struct sl_gguf_model){0};
     *weights = (struct sl_weights){0};
     *config = NULL;
-    int architecture = -1;
+    const struct sl_gguf_architecture *a = NULL;
     bool ok = sl_weights_copy(&model->map, path, err) &&
               sl_gguf_parse(&model->file, model->map.data, model->map.size, err) &&
-              (architecture = find_architecture(&model->file, err)) >= 0 &&
-              check_rotation(&model->file, architectures[architecture].architecture, err);
+              (a = find_architecture(&model->file, err)) && check_direction(&model->file, a, err) &&
+              read_pooling(model, a, err) && check_rotation(&model->file, a, err);
     if (ok) {
-        *config = config_of(&model->file, architecture);
+        *config = config_of(&model->file, a);
         ok = *config || sl_fail(err, SL_NO_MEMORY, "no memory for the metadata");
     }
-    if (ok && take_weights(model, *config, architectures[architecture].permuted, weights, err))
+    if (ok && take_weights(model, *config, a, weights, err))
         return true;
     json_decref(*config);
     sl_weights_close(weights);

@@ -13,6 +13,7 @@ bool sl_gguf_model_is(const char *path);
 struct sl_gguf_model {
     struct sl_map map;
     struct sl_gguf file;
+    int pooling; /* of an architecture that embeds: an enum sl_pooling */
 };
 
 /* config: a new object; the weights are to be closed before the file. */

@@ -118,6 +118,7 @@ static bool open_file(struct sl_pretrained *p, const char *path, struct sl_err *
         return false;
     bool ok = sl_config_json_read(&p->published, config, /* embeds= */ false, err);
     json_decref(config);
+    p->published.config.pooling = p->gguf.pooling;
     sl_sha256_hex(p->gguf.map.data, p->gguf.map.size, p->sha256);
     return ok && sl_chat_metadata_read(&p->gguf.file, &p->chat, err) &&
            set_tokenizer(p, sl_gguf_model_tokenizer(&p->gguf, err), err);

@@ -6,6 +6,7 @@ and records what they compute in double precision.
 
     NAME/config.json, model.safetensors, tokenizer.json, ...    as save_pretrained writes them
     gguf/model.gguf              a Llama with tensors of every type that is read, by the package gguf
+    gguf_bert/, gguf_distilbert/ encoders, as llama.cpp's converter writes them
     NAME/expected.safetensors    tokens, lengths, types, targets or labels, outputs; loss and the norm of
                                  all gradients as metadata
     NAME/pipeline.jsonl          requests to the pipeline of the model's task, and its responses
@@ -22,24 +23,13 @@ import gguf
 import numpy
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 import transformers as hf
+
+from tiny_tokenizers import WORD_PIECES_SPECIAL, word_piece
 
 LENGTHS = [9, 1, 20, 4]
 BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
-
-
-def word_piece():
-    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
-    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + letters + ["##" + c for c in letters]
-    t = Tokenizer(models.WordPiece({v: i for i, v in enumerate(vocab)}, unk_token="[UNK]"))
-    t.normalizer = normalizers.BertNormalizer()
-    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    t.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    t.decoder = decoders.WordPiece()
-    t.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
-    return t
 
 
 def byte_level(*special):
@@ -144,6 +134,10 @@ def cases():
     nli = dict(num_labels=3, id2label={0: "contradiction", 1: "neutral", 2: "ENTAILMENT"},
                label2id={"contradiction": 0, "neutral": 1, "ENTAILMENT": 2})
     yield "bert_nli", hf.BertForSequenceClassification(bert(**tiny, **nli)), None
+    yield "gguf_bert", hf.BertModel(bert(**dict(tiny, hidden_size=32, intermediate_size=64))), "cls"
+    yield "gguf_distilbert", hf.DistilBertModel(hf.DistilBertConfig(
+        vocab_size=57, dim=32, n_layers=2, n_heads=2, hidden_dim=64, max_position_embeddings=48,
+        initializer_range=0.4)), "mean"
 
 
 def draw_norms(model):
@@ -187,19 +181,7 @@ def write(path, value):
         f.write("\n")
 
 
-NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
-         "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
-         "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 TYPES = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1"]
-
-
-def gguf_name(name):
-    stem, suffix = name.rsplit(".", 1)
-    parts = stem.split(".")
-    if parts[1:2] == ["layers"]:
-        return f"blk.{parts[2]}.{NAMES['.'.join(parts[3:])]}.{suffix}"
-    return f"{NAMES[stem]}.{suffix}"
 
 
 def interleave(x, heads):
@@ -207,16 +189,15 @@ def interleave(x, heads):
     return x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
 
 
-def write_gguf(directory, model):
-    """The model's weights become what the quantized file holds."""
-    os.makedirs(directory)
-    c = model.config
-    w = gguf.GGUFWriter(f"{directory}/model.gguf", "llama")
+def add_sizes(w, c):
     w.add_context_length(c.max_position_embeddings)
     w.add_embedding_length(c.hidden_size)
     w.add_block_count(c.num_hidden_layers)
-    w.add_feed_forward_length(c.intermediate_size)
+    w.add_feed_forward_length(getattr(c, "hidden_dim", None) or c.intermediate_size)
     w.add_head_count(c.num_attention_heads)
+
+
+def add_llama(w, c):
     w.add_head_count_kv(c.num_key_value_heads)
     w.add_layer_norm_rms_eps(c.rms_norm_eps)
     w.add_rope_freq_base(c.rope_parameters["rope_theta"])
@@ -229,14 +210,45 @@ def write_gguf(directory, model):
     w.add_bos_token_id(256)
     w.add_eos_token_id(256)
     w.add_add_bos_token(False)
-    for i, (name, p) in enumerate(model.named_parameters()):
-        kind = gguf.GGMLQuantizationType[TYPES[i % len(TYPES)] if p.dim() == 2 else "F32"]
+
+
+def add_bert(w, c, pooling):
+    w.add_layer_norm_eps(getattr(c, "layer_norm_eps", 1e-12))
+    w.add_causal_attention(False)
+    w.add_pooling_type({"mean": gguf.PoolingType.MEAN, "cls": gguf.PoolingType.CLS}[pooling])
+    w.add_token_type_count(getattr(c, "type_vocab_size", 1))
+    vocabulary = word_piece().get_vocab()
+    tokens = sorted(vocabulary, key=vocabulary.get)
+    special = [t in WORD_PIECES_SPECIAL for t in tokens]
+    w.add_tokenizer_model("bert")
+    w.add_tokenizer_pre("default")
+    w.add_token_list([t if s else t[2:] if t.startswith("##") else "\u2581" + t for t, s in zip(tokens, special)])
+    w.add_token_types([3 if s else 1 for s in special])
+    for name, token in [("bos", "[CLS]"), ("eos", "[SEP]"), ("unk", "[UNK]"), ("sep", "[SEP]"), ("pad", "[PAD]")]:
+        getattr(w, f"add_{name}_token_id")(vocabulary[token])
+
+
+def write_gguf(directory, model, pooling):
+    """The model's weights become what the quantized file holds."""
+    os.makedirs(directory)
+    c = model.config
+    architecture = "bert" if pooling else "llama"
+    w = gguf.GGUFWriter(f"{directory}/model.gguf", architecture)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH[architecture.upper()], c.num_hidden_layers)
+    add_sizes(w, c)
+    if pooling:
+        add_bert(w, c, pooling)
+    else:
+        add_llama(w, c)
+    for i, (name, p) in enumerate(n for n in model.named_parameters() if not n[0].startswith("pooler.")):
+        as_it_is = p.dim() < 2 or "position" in name or "token_type" in name
+        kind = gguf.GGMLQuantizationType["F32" if as_it_is else TYPES[i % len(TYPES)]]
         x = p.detach().float().numpy()
-        heads = {"q_proj": c.num_attention_heads, "k_proj": c.num_key_value_heads}.get(name.split(".")[-2])
+        heads = {"q_proj": c.num_attention_heads, "k_proj": getattr(c, "num_key_value_heads", 0)}.get(name.split(".")[-2])
         data = gguf.quants.quantize(x, kind)
         p.data = torch.from_numpy(gguf.quants.dequantize(data, kind).astype(numpy.float32)).reshape(p.shape)
         data = gguf.quants.quantize(interleave(x, heads) if heads else x, kind)
-        w.add_tensor(gguf_name(name), data, raw_dtype=kind)
+        w.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")), data, raw_dtype=kind)
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -313,17 +325,16 @@ def chat_template(directory):
 
 def record(directory, model, pooling):
     model.eval()
-    if directory.endswith("/gguf"):
-        write_gguf(directory, model)
+    if "/gguf" in directory:
+        write_gguf(directory, model, pooling)
     else:
         model.save_pretrained(directory)
-    completes = model.can_generate()
-    if not directory.endswith("/gguf"):
         TOKENIZERS[model.config.vocab_size]().save(f"{directory}/tokenizer.json")
+        if pooling:
+            sentence_files(directory, pooling)
+    completes = model.can_generate()
     if directory.endswith("/llama_chat"):
         chat_template(directory)
-    if pooling:
-        sentence_files(directory, pooling)
     state = torch.get_rng_state()  # the next model does not depend on what is asked of this one
     record_pipeline(directory, model)
     torch.set_rng_state(state)

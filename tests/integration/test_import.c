@@ -295,3 +295,11 @@ Test(import, a_gguf_file_completes_as_before)
     cr_expect_str_eq(as_it_is.out, imported.out);
     cr_expect_gt(strlen(imported.out), 10);
 }
+
+/* Its vocabulary becomes a tokenizer.json, too. */
+Test(import, an_encoder_in_a_gguf_file_embeds_as_before)
+{
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("import", GOLDEN "gguf_bert", "--output", t.dirs.output));
+    import_expect_same(&t, "embed", GOLDEN "gguf_bert/model.gguf");
+}

@@ -15,6 +15,7 @@ static void start(void)
     daemon_make_store(&d);
     tiny_classifiers_make(d.store);
     tiny_store_add_pretrained(d.store, "bert_masked");
+    tiny_store_add_pretrained(d.store, "gguf_bert");
     tiny_store_import(d.store, "prompts");
     daemon_serve(&d, (const char *const[]){"--default-classifier", MOOD, NULL});
 }
@@ -26,15 +27,24 @@ static void stop(void)
 
 TestSuite(pretrained_http, .init = start, .fini = stop);
 
+/* From a directory and from a GGUF file. */
 Test(pretrained_http, an_encoder_gives_embeddings)
 {
-    struct http_response r = http_request(
-        &d, "POST", "/v1/embeddings", "{\"model\":\"bert_masked\",\"input\":[\"a b c\",\"d\"]}");
-    cr_assert_eq(r.status, 200, "%s", r.body.data);
-    json_t *o = json_from_response(&r);
-    cr_expect_eq(json_array_size(json_at(o, "data/1/embedding")), 24, "%s", r.body.data);
-    json_decref(o);
-    http_response_release(&r);
+    static const struct {
+        const char *body;
+        size_t width;
+    } cases[] = {{"{\"model\":\"bert_masked\",\"input\":[\"a b c\",\"d\"]}", 24},
+                 {"{\"model\":\"gguf_bert\",\"input\":[\"a b c\",\"d\"]}", 32}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct http_response r = http_request(&d, "POST", "/v1/embeddings", cases[i].body);
+        cr_assert_eq(r.status, 200, "%s", r.body.data);
+        json_t *o = json_from_response(&r);
+        cr_expect_eq(json_array_size(json_at(o, "data/1/embedding")), cases[i].width, "%s",
+                     r.body.data);
+        json_decref(o);
+        http_response_release(&r);
+    }
 }
 
 /* It has no manifest. */

@@ -31,6 +31,8 @@ static const struct {
     {"llama", SL_TASK_COMPLETION},
     {"qwen2", SL_TASK_COMPLETION},
     {"gguf", SL_TASK_COMPLETION},
+    {"gguf_bert", SL_TASK_PRETRAINING},
+    {"gguf_distilbert", SL_TASK_PRETRAINING},
     {"bert_ranker", SL_TASK_CLASSIFICATION},
     {"bert_masked", SL_TASK_PRETRAINING},
     {"bert_untied_masked", SL_TASK_PRETRAINING},
