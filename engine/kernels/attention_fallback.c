@@ -5,6 +5,7 @@
  * and along the keys else, and adding a product with 0 changes nothing, so the result of a query
  * does not depend on its block. */
 #include "base/int_math.h"
+#include "kernels/bf16.h"
 #include "kernels/isa_levels.h"
 
 #include <assert.h>
@@ -23,8 +24,8 @@ struct attention_ctx {
     const float *q, *k, *v;
     float *weights, *ds;      /* BLOCK rows of a float per key, `stride` floats apart */
     float *scaled;            /* BLOCK queries times the scale */
-    float *own_keys, *values; /* room for packed ones */
-    const float *packed_keys;
+    float *own_keys, *values; /* room for packed ones, and for values of bf16 as fp32 */
+    const void *packed_keys;  /* compact if of bf16 */
     size_t stride;
 };
 
@@ -65,6 +66,12 @@ static struct attention_ctx ctx_of(const struct sl_kernels *kernels, const struc
         .stride = stride,
     };
     r.values = r.own_keys + packed_floats(a->keys, a->head_dim);
+    if (a->bf16_cache && a->queries > 1) {
+        const uint16_t *values = a->v;
+        for (size_t i = 0; i < (size_t)a->keys * (size_t)a->head_dim; i++)
+            r.values[i] = sl_bf16_to_f32(values[i]);
+        r.v = r.values;
+    }
     if (!a->cached && a->keys > 0) {
         pack_rows(&r, r.own_keys, r.k);
         r.packed_keys = r.own_keys;
@@ -97,11 +104,14 @@ static struct block block_of(const struct sl_attention *a, int first)
 
 /* y_ij = x_i . row_j of the packed rows */
 static void multiply_packed(const struct attention_ctx *r, const struct block *b, float *y,
-                            const float *x, size_t x_stride, const float *packed)
+                            const float *x, size_t x_stride, const void *packed)
 {
+    const bool compact = r->a->bf16_cache;
+    const size_t element = compact ? sizeof(uint16_t) : sizeof(float);
     r->kernels->gemm(&(struct sl_gemm){
         .x = x,
-        .packed = packed + (size_t)b->from * (size_t)r->a->head_dim,
+        .packed = (const char *)packed + (size_t)b->from * (size_t)r->a->head_dim * element,
+        .compact = compact,
         .y = y,
         .x_stride = x_stride,
         .y_stride = r->stride,
@@ -151,16 +161,22 @@ static void zero_unseen(const struct block *b, struct span seen, float *row)
     memset(row + seen.end, 0, (size_t)(b->keys - seen.end) * sizeof *row);
 }
 
-/* y_i = sum_j weights_ij rows_j for `queries` queries. A single query needs no product. */
+/* The same for one query, which needs no product. */
+static void sum_values(const struct attention_ctx *r, float *y, const struct block *b)
+{
+    const struct sl_attention *a = r->a;
+    const struct sl_row_list all = {.stride = a->kv_stride, .n = b->keys, .width = a->head_dim};
+    const size_t from = (size_t)b->from * a->kv_stride;
+    if (a->bf16_cache)
+        r->kernels->gather_sum_bf16(y, r->weights, (const uint16_t *)a->v + from, &all);
+    else
+        r->kernels->gather_sum(y, r->weights, r->v + from, &all);
+}
+
+/* y_i = sum_j weights_ij rows_j for `queries` queries. */
 static void sum_keys(const struct attention_ctx *r, float *y, size_t y_stride, const float *weights,
                      const float *rows, int queries, int keys)
 {
-    if (queries == 1) {
-        const struct sl_row_list all = {
-            .stride = r->a->kv_stride, .n = keys, .width = r->a->head_dim};
-        r->kernels->gather_sum(y, weights, rows, &all);
-        return;
-    }
     r->kernels->small_gemm(&(struct sl_small_gemm){
         .x = weights,
         .x_row = r->stride,
@@ -212,8 +228,12 @@ static void attention_block(const struct attention_ctx *r, int first)
         if (a->lse)
             a->lse[first + i] = lse;
     }
-    sum_keys(r, (float *)a->out + (size_t)first * a->out_stride, a->out_stride, r->weights,
-             r->v + (size_t)b.from * a->kv_stride, b.queries, b.keys);
+    float *out = (float *)a->out + (size_t)first * a->out_stride;
+    if (b.queries == 1)
+        sum_values(r, out, &b);
+    else
+        sum_keys(r, out, a->out_stride, r->weights, r->v + (size_t)b.from * a->kv_stride, b.queries,
+                 b.keys);
 }
 
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a)

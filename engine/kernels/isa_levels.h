@@ -22,7 +22,8 @@ static inline struct sl_attention sl_attention_head(const struct sl_kernels *t,
                                                     const struct sl_attention *a, int head)
 {
     const size_t element = sl_type_bytes(t->operand), h = (size_t)head;
-    const size_t columns = h * (size_t)a->head_dim * element, rows = h * a->kv_head * element;
+    const size_t columns = h * (size_t)a->head_dim * element;
+    const size_t rows = h * a->kv_head * (a->bf16_cache ? sizeof(uint16_t) : element);
     struct sl_attention one = *a;
     one.q = (const char *)a->q + columns;
     one.out = (char *)a->out + columns;
@@ -37,6 +38,3 @@ size_t sl_attention_rows_scratch(int queries, int keys, int head_dim);
 void sl_attention_rows(const struct sl_kernels *kernels, const struct sl_attention *a);
 void sl_attention_rows_backward(const struct sl_kernels *kernels,
                                 const struct sl_attention_backward *b);
-
-/* `compact` of levels whose packed matrices have one form. */
-bool sl_never_compact(void *packed, int k, int n);

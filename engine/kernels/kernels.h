@@ -145,7 +145,8 @@ struct sl_epilogue {
  * of head_dim x keys, and bf16 values are pairs of rows, element by element: value 2 i + b of
  * column c is element 2 c + b of pair i; values past the last up to a multiple of 32 are 0. If
  * sl_keys_in_pairs, bf16 keys are groups of 16, column by column: element 2 i + b of key j of a
- * group is element 2 (16 i + j) + b of that group.
+ * group is element 2 (16 i + j) + b of that group. With operands of fp32, keys of bf16 are the
+ * columns of a compact matrix, and values are rows.
  *
  * Several heads at once, without dropout and lse: the columns of a head follow those of the one
  * before in q and out; its k and v are kv_head elements further on: 0 for heads that share them. */
@@ -153,7 +154,8 @@ struct sl_attention {
     const void *q;     /* queries x head_dim, operand type */
     const void *k, *v; /* keys x head_dim, operand type; finite wherever visible */
     bool cached;
-    void *out; /* queries x head_dim, operand type, without row padding */
+    bool bf16_cache; /* k and v are of bf16, and the operands of fp32 */
+    void *out;       /* queries x head_dim, operand type, without row padding */
     size_t q_stride, kv_stride, out_stride, kv_head;
     int queries, keys, head_dim, heads;
     const int32_t *visible; /* per query: the end of the keys that it sees, 0 .. keys, */
@@ -259,8 +261,9 @@ struct sl_kernels {
     void (*pack)(void *packed, const void *src, enum sl_type type, size_t stride, bool transposed,
                  int k, int n, int n_first, int n_last);
     /* Rewrites a packed B of fp32 in half the size, if bf16 holds every element exactly, so that
-     * products have the same bits. False: unchanged, also at levels that have no such form. */
+     * products have the same bits: sl_compact_at. False: unchanged, as where operands are bf16. */
     bool (*compact)(void *packed, int k, int n);
+    int compact_lanes;
     void (*gemm)(const struct sl_gemm *g);
     /* out (cols x rows) = x^T of operand rows x (rows x cols). When pad is true (the last of
      * several row blocks), columns of out past `rows` become 0 up to a multiple of 32. */
@@ -316,8 +319,10 @@ struct sl_kernels {
     /* out_j = a x . row_j, of operand rows */
     void (*gather_dot)(float *out, float a, const float *x, const void *rows,
                        const struct sl_row_list *l);
-    /* out = sum_j a_j row_j, of operand rows */
+    /* out = sum_j a_j row_j, of operand rows; of rows of bf16 */
     void (*gather_sum)(float *out, const float *a, const void *rows, const struct sl_row_list *l);
+    void (*gather_sum_bf16)(float *out, const float *a, const void *rows,
+                            const struct sl_row_list *l);
     /* row_j += a_j x, of fp32 rows */
     void (*scatter_axpy)(float *rows, const float *a, const float *x, const struct sl_row_list *l);
 
@@ -367,6 +372,14 @@ static inline size_t sl_int8_bytes(int k, int n, int group)
  * apart. */
 void sl_int8_pack(const struct sl_kernels *kernels, void *packed, const float *w, size_t stride,
                   int k, int n, int n_first, int n_last);
+
+/* Where a column is in a row of a compact panel, an array of bf16: columns `compact_lanes` apart
+ * share a word. */
+static inline int sl_compact_at(const struct sl_kernels *k, int column)
+{
+    const int lanes = k->compact_lanes, in_both = column % (2 * lanes);
+    return column - in_both + in_both % lanes * 2 + in_both / lanes;
+}
 
 /* Whether cached keys of bf16 lie in groups of 16 (struct sl_attention); else they are rows. */
 static inline bool sl_keys_in_pairs(const struct sl_kernels *k, int head_dim)

@@ -45,27 +45,34 @@ static void pack(void *packed, const void *src, enum sl_type type, size_t stride
         }
 }
 
-bool sl_never_compact(void *packed, int k, int n)
+/* Columns one after another. */
+static bool compact(void *packed, int k, int n)
 {
-    (void)packed;
-    (void)k;
-    (void)n;
-    return false;
+    const size_t count = pack_bytes(k, n) / sizeof(float);
+    const float *from = packed;
+    uint16_t *to = packed;
+    for (size_t i = 0; i < count; i++)
+        if (sl_bf16_to_f32(sl_bf16_of(from[i])) != from[i])
+            return false;
+    for (size_t i = 0; i < count; i++)
+        to[i] = sl_bf16_of(from[i]);
+    return true;
 }
 
 static void gemm(const struct sl_gemm *g)
 {
-    const float *packed = g->packed;
-    assert(!g->compact);
     for (int row = 0; row < g->m; row++) {
         const float *x = (const float *)g->x + (size_t)row * g->x_stride;
         float *y = g->y + (size_t)row * g->y_stride;
         for (int j = 0; j < g->n; j++) {
-            const size_t panel = (size_t)(j / SL_PANEL);
-            const float *b = packed + panel * (size_t)g->k * SL_PANEL + j % SL_PANEL;
+            const size_t column =
+                (size_t)(j / SL_PANEL) * (size_t)g->k * SL_PANEL + (size_t)(j % SL_PANEL);
             float sum = 0.0f;
             for (int i = 0; i < g->k; i++)
-                sum = fmaf(x[i], b[(size_t)i * SL_PANEL], sum);
+                sum = fmaf(x[i],
+                           element(g->packed, g->compact ? SL_BF16 : SL_F32,
+                                   column + (size_t)i * SL_PANEL),
+                           sum);
             y[j] = g->accumulate ? y[j] + sum : sum;
         }
     }
@@ -370,6 +377,15 @@ static void gather_sum(float *out, const float *a, const void *rows, const struc
         axpy(out, a[j], (const float *)rows + sl_row_offset(l, j), l->width);
 }
 
+static void gather_sum_bf16(float *out, const float *a, const void *rows,
+                            const struct sl_row_list *l)
+{
+    memset(out, 0, (size_t)l->width * sizeof *out);
+    for (int j = 0; j < l->n; j++)
+        for (int c = 0; c < l->width; c++)
+            out[c] = fmaf(a[j], element(rows, SL_BF16, sl_row_offset(l, j) + (size_t)c), out[c]);
+}
+
 static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)
 {
     for (int j = 0; j < l->n; j++)
@@ -406,7 +422,8 @@ void sl_ref_kernels(struct sl_kernels *t)
         .operand = SL_F32,
         .pack_bytes = pack_bytes,
         .pack = pack,
-        .compact = sl_never_compact,
+        .compact = compact,
+        .compact_lanes = 1,
         .gemm = gemm,
         .transpose = transpose,
         .small_gemm = small_gemm,
@@ -430,6 +447,7 @@ void sl_ref_kernels(struct sl_kernels *t)
         .rotate = rotate,
         .gather_dot = gather_dot,
         .gather_sum = gather_sum,
+        .gather_sum_bf16 = gather_sum_bf16,
         .scatter_axpy = scatter_axpy,
         .attention_scratch = sl_attention_rows_scratch,
         .attention = sl_attention_rows,

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void sl_builder_init(struct sl_builder *b, struct sl_arena *arena)
+void sl_builder_init(struct sl_builder *b, struct sl_arena *arena, bool bf16_cache)
 {
-    *b = (struct sl_builder){.arena = arena};
+    *b = (struct sl_builder){.arena = arena, .bf16_cache = bf16_cache};
     b->parameters = sl_arena_take(arena, SL_PARAMETERS_MAX, sizeof *b->parameters);
     b->inits = sl_arena_take(arena, SL_PARAMETERS_MAX, sizeof *b->inits);
     b->buffers = sl_arena_take(arena, SL_BUFFERS_MAX, sizeof *b->buffers);

@@ -73,6 +73,7 @@ struct sl_builder {
     int hooked_count;
     int cache_operands, cache_floats; /* reserved columns of the cache */
     size_t cache_state;               /* reserved floats of the cache's state */
+    bool bf16_cache;       /* keys and values of attention are to be bf16, and operands are fp32 */
     float scale_embedding; /* by which the rows of the token table are multiplied; 0: no table */
     int token_types;       /* rows of the table of token types; 0: no table */
     char scope[SL_NAME_MAX];
@@ -84,7 +85,7 @@ struct sl_hooked_layer {
     const void *layer;
 };
 
-void sl_builder_init(struct sl_builder *b, struct sl_arena *arena);
+void sl_builder_init(struct sl_builder *b, struct sl_arena *arena, bool bf16_cache);
 /* The parameter or buffer of this name; NULL: there is none. */
 const struct sl_parameter *sl_builder_find(const struct sl_builder *b, const char *name);
 

@@ -182,7 +182,7 @@ struct sl_block {
     const struct sl_parameter *rotary;
     int heads, key_heads, head_dim, window, cache_at;
     float dropout, residual_dropout;
-    bool bidirectional, norm_after;
+    bool bidirectional, norm_after, bf16_cache;
     enum sl_activation activation;
 };
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape);

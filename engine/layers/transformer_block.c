@@ -60,7 +60,8 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
                          .bidirectional = shape.bidirectional,
                          .norm_after = shape.norm_after,
                          .activation = shape.activation};
-    k.cache_at = sl_cache_operands(b, 2 * k.key_heads * k.head_dim);
+    k.bf16_cache = b->bf16_cache && !shape.bidirectional;
+    k.cache_at = sl_cache_operands(b, (k.bf16_cache ? 1 : 2) * k.key_heads * k.head_dim);
     if (!shape.without_attention_norm)
         k.attention_norm = sl_norm_build(b, "attention_norm", shape.width, shape.norm);
     attention_build(b, &k, shape);
@@ -95,6 +96,7 @@ static struct sl_tensor *attention(struct sl_tape *t, const struct sl_block *k, 
                                                    .window = k->window,
                                                    .cache_at = k->cache_at,
                                                    .bidirectional = k->bidirectional,
+                                                   .bf16_cache = k->bf16_cache,
                                                    .dropout = k->dropout});
 }
 

@@ -145,9 +145,9 @@ bool sl_model_can_int8(const struct sl_model *m)
 
 /* Declares what a model consists of, without values. Returns the architecture's own struct. */
 static void *build(struct sl_builder *b, struct sl_arena *structs, const struct sl_arch *arch,
-                   const struct sl_config *config)
+                   const struct sl_config *config, bool bf16_cache)
 {
-    sl_builder_init(b, structs);
+    sl_builder_init(b, structs, bf16_cache);
     void *self = sl_arena_take(structs, 1, arch->size);
     memset(self, 0, arch->size);
     arch->build(b, self, config);
@@ -175,7 +175,8 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
                            .policy = sl_policy_defaults(arch)};
     bool ok = sl_arena_init_growing(&m->structs, STRUCT_BYTES, err);
     if (ok) {
-        m->self = build(&m->builder, &m->structs, arch, config);
+        m->self =
+            build(&m->builder, &m->structs, arch, config, m->int8 && m->kernels->operand == SL_F32);
         ok = fits(m, err) && allocated(m, &m->values, allocate, false, err) &&
              allocated(m, &m->packed, allocate_packed, false, err);
     }
@@ -403,7 +404,7 @@ bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_param
     config.classes++; /* what has the same shape with another number of classes stays */
     if (!sl_arena_init_growing(&structs, STRUCT_BYTES, err))
         return false;
-    (void)build(&b, &structs, m->arch, &config);
+    (void)build(&b, &structs, m->arch, &config, false);
     for (int i = 0; i < *count; i++) {
         const struct sl_parameter *other = sl_builder_find(&b, list[i].name);
         if (other && other->rows == list[i].rows && other->cols == list[i].cols)

@@ -50,11 +50,14 @@ static int heads_per_key(const struct attend *a)
 static struct sl_cache_layer cache_layer(const struct sl_node *n)
 {
     const struct attend *a = n->args;
-    return (struct sl_cache_layer){.at = a->args.cache_at,
+    const enum sl_type operand = n->in[KEY_VALUE]->type;
+    const bool rounds = a->args.bf16_cache && operand == SL_F32 && !n->tape->training;
+    return (struct sl_cache_layer){.at = rounds ? 2 * a->args.cache_at : a->args.cache_at,
                                    .heads = a->args.key_heads,
                                    .head_dim = head_dim(n),
-                                   .type = n->in[KEY_VALUE]->type,
-                                   .packed = true};
+                                   .type = rounds ? SL_BF16 : operand,
+                                   .packed = true,
+                                   .rounds = rounds};
 }
 
 /* -- both directions ---------------------------------------------------------------------- */
@@ -83,6 +86,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
         .v = cache ? sl_cache_rows(cache, cache_layer(n), key_head, true)
                    : sl_columns(kv, sequence->first, kv->cols / 2 + key_head * hd),
         .cached = cache,
+        .bf16_cache = cache && cache_layer(n).rounds,
         .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
         .kv_stride = cache ? (size_t)hd : kv->stride,

@@ -1,6 +1,8 @@
 /* kv_cache.c - where a head's keys and values are, and how new ones are appended. */
 #include "ops/kv_cache.h"
 
+#include "kernels/bf16.h"
+
 #include <string.h>
 
 static size_t row_bytes(const struct sl_cache_layer *layer)
@@ -17,8 +19,9 @@ char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, i
 
 struct append {
     const struct sl_tape *t;
-    const struct sl_tensor *key_value;
+    struct sl_tensor *key_value;
     struct sl_cache_layer layer;
+    size_t compact[SL_PANEL]; /* places in a row of a compact panel */
 };
 
 /* The key becomes a column of a matrix that the kernels packed: panels of SL_PANEL columns. */
@@ -55,6 +58,48 @@ static void append_value(uint32_t *values, const uint16_t *value, size_t head_di
             pair[i] |= (uint32_t)value[i] << 16;
 }
 
+static void round_to_bf16(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = sl_bf16_to_f32(sl_bf16_of(x[i]));
+}
+
+static uint16_t upper_half(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* The key becomes a column of a compact matrix, the value a row. */
+static void append_rounded(const struct append *a, const struct sl_cache *cache, int head,
+                           const float *key, const float *value, size_t position)
+{
+    const struct sl_cache_layer *layer = &a->layer;
+    const size_t width = (size_t)layer->head_dim;
+    uint16_t *keys = (uint16_t *)(void *)sl_cache_rows(cache, *layer, head, false);
+    uint16_t *values = (uint16_t *)(void *)sl_cache_rows(cache, *layer, head, true);
+    keys += position / SL_PANEL * SL_PANEL * width + a->compact[position % SL_PANEL];
+    values += position * width;
+    for (size_t i = 0; i < width; i++)
+        keys[i * SL_PANEL] = upper_half(key[i]);
+    for (size_t i = 0; i < width; i++)
+        values[i] = upper_half(value[i]);
+}
+
+/* A row of a head, with a cache or without. */
+static void round_row(const struct append *a, const struct sl_cache *cache, int head, int row,
+                      size_t position)
+{
+    const size_t width = (size_t)a->layer.head_dim;
+    float *key = sl_row(a->key_value, row) + (size_t)head * width;
+    float *value = key + (size_t)a->layer.heads * width;
+    round_to_bf16(key, width);
+    round_to_bf16(value, width);
+    if (cache)
+        append_rounded(a, cache, head, key, value, position);
+}
+
 static void append_row(const struct append *a, const struct sl_cache *cache, int head,
                        const char *key, size_t position)
 {
@@ -87,17 +132,24 @@ static void append_units(void *ctx, int first, int last, int worker)
         const struct sl_sequence *s = &a->t->batch->sequences[i / a->layer.heads];
         const int head = i % a->layer.heads;
         assert(!s->cache || s->position + s->rows <= s->cache->capacity);
-        for (int r = 0; s->cache && r < s->rows; r++)
-            append_row(a, s->cache, head,
-                       sl_columns(a->key_value, s->first + r, head * a->layer.head_dim),
-                       (size_t)s->position + (size_t)r);
+        for (int r = 0; r < s->rows; r++) {
+            const size_t position = (size_t)s->position + (size_t)r;
+            if (a->layer.rounds)
+                round_row(a, s->cache, head, s->first + r, position);
+            else if (s->cache)
+                append_row(a, s->cache, head,
+                           sl_columns(a->key_value, s->first + r, head * a->layer.head_dim),
+                           position);
+        }
     }
 }
 
-void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
+void sl_cache_append(const struct sl_tape *t, struct sl_tensor *key_value,
                      struct sl_cache_layer layer)
 {
-    struct append a = {t, key_value, layer};
+    struct append a = {.t = t, .key_value = key_value, .layer = layer};
+    for (int i = 0; layer.rounds && i < SL_PANEL; i++)
+        a.compact[i] = (size_t)sl_compact_at(t->kernels, i);
 
     /* As many sequences or heads to a piece as have about ROWS rows. */
     enum { ROWS = 8 };

@@ -5,11 +5,12 @@
 
 /* One attention layer's part of every cache. */
 struct sl_cache_layer {
-    int at; /* the first column */
+    int at; /* the first column, of elements of `type` */
     int heads;
     int head_dim;
     enum sl_type type;
     bool packed; /* in the forms that the kernels' attention reads (kernels.h); else plain rows */
+    bool rounds; /* operands are fp32, and become bf16 here */
 };
 
 /* The keys, or the values, of one head. */
@@ -17,6 +18,7 @@ char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, i
                     bool values);
 
 /* Appends the batch's keys and values (rows x 2 width, keys first) to the caches of sequences that
- * have one. */
-void sl_cache_append(const struct sl_tape *t, const struct sl_tensor *key_value,
+ * have one. If the layer `rounds`, key_value is rounded to what bf16 holds, too, with a cache or
+ * without. */
+void sl_cache_append(const struct sl_tape *t, struct sl_tensor *key_value,
                      struct sl_cache_layer layer);

@@ -110,7 +110,8 @@ struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, str
  * row rows_i (NULL: i). A row sees itself and the rows before it, or with bidirectional its whole
  * sequence; of these, with a window, only those at most so many rows away (Beltagy et al. 2020).
  * A sequence with a cache (never with bidirectional) appends its keys and values to it, at 2 key
- * width columns from `cache_at`, and attends to everything in it. Several heads may share one of
+ * width columns from `cache_at`, or half as many operands of fp32 if they become bf16, and attends
+ * to everything in it. Several heads may share one of
  * keys and values, the first ones the first (Ainslie et al. 2023). Dropout applies to the
  * probabilities. Result: n x width operand. */
 struct sl_attention_args {
@@ -119,6 +120,7 @@ struct sl_attention_args {
     int cache_at;
     int window; /* 0: none */
     bool bidirectional;
+    bool bf16_cache; /* serving: keys and values are bf16 where operands are fp32, too */
     float dropout;
 };
 struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,

@@ -88,10 +88,10 @@ struct sl_engine *fixture_engine(const char *isa, int threads)
     return engine;
 }
 
-struct sl_engine *fixture_int8_engine(int threads)
+struct sl_engine *fixture_int8_engine(const char *isa, int threads)
 {
     struct sl_err err;
-    struct sl_engine_options options = {.threads = threads, .precision = "int8"};
+    struct sl_engine_options options = {.isa = isa, .threads = threads, .precision = "int8"};
     struct sl_engine *engine = sl_engine_create(&options, &err);
     cr_assert(engine, "%s", err.text);
     return engine;

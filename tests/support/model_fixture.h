@@ -24,7 +24,7 @@ const char *fixture_case_name(const struct fixture_case *f);
 struct sl_engine *fixture_engine(const char *isa, int threads);
 
 /* An engine of the standard level with int8 products. */
-struct sl_engine *fixture_int8_engine(int threads);
+struct sl_engine *fixture_int8_engine(const char *isa, int threads);
 
 /* An engine whose operands are fp32, so that finite differences can be measured:
  * fixture_engine(NULL) if it is one, else the fastest such level. */

@@ -55,38 +55,64 @@ static void gather_dot(float *out, float a, const float *x, const void *rows,
         out[j] = a * dot_row(x, (const operand *)rows + sl_row_offset(&list, j), list.width);
 }
 
-/* `vectors` vectors of columns, a constant: independent sums hide the latency of FMA. */
-static inline __attribute__((always_inline)) void sum_columns(float *out, const float *a,
-                                                              const operand *rows,
-                                                              const struct sl_row_list *l,
-                                                              int width, const int vectors)
+static inline __attribute__((always_inline)) vec load_some(const void *rows, size_t at, int n,
+                                                           const enum sl_type type)
 {
+    return type == SL_BF16 ? vec_load_bf16((const uint16_t *)rows + at, n)
+                           : vec_load((const float *)rows + at, n);
+}
+
+/* `vectors` vectors of columns from `at` on, a constant: independent sums hide the latency of
+ * FMA. */
+static inline __attribute__((always_inline)) void sum_columns(float *out, const float *a,
+                                                              const void *rows,
+                                                              const struct sl_row_list *l, int at,
+                                                              const int vectors,
+                                                              const enum sl_type type)
+{
+    const int width = l->width - at;
     vec sums[4];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
         sums[v] = vec_set(0.0f);
     for (int j = 0; j < l->n; j++) {
-        const operand *row = rows + sl_row_offset(l, j);
+        const size_t row = sl_row_offset(l, j) + (size_t)at;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++)
-            sums[v] =
-                vec_fma(vec_set(a[j]), operand_load(row + v * LANES, width - v * LANES), sums[v]);
+            sums[v] = vec_fma(
+                vec_set(a[j]),
+                load_some(rows, row + (size_t)(v * LANES), vectors > 1 ? LANES : width, type),
+                sums[v]);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
-        vec_store(out + v * LANES, width - v * LANES, sums[v]);
+        vec_store(out + at + v * LANES, width - v * LANES, sums[v]);
 }
 
-static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
+static inline __attribute__((always_inline)) void sum_rows(float *out, const float *a,
+                                                           const void *rows,
+                                                           const struct sl_row_list *l,
+                                                           const enum sl_type type)
 {
     const struct sl_row_list list = *l; /* the compiler cannot know that out is elsewhere */
     int c = 0;
     for (; c + 4 * LANES <= list.width; c += 4 * LANES)
-        sum_columns(out + c, a, (const operand *)rows + c, &list, 4 * LANES, 4);
+        sum_columns(out, a, rows, &list, c, 4, type);
     for (; c + 2 * LANES <= list.width; c += 2 * LANES)
-        sum_columns(out + c, a, (const operand *)rows + c, &list, 2 * LANES, 2);
+        sum_columns(out, a, rows, &list, c, 2, type);
     for (; c < list.width; c += LANES)
-        sum_columns(out + c, a, (const operand *)rows + c, &list, list.width - c, 1);
+        sum_columns(out, a, rows, &list, c, 1, type);
+}
+
+static void gather_sum_bf16(float *out, const float *a, const void *rows,
+                            const struct sl_row_list *l)
+{
+    sum_rows(out, a, rows, l, SL_BF16);
+}
+
+static void gather_sum(float *out, const float *a, const void *rows, const struct sl_row_list *l)
+{
+    sum_rows(out, a, rows, l, sizeof(operand) == sizeof(float) ? SL_F32 : SL_BF16);
 }
 
 static void scatter_axpy(float *rows, const float *a, const float *x, const struct sl_row_list *l)
@@ -103,5 +129,6 @@ void SL_LEVEL(gather)(struct sl_kernels *t)
 {
     t->gather_dot = gather_dot;
     t->gather_sum = gather_sum;
+    t->gather_sum_bf16 = gather_sum_bf16;
     t->scatter_axpy = scatter_axpy;
 }

@@ -261,5 +261,6 @@ void SL_LEVEL(gemm)(struct sl_kernels *t)
 {
     t->gemm = gemm;
     t->compact = compact;
+    t->compact_lanes = LANES;
     t->small_gemm = small_gemm;
 }

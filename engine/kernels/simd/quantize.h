@@ -5,17 +5,13 @@
 #include "kernels/int8.h"
 #include "kernels/simd/dot4.h"
 
-typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
-
 /* Up to LANES floats. Rows of bf16 end in zeros, so that whole vectors can be read. */
 static inline __attribute__((always_inline)) vec load_floats(const void *x, int at, int n,
                                                              const enum sl_type type)
 {
     if (type == SL_F32)
         return vec_load((const float *)x + at, n - at);
-    halves h;
-    memcpy(&h, (const uint16_t *)x + at, sizeof h);
-    return (vec)(__builtin_convertvector(h, uvec) << 16);
+    return vec_load_bf16((const uint16_t *)x + at, LANES);
 }
 
 static inline __attribute__((always_inline)) float factor_of(float *scale, const void *x, int n,

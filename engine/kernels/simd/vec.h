@@ -5,7 +5,8 @@
  *
  *     vec_set(a)                 a in every lane
  *     vec_load(x, n)             the first n floats at x, zeros after them; n may be any number
- *     vec_load_or(v, x, n)       the same with the lanes of v after them
+ *     vec_load_bf16(x, n)        the same of bf16
+ *     vec_load_or(v, x, n)       vec_load with the lanes of v after them
  *     vec_store(y, n, v)         writes the first n lanes
  *     vec_first(v, n)            the first n lanes, zeros after them
  *     vec_fma(a, b, c)           a b + c, rounded once where the processor can
@@ -43,6 +44,19 @@ static inline vec vec_loadu(const float *x)
     vec v;
     memcpy(&v, x, sizeof v);
     return v;
+}
+
+static inline vec vec_load_bf16(const uint16_t *x, int n)
+{
+    typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
+
+    halves h = {0};
+    if (n >= LANES)
+        memcpy(&h, x, sizeof h);
+    else
+        for (int i = 0; i < n; i++)
+            h[i] = x[i];
+    return (vec)(__builtin_convertvector(h, uvec) << 16);
 }
 
 static inline void vec_storeu(float *y, vec v)

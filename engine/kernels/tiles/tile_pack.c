@@ -123,11 +123,20 @@ static void transpose(void *out, size_t out_stride, const void *x, size_t x_stri
                             cols - c, pad);
 }
 
+/* Packed matrices are bf16 already. */
+static bool never_compact(void *packed, int k, int n)
+{
+    (void)packed;
+    (void)k;
+    (void)n;
+    return false;
+}
+
 void SL_LEVEL(pack)(struct sl_kernels *t)
 {
     t->operand = SL_BF16;
     t->pack_bytes = pack_bytes;
     t->pack = pack;
-    t->compact = sl_never_compact; /* packed matrices are bf16 already */
+    t->compact = never_compact;
     t->transpose = transpose;
 }

@@ -188,7 +188,8 @@ static void each_policy_of(struct sl_engine *engine,
 static void each_policy(int threads, void (*check)(struct sl_model *m, const char *name))
 {
     each_policy_of(fixture_engine(NULL, threads), check);
-    each_policy_of(fixture_int8_engine(threads), check);
+    each_policy_of(fixture_int8_engine(NULL, threads), check);
+    each_policy_of(fixture_int8_engine("portable", threads), check); /* rounds keys and values */
 }
 
 /* The reference level is slow. */

@@ -1,5 +1,6 @@
 /* test_kernels_attention.c - attention at every level this machine has: forward against a plain
  * computation in double, backward against finite differences, and batch invariance to the bit. */
+#include "kernels/bf16.h"
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
@@ -13,7 +14,8 @@ struct head {
     enum pattern pattern;
     uint32_t threshold; /* of dropout */
     bool serves;        /* no lse */
-    float sharpness;    /* a factor of the scores; 0: 1 */
+    bool bf16_cache;
+    float sharpness; /* a factor of the scores; 0: 1 */
 };
 
 /* One head's data: rows as floats, rounded as the level rounds them, and as operands. */
@@ -59,6 +61,10 @@ static struct problem problem_make(const struct sl_kernels *k, struct head h)
     p.q = rounded(k, h.queries, h.head_dim, 20);
     p.k = rounded(k, h.keys, h.head_dim, 21);
     p.v = rounded(k, h.keys, h.head_dim, 22);
+    for (int i = 0; h.bf16_cache && i < h.keys * h.head_dim; i++) {
+        p.k[i] = sl_bf16_to_f32(sl_bf16_of(p.k[i]));
+        p.v[i] = sl_bf16_to_f32(sl_bf16_of(p.v[i]));
+    }
     p.dout = rounded(k, h.queries, h.head_dim, 23);
     p.q_operands = operands_make(k, p.q, h.queries, h.head_dim);
     p.k_operands = operands_make(k, p.k, h.keys, h.head_dim);
@@ -302,6 +308,21 @@ Test(attention, a_query_does_not_know_its_company)
 
 enum { HEADS = 3, PAST = 77 /* keys */ };
 
+/* The same where operands are fp32 and the cache is bf16. */
+static void fill_bf16_cache(const struct sl_kernels *k, const struct problem *p, uint16_t *to)
+{
+    const size_t d = (size_t)p->h.head_dim, room = sl_round_up(PAST, SL_PANEL);
+    memset(to, 0xff, 2 * room * d * sizeof *to);
+    for (size_t i = 0; i < PAST; i++) {
+        uint16_t *panel = to + i / SL_PANEL * SL_PANEL * d;
+        const int at = sl_compact_at(k, (int)(i % SL_PANEL));
+        for (size_t c = 0; c < d; c++) {
+            panel[c * SL_PANEL + (size_t)at] = sl_bf16_of(p->k[i * d + c]);
+            to[(room + i) * d + c] = sl_bf16_of(p->v[i * d + c]);
+        }
+    }
+}
+
 /* A head's keys, then its values, as a cache holds them; past the last are NaN and zeros. */
 static void fill_cache(const struct sl_kernels *k, const struct problem *p, unsigned char *to)
 {
@@ -333,11 +354,16 @@ static void run_cached(const struct sl_kernels *k, const struct problem *p, int 
 {
     const size_t d = (size_t)p->h.head_dim, room = sl_round_up(PAST, SL_PANEL);
     const size_t element = sl_type_bytes(k->operand), head = 2 * room * d;
+    const size_t cached = p->h.bf16_cache ? sizeof(uint16_t) : element;
     unsigned char *cache = aligned_alloc(64, sl_round_up(HEADS * head * element, 64));
     unsigned char *q = calloc((size_t)queries * HEADS * d, element);
     struct sl_attention a = call_of(p);
     for (size_t h = 0; h < HEADS; h++) {
-        fill_cache(k, p, cache + h * head * element);
+        unsigned char *to = cache + h * head * cached;
+        if (p->h.bf16_cache)
+            fill_bf16_cache(k, p, (uint16_t *)(void *)to);
+        else
+            fill_cache(k, p, to);
         for (size_t i = 0; i < (size_t)queries; i++)
             memcpy(q + (i * HEADS + h) * d * element,
                    (const unsigned char *)a.q + ((size_t)first + i) * p->stride * element,
@@ -345,12 +371,13 @@ static void run_cached(const struct sl_kernels *k, const struct problem *p, int 
     }
     a.q = q;
     a.k = cache;
-    a.v = cache + room * d * element;
+    a.v = cache + room * d * cached;
     a.out = out;
     a.q_stride = a.out_stride = HEADS * d;
     a.kv_stride = d;
     a.kv_head = head;
     a.cached = true;
+    a.bf16_cache = p->h.bf16_cache;
     a.heads = HEADS;
     a.queries = queries;
     a.visible += first;
@@ -365,7 +392,7 @@ static void run_cached(const struct sl_kernels *k, const struct problem *p, int 
 }
 
 /* All queries at once and each alone have the bits that they have without a cache. */
-static void cache_has_the_same_bits(const struct sl_kernels *k)
+static void cache_has_the_bits(const struct sl_kernels *k, bool bf16_cache)
 {
     static const int dims[] = {32, 64, 12};
     for (size_t s = 0; s < sizeof dims / sizeof *dims; s++) {
@@ -374,6 +401,7 @@ static void cache_has_the_same_bits(const struct sl_kernels *k)
                                                          .head_dim = dims[s],
                                                          .pattern = SCATTERED,
                                                          .serves = true,
+                                                         .bf16_cache = bf16_cache,
                                                          .sharpness = s == 1 ? 100.0f : 1.0f});
         const size_t head = (size_t)dims[s] * sl_type_bytes(k->operand), row = HEADS * head;
         const size_t one = p.stride * sl_type_bytes(k->operand), count = (size_t)p.h.queries;
@@ -396,6 +424,13 @@ static void cache_has_the_same_bits(const struct sl_kernels *k)
         output_free(alone);
         problem_free(&p);
     }
+}
+
+static void cache_has_the_same_bits(const struct sl_kernels *k)
+{
+    cache_has_the_bits(k, false);
+    if (k->operand == SL_F32)
+        cache_has_the_bits(k, true);
 }
 
 Test(attention, a_query_does_not_know_that_keys_are_cached)

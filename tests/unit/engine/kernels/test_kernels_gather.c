@@ -1,4 +1,5 @@
 /* test_kernels_gather.c - the gather and scatter slots against sums in double precision. */
+#include "kernels/bf16.h"
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 
@@ -9,16 +10,23 @@ struct selection {
     const struct sl_kernels *k;
     struct sl_row_list l;
     int32_t at[LONGEST];
-    float *rows, *x, *a; /* rows side by side; numbers that operands hold exactly */
+    float *rows, *x, *a; /* rows side by side; numbers that bf16 holds exactly */
     void *operands;
+    uint16_t *bf16; /* rows as far apart */
 };
 
 static struct selection selection_make(const struct sl_kernels *k, int n, int width, bool has_list)
 {
     struct selection t = {.k = k};
     t.rows = input_make((size_t)TABLE_ROWS * (size_t)width, 40, 1.0f);
-    round_to_operands(k, t.rows, TABLE_ROWS * width);
+    for (int i = 0; i < TABLE_ROWS * width; i++)
+        t.rows[i] = sl_bf16_to_f32(sl_bf16_of(t.rows[i]));
     t.operands = operands_make(k, t.rows, TABLE_ROWS, width);
+    t.bf16 = calloc((size_t)TABLE_ROWS * sl_operand_stride(k, width), sizeof *t.bf16);
+    for (int r = 0; r < TABLE_ROWS; r++)
+        for (int c = 0; c < width; c++)
+            t.bf16[(size_t)r * sl_operand_stride(k, width) + (size_t)c] =
+                sl_bf16_of(t.rows[r * width + c]);
     t.x = input_make((size_t)width, 41, 1.0f);
     t.a = input_make((size_t)n, 42, 1.0f);
     for (int j = 0; j < n; j++)
@@ -31,6 +39,7 @@ static void selection_free(struct selection *t)
 {
     free(t->rows);
     free(t->operands);
+    free(t->bf16);
     free(t->x);
     free(t->a);
 }
@@ -56,11 +65,14 @@ static void check_gather_dot(const struct selection *t)
     output_free(out);
 }
 
-static void check_gather_sum(const struct selection *t)
+static void check_gather_sum(const struct selection *t, bool bf16)
 {
     const size_t bytes = (size_t)t->l.width * sizeof(float);
     float *out = output_make(bytes);
-    t->k->gather_sum(out, t->a, t->operands, &t->l);
+    if (bf16)
+        t->k->gather_sum_bf16(out, t->a, t->bf16, &t->l);
+    else
+        t->k->gather_sum(out, t->a, t->operands, &t->l);
     cr_assert(output_guarded(out, bytes), "%s: gather_sum of %d", t->k->name, t->l.width);
     for (int c = 0; c < t->l.width; c++) {
         double want = 0.0;
@@ -103,7 +115,8 @@ static void check_level(const struct sl_kernels *k)
                 struct selection t = selection_make(k, counts[i], width, has_list);
                 t.l.indices = has_list ? t.at : NULL;
                 check_gather_dot(&t);
-                check_gather_sum(&t);
+                check_gather_sum(&t, false);
+                check_gather_sum(&t, true);
                 check_scatter_axpy(&t);
                 selection_free(&t);
             }

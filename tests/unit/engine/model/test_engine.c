@@ -137,7 +137,7 @@ Test(engine, precisions_are_chosen_where_they_are_faster)
 Test(engine, int8_does_not_train)
 {
     struct sl_err err;
-    struct sl_engine *engine = fixture_int8_engine(1);
+    struct sl_engine *engine = fixture_int8_engine(NULL, 1);
     const struct sl_arch *arch = sl_arch_at(0);
     const struct sl_config config = fixture_config(arch);
     struct sl_model *model = sl_model_create(engine, arch, &config, &err);
