@@ -10,8 +10,9 @@
 static const struct command *const commands[] = {
     &command_train,    &command_eval,      &command_operating_points,
     &command_generate, &command_inspect,   &command_classify,
-    &command_embed,    &command_fill_mask, &command_init,
-    &command_vocab,    &command_vectors,   &command_import};
+    &command_embed,    &command_fill_mask, &command_rerank,
+    &command_init,     &command_vocab,     &command_vectors,
+    &command_import};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -73,6 +73,7 @@ static bool flush(struct text_lines *w, struct sl_err *err)
     struct sl_classifier_item items[TEXT_LINES_BATCH] = {{0}};
     for (int i = 0; i < w->count; i++) {
         items[i].tokens = w->waiting[i].ids;
+        items[i].types = w->waiting[i].types;
         items[i].count = w->waiting[i].count;
         items[i].output = w->output;
     }
@@ -104,38 +105,81 @@ static bool fail_mask(const struct sl_tokenizer *tokens, struct sl_err *err)
                    (int)bytes, mask);
 }
 
+/* Room for a line and its tokens. */
+static bool reserve(const struct text_lines *w, const struct sl_line *line, struct text_line *next,
+                    struct sl_err *err)
+{
+    const struct sl_tokenizer *tokens = w->m->tokenizer;
+    const size_t prompt = w->prompt ? strlen(w->prompt->text) : 0;
+    const size_t max = sl_tokenizer_max_tokens(tokens, line->bytes + prompt) +
+                       (w->query ? sl_tokenizer_max_tokens(tokens, strlen(w->query)) : 0);
+    return sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) &&
+           sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) &&
+           (!w->query || sl_dynarray_reserve(&next->types, &next->types_capacity, max,
+                                             sizeof *next->types, err)) &&
+           (!w->places || sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
+                                              sizeof *next->offsets, err));
+}
+
+/* most: how many tokens are kept; 0: all. */
+static long tokenize(const struct text_lines *w, const struct text_line *next, long most,
+                     struct sl_err *err)
+{
+    struct sl_encoding job = {.text = next->text,
+                              .bytes = next->bytes,
+                              .prompt = w->prompt ? w->prompt->text : NULL,
+                              .unknown = SL_UNKNOWN_REPLACE,
+                              .special = true,
+                              .max_tokens = most,
+                              .side = w->truncation,
+                              .ids = next->ids,
+                              .types = next->types,
+                              .offsets = next->offsets,
+                              .capacity = (long)next->ids_capacity};
+    if (w->query) {
+        job.text = w->query;
+        job.bytes = strlen(w->query);
+        job.pair = next->text;
+        job.pair_bytes = next->bytes;
+    }
+    return sl_tokenizer_tokenize(w->m->tokenizer, &job, err);
+}
+
+/* Returns how many of the tokens are left. The longer text of a pair is cut, so both are tokenized
+ * again. */
+static long fit(const struct text_lines *w, const struct text_line *next, long count,
+                struct sl_err *err)
+{
+    const long context = w->m->config.context_length;
+    if (!w->query || count <= context)
+        return sl_tokenizer_truncate(w->m->tokenizer, w->truncation, context, next->ids,
+                                     next->offsets, count);
+    const long left = tokenize(w, next, context, err);
+    if (left <= context)
+        return left;
+    (void)sl_fail(err, SL_BAD_INPUT, "the special tokens of a pair alone exceed the context");
+    return -1;
+}
+
 /* Tokenizes a line into the next free place of the batch. */
 static bool encode(struct text_lines *w, const struct sl_line *line, struct sl_err *err)
 {
     struct text_line *next = &w->waiting[w->count];
     const struct sl_tokenizer *tokens = w->m->tokenizer;
-    const char *prompt = w->prompt ? w->prompt->text : NULL;
-    size_t max = sl_tokenizer_max_tokens(tokens, line->bytes + (prompt ? strlen(prompt) : 0));
-    if (!sl_dynarray_reserve(&next->text, &next->text_capacity, line->bytes + 1, 1, err) ||
-        !sl_dynarray_reserve(&next->ids, &next->ids_capacity, max, sizeof *next->ids, err) ||
-        (w->places && !sl_dynarray_reserve(&next->offsets, &next->offsets_capacity, max,
-                                           sizeof *next->offsets, err)))
+    if (!reserve(w, line, next, err))
         return false;
     memcpy(next->text, line->text, line->bytes);
     next->bytes = line->bytes;
     next->number = line->number;
-    long count = sl_tokenizer_tokenize(tokens,
-                                       &(struct sl_encoding){.text = line->text,
-                                                             .bytes = line->bytes,
-                                                             .prompt = prompt,
-                                                             .unknown = SL_UNKNOWN_REPLACE,
-                                                             .special = true,
-                                                             .ids = next->ids,
-                                                             .offsets = next->offsets,
-                                                             .capacity = (long)max},
-                                       err);
+    const long count = tokenize(w, next, 0, err);
     if (count < 0)
         return false;
-    assert((size_t)count <= max);
+    assert((size_t)count <= next->ids_capacity);
     if (!sl_tokenizer_has_text(tokens, next->ids, count))
         return sl_fail(err, SL_BAD_INPUT, "the text has no tokens");
-    long left = sl_tokenizer_truncate(tokens, w->truncation, w->m->config.context_length, next->ids,
-                                      next->offsets, count);
+    const long left = fit(w, next, count, err);
+    if (left < 0)
+        return false;
     if (w->output == SL_OUTPUT_MASKED && !has_mask(tokens, next->ids, left))
         return fail_mask(tokens, err);
     next->truncated = left < count;
@@ -351,6 +395,7 @@ static void release(struct text_lines *w)
     for (int i = 0; i < TEXT_LINES_BATCH; i++) {
         free(w->waiting[i].text);
         free(w->waiting[i].ids);
+        free(w->waiting[i].types);
         free(w->waiting[i].offsets);
     }
     free(w->results);

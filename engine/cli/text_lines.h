@@ -1,5 +1,5 @@
 /* text_lines.h - lines of files, or columns of records, go through a model in batches, for `sluice
- * classify` and `sluice embed`. */
+ * classify`, `embed`, `fill-mask` and `rerank`. */
 #pragma once
 
 #include "data/record_reader.h"
@@ -13,8 +13,9 @@ struct text_line {
     char *text; /* not NUL-terminated */
     size_t bytes, text_capacity;
     int32_t *ids;                    /* `count` tokens */
-    struct sl_token_offset *offsets; /* of each; NULL unless `places` */
-    size_t ids_capacity, offsets_capacity;
+    int32_t *types;                  /* of each; NULL unless there is a query */
+    struct sl_token_offset *offsets; /* likewise; NULL unless `places` */
+    size_t ids_capacity, types_capacity, offsets_capacity;
     int count;
     bool truncated;
     int64_t number; /* of its line in the file, from 1 */
@@ -33,6 +34,7 @@ struct text_lines {
     const char *done;               /* and "classified" */
     enum sl_output output;          /* the model's main one, unless it is changed */
     const struct sl_prompt *prompt; /* before each text; NULL: none */
+    const char *query;              /* the first text of a pair with each; NULL: none */
     bool places;                    /* `print` needs offsets; */
     bool explains;                  /* and runs the classifier */
     /* Prints a text and its result, which are valid until it returns. */
@@ -51,7 +53,7 @@ struct text_lines {
     double begun, shown;               /* seconds of sl_now_seconds; progress was shown last */
 };
 
-/* Options of both commands, the first member of their arguments. */
+/* Options of these commands, the first member of their arguments. */
 struct text_arguments {
     const char *isa, *precision;
     const char *truncate;
