@@ -69,6 +69,14 @@ Test(rerank_terminal, long_pairs_are_truncated)
     cr_expect(strstr(r.err, "1 of 1 texts were truncated to 32 tokens"), "%s", r.err);
 }
 
+static int count_lines(const char *text)
+{
+    int count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
 /* More than a batch; where the best alone are printed, others were dropped on the way. */
 Test(rerank_terminal, the_best_of_many_are_the_first_of_all)
 {
@@ -81,18 +89,12 @@ Test(rerank_terminal, the_best_of_many_are_the_first_of_all)
     write_texts(texts.data);
     sl_buffer_release(&texts);
     sluice_expect_success(&r, RANK("abc", NULL));
-    int lines = 0;
-    for (const char *at = r.out; *at; at++)
-        lines += *at == '\n';
-    cr_expect_eq(lines, TEXTS);
+    cr_expect_eq(count_lines(r.out), TEXTS);
     for (int top = 1; top <= 64; top *= 8) {
-        char number[8];
+        char number[12];
         (void)snprintf(number, sizeof number, "%d", top);
         sluice_expect_success(&best, RANK("abc", "--top-n", number));
-        lines = 0;
-        for (const char *at = best.out; *at; at++)
-            lines += *at == '\n';
-        cr_expect_eq(lines, top);
+        cr_expect_eq(count_lines(best.out), top);
         cr_expect_eq(strncmp(best.out, r.out, strlen(best.out)), 0, "%d: %s", top, best.out);
     }
 }
