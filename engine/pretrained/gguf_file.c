@@ -2,6 +2,7 @@
 #include "pretrained/gguf_file.h"
 
 #include "base/byte_string.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -68,9 +69,11 @@ static char *take_name(struct cursor *c, struct sl_err *err)
         !take(c, bytes, &data, err))
         return NULL;
     char *name = bytes > 0 && !memchr(data, '\0', bytes) ? sl_bytes_copy(data, bytes) : NULL;
-    if (!name)
-        sl_fail(err, SL_CORRUPT, "a name is empty or has a NUL in it");
-    return name;
+    if (name && sl_utf8_is_valid(name, bytes))
+        return name;
+    sl_fail(err, SL_CORRUPT, "a name is empty, has a NUL in it or is not UTF-8");
+    free(name);
+    return NULL;
 }
 
 /* -- metadata --------------------------------------------------------------------------------- */
@@ -188,7 +191,7 @@ static bool take_value(struct sl_gguf *file, struct cursor *c, char **name, stru
         return sl_fail(err, SL_CORRUPT, "%s is there twice", *name);
     }
     return json_object_set_new(file->metadata, *name, value) == 0 ||
-           sl_fail(err, SL_CORRUPT, "the name of an entry is not UTF-8");
+           sl_fail(err, SL_NO_MEMORY, "no memory for the metadata");
 }
 
 static bool take_metadata(struct sl_gguf *file, struct cursor *c, size_t count, struct sl_err *err)

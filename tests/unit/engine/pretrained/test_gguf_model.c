@@ -117,6 +117,8 @@ static const struct change refused[] = {
     {"gguf_bert", "bert.feed_forward_length", 0, "B", 1, "'intermediate_size' is missing"},
     {"gguf_bert", "token_types.weight", 0, "x", 1,
      "tensor 'xoken_types.weight' is of no use in this architecture"},
+    {"gguf_bert", "token_types.weight", 0, "\xC2", 1, "a name is empty, has a NUL in it or is not"},
+    {"gguf_bert", "bert.block_count", 0, "\xC2", 1, "a name is empty, has a NUL in it or is not"},
     {"gguf_bert", "blk.1.ffn_up.bias", 4, "9", 1,
      "tensor 'bert.encoder.layer.1.intermediate.dense.bias' is missing"},
     {"gguf_bert", VALUE("tokenizer.ggml.bos_token_id"), "\xC8", 1,
