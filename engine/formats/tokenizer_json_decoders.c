@@ -47,7 +47,7 @@ static bool fail_second(struct sl_err *err)
 
 static bool bert_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
 {
-    int32_t begin, end;
+    int32_t begin = -1, end = -1;
     if (has_template(parts))
         return fail_second(err);
     if (!pair_id(step, "cls", &begin, err) || !pair_id(step, "sep", &end, err))
@@ -59,7 +59,7 @@ static bool bert_build(const json_t *step, struct sl_pipeline_parts *parts, stru
 static bool roberta_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
 {
     bool trims = true, prefix = true;
-    int32_t begin, end;
+    int32_t begin = -1, end = -1;
     if (has_template(parts))
         return fail_second(err);
     if (!pair_id(step, "cls", &begin, err) || !pair_id(step, "sep", &end, err) ||

@@ -40,7 +40,7 @@ static inline vec vec_load_or(vec other, const float *x, int n)
     if (n >= LANES)
         memcpy(&other, x, sizeof other);
     else
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n && i < LANES; i++) /* which gcc 14 does not see from the above */
             other[i] = x[i];
     return other;
 }
