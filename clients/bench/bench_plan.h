@@ -8,15 +8,19 @@
 
 enum { BENCH_STREAMS_MAX = 4096 };
 
+/* What the requests are for. */
+enum bench_task { BENCH_COMPLETIONS, BENCH_CLASSIFICATION, BENCH_EMBEDDINGS };
+
 struct bench_plan {
+    enum bench_task task;
     struct endpoint endpoint;
-    const char *path; /* of completions, or of /predict */
+    const char *path; /* of completions, /predict or /embed */
     int connections;
     int64_t requests, warm_up; /* warm_up requests come first and are not counted */
     double seconds;            /* no new request after this; 0: no limit (a closed loop only) */
     double rate;               /* of an open loop: requests due per second; 0: a closed loop */
     bool poisson;              /* the open loop's times are random at that mean rate, not even */
-    int texts;                 /* to classify in each request; 0: completions */
+    int texts;                 /* in each request; 0: completions */
     double budget;             /* of each request, to compute for; 0: none */
     int64_t timeout_ms;        /* for each request */
     bool stream;

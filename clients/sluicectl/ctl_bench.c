@@ -1,7 +1,7 @@
-/* ctl_bench.c - `sluicectl bench`: load-tests a running daemon with completions or
- * classifications. */
+/* ctl_bench.c - `sluicectl bench`: load-tests a running daemon with completions,
+ * classifications or embeddings. */
 #include "base/json_writer.h"
-#include "bench/bench_classify_requests.h"
+#include "bench/bench_text_requests.h"
 #include "sluicectl/ctl_bench_run.h"
 #include "sluicectl/ctl_connection.h"
 #include "sluicectl/ctl_model_choice.h"
@@ -13,12 +13,12 @@
 
 enum { CONNECTIONS = 64, TOKENS = 512, REQUESTS_PER_CONNECTION = 4, WARM_UP_TOKENS = 32 };
 
-enum { CLASSIFY_CONNECTIONS = 128, SECONDS = 10 };
+enum { TEXT_CONNECTIONS = 128, SECONDS = 10 };
 
 enum { RATE_CONNECTIONS = 1024, RATE_WARM_UP = 128 };
 
 struct arguments {
-    const char *model, *prompt, *classify, *rate, *svg;
+    const char *model, *prompt, *classify, *embed, *rate, *svg;
     struct sl_given_int tokens, requests, warm_up, seed, connections, texts;
     struct sl_given_real temperature, seconds, budget;
     bool no_stream, poisson;
@@ -27,13 +27,16 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct sl_option rows[] = {
-    {"model", "NAME", "model to use [the only language model, or the default classifier]",
+    {"model", "NAME",
+     "model to use [the only language model or embedding model, or the default classifier]",
      SL_OPTION_STRING, AT(model), 0, 0},
     {"classify", "FILE", "classify the lines of FILE instead of generating text", SL_OPTION_STRING,
      AT(classify), 0, 0},
+    {"embed", "FILE", "embed the lines of FILE instead of generating text", SL_OPTION_STRING,
+     AT(embed), 0, 0},
     {"connections", "N",
-     "concurrent connections, each with one request at a time [64; with --classify 128; with "
-     "--rate 1024]",
+     "concurrent connections, each with one request at a time [64; with --classify or --embed 128; "
+     "with --rate 1024]",
      SL_OPTION_GIVEN_INT, AT(connections), 1, BENCH_STREAMS_MAX},
     {"rate", "R[,R...]",
      "send R requests per second, whether or not earlier ones have ended; latencies count from "
@@ -44,14 +47,15 @@ static const struct sl_option rows[] = {
      SL_OPTION_FLAG, AT(poisson), 0, 0},
     {"svg", "FILE", "with --rate: also draw latency against rate to FILE", SL_OPTION_STRING,
      AT(svg), 0, 0},
-    {"texts", "N", "texts per request, with --classify [1]", SL_OPTION_GIVEN_INT, AT(texts), 1,
-     4096},
-    {"seconds", "S", "duration in seconds, with --classify, or of each rate [10]",
+    {"texts", "N", "texts per request, with --classify or --embed [1]", SL_OPTION_GIVEN_INT,
+     AT(texts), 1, 4096},
+    {"seconds", "S", "duration in seconds, with --classify or --embed, or of each rate [10]",
      SL_OPTION_GIVEN_REAL, AT(seconds), 0.01, 86400},
     {"tokens", "N", "tokens to generate per request [512]", SL_OPTION_GIVEN_INT, AT(tokens), 1,
      1e6},
     {"requests", "N",
-     "number of requests, of each rate [4 per connection; no limit with --classify or --rate]",
+     "number of requests, of each rate [4 per connection; no limit with --classify, --embed or "
+     "--rate]",
      SL_OPTION_GIVEN_INT, AT(requests), 1, 1e9},
     {"warm-up", "N",
      "requests to send before measuring [1 per connection; with --rate 128 at most]",
@@ -134,28 +138,30 @@ static bool measure(const struct ctl_options *ctl, struct request_template *temp
     return run_all(plan, ctl, a, template->model, failure);
 }
 
-/* ---- classification -------------------------------------------------------------------------- */
+/* ---- classification and embeddings ----------------------------------------------------------- */
 
-static bool measure_classes(const struct ctl_options *ctl, const struct arguments *a,
-                            const char *model, struct client_error *failure)
+static bool measure_texts(const struct ctl_options *ctl, const struct arguments *a,
+                          const char *model, struct client_error *failure)
 {
-    struct bench_classify_requests texts;
+    struct bench_text_requests texts;
     char path[1024];
-    int64_t connections = value_or(&a->connections, CLASSIFY_CONNECTIONS);
-    (void)snprintf(path, sizeof path, "/models/%s/predict", model);
-    if (!bench_classify_requests_read(&texts, a->classify, (int)value_or(&a->texts, 1), failure))
+    int64_t connections = value_or(&a->connections, TEXT_CONNECTIONS);
+    (void)snprintf(path, sizeof path, "/models/%s/%s", model, a->embed ? "embed" : "predict");
+    if (!bench_text_requests_read(&texts, a->embed ? a->embed : a->classify,
+                                  (int)value_or(&a->texts, 1), a->embed, failure))
         return false;
-    const struct bench_plan plan = {.endpoint = ctl_endpoint(ctl),
+    const struct bench_plan plan = {.task = a->embed ? BENCH_EMBEDDINGS : BENCH_CLASSIFICATION,
+                                    .endpoint = ctl_endpoint(ctl),
                                     .path = path,
                                     .connections = (int)connections,
                                     .requests = value_or(&a->requests, INT64_MAX),
                                     .seconds = seconds_of(a),
                                     .timeout_ms = ctl_timeout_ms(ctl),
                                     .texts = texts.each,
-                                    .body = bench_classify_requests_body,
+                                    .body = bench_text_requests_body,
                                     .context = &texts};
     bool good = run_all(plan, ctl, a, model, failure);
-    bench_classify_requests_release(&texts);
+    bench_text_requests_release(&texts);
     return good;
 }
 
@@ -165,8 +171,19 @@ static bool run_classes(const struct ctl_options *ctl, const struct arguments *a
     struct print_info info = {0};
     struct client *client = ctl_client(ctl, failure);
     bool good = client && ctl_classifier(client, a->model, &info, failure) &&
-                measure_classes(ctl, a, info.model, failure);
+                measure_texts(ctl, a, info.model, failure);
     print_info_release(&info);
+    client_destroy(client);
+    return good;
+}
+
+static bool run_embeddings(const struct ctl_options *ctl, const struct arguments *a,
+                           struct client_error *failure)
+{
+    struct client *client = ctl_client(ctl, failure);
+    char *model = client ? ctl_embedder(client, a->model, failure) : NULL;
+    bool good = model && measure_texts(ctl, a, model, failure);
+    free(model);
     client_destroy(client);
     return good;
 }
@@ -185,15 +202,19 @@ static bool check(const struct arguments *a, struct client_error *failure)
                                          {0}});
     const char *without_rate = sl_option_first_given(
         (const struct sl_option_given[]){{"poisson", a->poisson}, {"svg", a->svg}, {0}});
-    if (a->classify && writing)
-        return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with --classify",
-                                writing);
-    if (!a->classify && a->texts.given)
-        return client_error_set(failure, EXIT_BAD_INPUT, "--texts needs --classify");
+    const bool texts = a->classify || a->embed;
+    if (a->classify && a->embed)
+        return client_error_set(failure, EXIT_BAD_INPUT, "give --classify or --embed, not both");
+    if (texts && writing)
+        return client_error_set(failure, EXIT_BAD_INPUT, "--%s has no effect with --%s", writing,
+                                a->embed ? "embed" : "classify");
+    if (!texts && a->texts.given)
+        return client_error_set(failure, EXIT_BAD_INPUT, "--texts needs --classify or --embed");
     if (!a->rate && without_rate)
         return client_error_set(failure, EXIT_BAD_INPUT, "--%s needs --rate", without_rate);
-    return a->classify || a->rate || !a->seconds.given ||
-           client_error_set(failure, EXIT_BAD_INPUT, "--seconds needs --classify or --rate");
+    return texts || a->rate || !a->seconds.given ||
+           client_error_set(failure, EXIT_BAD_INPUT,
+                            "--seconds needs --classify, --embed or --rate");
 }
 
 static bool run(const struct ctl_options *ctl, struct client_error *failure)
@@ -203,6 +224,8 @@ static bool run(const struct ctl_options *ctl, struct client_error *failure)
         return false;
     if (a->classify)
         return run_classes(ctl, a, failure);
+    if (a->embed)
+        return run_embeddings(ctl, a, failure);
     struct client *client = ctl_client(ctl, failure);
     char *model = client ? ctl_model(client, a->model, failure) : NULL;
     struct request_template template = {.arguments = a, .model = model};

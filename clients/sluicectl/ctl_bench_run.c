@@ -39,7 +39,8 @@ bool ctl_bench_explain(const struct bench_plan *plan, const struct bench_result 
         (void)count_failures(plan, result, rejection.err.text, failure);
     if (plan->texts > 0 && is_invalid)
         (void)snprintf(failure->hint, sizeof failure->hint,
-                       "if it is about a text, `sluicectl classify - < FILE` reports the lines");
+                       "if it is about a text, `sluicectl %s - < FILE` reports the lines",
+                       plan->task == BENCH_EMBEDDINGS ? "embed" : "classify");
     return false;
 }
 

@@ -79,8 +79,8 @@ static void add_completions(struct sl_json_writer *json, const struct bench_plan
     add_percentiles(json, "inter_chunk_ms", &r->inter_chunk, ns_per_ms);
 }
 
-static void add_classifications(struct sl_json_writer *json, const struct bench_plan *plan,
-                                const struct bench_result *r)
+static void add_texts(struct sl_json_writer *json, const struct bench_plan *plan,
+                      const struct bench_result *r)
 {
     const int64_t texts = r->done * plan->texts;
     sl_json_add(json,
@@ -93,13 +93,14 @@ static void add_classifications(struct sl_json_writer *json, const struct bench_
 static void print_object(const struct bench_plan *plan, const struct bench_result *r,
                          const char *model)
 {
-    const bool classifies = plan->texts > 0;
+    static const char *const tasks[] = {[BENCH_COMPLETIONS] = "completions",
+                                        [BENCH_CLASSIFICATION] = "classification",
+                                        [BENCH_EMBEDDINGS] = "embeddings"};
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
-    sl_json_add(&json, "{'bench':%s,'model':%s", classifies ? "classification" : "completions",
-                model);
+    sl_json_add(&json, "{'bench':%s,'model':%s", tasks[plan->task], model);
     add_requests(&json, plan, r);
-    (classifies ? add_classifications : add_completions)(&json, plan, r);
+    (plan->texts > 0 ? add_texts : add_completions)(&json, plan, r);
     add_open_loop(&json, plan, r);
     sl_json_end_object(&json);
     (void)puts(text.failed ? "null" : text.data);
@@ -143,10 +144,10 @@ static void print_lines(const struct bench_plan *plan, const struct bench_result
         (void)printf("%.2f tokens per chunk\n", per_chunk(r));
 }
 
-/* ---- classification -------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-static void print_classes_lines(const struct bench_plan *plan, const struct bench_result *r,
-                                const char *model)
+static void print_text_lines(const struct bench_plan *plan, const struct bench_result *r,
+                             const char *model)
 {
     int64_t texts = r->done * plan->texts;
     (void)printf("%s, %d connections: %.0f texts/s, %.0f tokens/s\n", model, plan->connections,
@@ -161,7 +162,7 @@ void print_bench(const struct bench_plan *plan, const struct bench_result *resul
     if (json)
         print_object(plan, result, model);
     else
-        (plan->texts > 0 ? print_classes_lines : print_lines)(plan, result, model);
+        (plan->texts > 0 ? print_text_lines : print_lines)(plan, result, model);
 }
 
 /* ---- an open loop ---------------------------------------------------------------------------- */

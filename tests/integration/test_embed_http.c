@@ -458,6 +458,24 @@ Test(embed_http, sluice_embeds)
     EXPECT_SAID(r.err, "use `sluice classify`");
 }
 
+Test(embed_http, load_tests_count_texts)
+{
+    FILE *texts = fopen(t.input, "we");
+    cr_assert(texts && fputs(TEXT "\nanother\n", texts) >= 0 && fclose(texts) == 0);
+    const struct program_result *r = CTL(&t, "bench", "--embed", t.input, "--requests", "10",
+                                         "--connections", "3", "--texts", "2", "--json");
+    EXPECT_EXIT(r, 0);
+    json_t *o = json_from_text(r->out);
+    cr_expect_str_eq(json_string_value(json_object_get(o, "bench")), "embeddings");
+    cr_expect_str_eq(json_string_value(json_object_get(o, "model")), "base");
+    cr_expect_eq(json_integer_at(o, "texts"), 20);
+    cr_expect_eq(json_integer_at(o, "failed"), 0);
+    json_decref(o);
+    r = CTL(&t, "bench", "--embed", t.input, "--classify", t.input);
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "give --classify or --embed, not both");
+}
+
 /* ---- a daemon without classifiers ------------------------------------------------------------ */
 
 Test(embed_root, embeds_where_nothing_classifies)

@@ -82,7 +82,8 @@ Test(sluicectl_bench, rejects_options_that_do_not_fit)
         {"--rate", "10,0", "'0' is not a rate"},
         {"--rate", "nan", "'nan' is not a rate"},
         {"--svg", "x.svg", "--svg needs --rate"},
-        {"--seconds", "1", "--seconds needs --classify or --rate"},
+        {"--seconds", "1", "--seconds needs --classify, --embed or --rate"},
+        {"--texts", "2", "--texts needs --classify or --embed"},
     };
 
     static struct ctl_target d;

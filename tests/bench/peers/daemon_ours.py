@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""daemon_ours.py - a daemon under load, in turns; one of the contenders of completions.py and classify.py.
+"""daemon_ours.py - a daemon under load, in turns; one of the contenders of sections over HTTP.
 
     daemon_ours.py BUILD STORE THREADS VALUE BENCH-OPTION... [--daemon OPTION...]
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """encoder_peer.py - a peer's embeddings of a BERT directory; one of the contenders of encoders.py.
 
-    encoder_peer.py torch|onnxruntime|openvino PRECISION DIRECTORY TOKENS THREADS EMBEDDINGS CACHE
+    encoder_peer.py torch|onnxruntime|openvino|llama PRECISION DIRECTORY TOKENS THREADS EMBEDDINGS CACHE [texts]
     encoder_peer.py tokenize DIRECTORY TEXTS.txt     prints the ids of each line, at most 256
+
+The value of a turn is milliseconds; with `texts`, texts per second.
 """
 
 import contextlib
@@ -37,7 +39,7 @@ def batches(texts):
         yield some, tokens, mask
 
 
-# ---- the peers: from tokens and mask to hidden states
+# ---- the peers: from texts, as tokens, to the means of hidden states
 
 
 def torch_model(a):
@@ -60,7 +62,7 @@ def run_torch(a):
             full = None if mask.all() else kept
             return model(input_ids=torch.from_numpy(tokens), attention_mask=full)[0].float().numpy()
 
-    return run, torch.__version__.split("+")[0]
+    return means_of(run), torch.__version__.split("+")[0]
 
 
 def run_onnxruntime(a):
@@ -89,7 +91,7 @@ def run_onnxruntime(a):
         inputs = {"tokens": tokens, "positions": numpy.arange(tokens.shape[1]), "lengths": lengths}
         return session.run(["hidden"], inputs)[0]
 
-    return run, onnxruntime.__version__
+    return means_of(run), onnxruntime.__version__
 
 
 def openvino_model(a, openvino):
@@ -131,20 +133,33 @@ def run_openvino(a):
     def run(tokens, mask):
         return next(iter(request.infer([tokens, mask], share_inputs=True, share_outputs=True).values()))
 
-    return run, openvino.__version__.split("-")[0]
+    return means_of(run), openvino.__version__.split("-")[0]
 
 
-PEERS = {"torch": run_torch, "onnxruntime": run_onnxruntime, "openvino": run_openvino}
+def run_llama(a):
+    import llama_cpp
+
+    import encoder_llama
+
+    return encoder_llama.Encoder(a.directory, a.precision, a.threads, a.cache).embed, llama_cpp.__version__
 
 
-def embed(run, texts):
-    out = None
-    for some, tokens, mask in batches(texts):
-        hidden = run(tokens, mask)
-        mean = numpy.einsum("btd,bt->bd", hidden, (mask / mask.sum(1, keepdims=True)).astype(numpy.float32))
-        out = numpy.empty((len(texts), mean.shape[1]), numpy.float32) if out is None else out
-        out[some] = mean
-    return out
+PEERS = {"torch": run_torch, "onnxruntime": run_onnxruntime, "openvino": run_openvino, "llama": run_llama}
+
+
+def means_of(run):
+    """run: from the tokens and the mask of a batch to hidden states."""
+
+    def embed(texts):
+        out = None
+        for some, tokens, mask in batches(texts):
+            hidden = run(tokens, mask)
+            mean = numpy.einsum("btd,bt->bd", hidden, (mask / mask.sum(1, keepdims=True)).astype(numpy.float32))
+            out = numpy.empty((len(texts), mean.shape[1]), numpy.float32) if out is None else out
+            out[some] = mean
+        return out
+
+    return embed
 
 
 def tokenize(directory, path):
@@ -158,9 +173,9 @@ def tokenize(directory, path):
 
 
 class Arguments:
-    def __init__(self, precision, directory, tokens, threads, embeddings, cache):
+    def __init__(self, precision, directory, tokens, threads, embeddings, cache, unit="ms"):
         self.precision, self.directory, self.threads = precision, Path(directory), int(threads)
-        self.texts, self.embeddings, self.cache = read_texts(tokens), embeddings, Path(cache)
+        self.texts, self.embeddings, self.cache, self.unit = read_texts(tokens), embeddings, Path(cache), unit
 
 
 def main():
@@ -169,9 +184,14 @@ def main():
         return
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     a = Arguments(*sys.argv[2:])
-    run, version = PEERS[sys.argv[1]](a)
-    embed(run, a.texts).tofile(a.embeddings)
-    serve({"version": version}, lambda seconds: {"value": fastest(lambda: embed(run, a.texts), seconds)})
+    embed, version = PEERS[sys.argv[1]](a)
+    embed(a.texts).tofile(a.embeddings)
+
+    def measure(seconds):
+        milliseconds = fastest(lambda: embed(a.texts), seconds)
+        return {"value": 1e3 * len(a.texts) / milliseconds if a.unit == "texts" else milliseconds}
+
+    serve({"version": version}, measure)
 
 
 if __name__ == "__main__":

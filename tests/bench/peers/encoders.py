@@ -16,7 +16,8 @@ TITLE = "Sentence encoder"
 ABOUT = (
     "all-MiniLM-L6-v2 (6 layers, width 384), from token ids to the mean of the tokens. A row is a batch of texts x tokens; "
     "`ragged` is 512 lines of a text file (`TEXTS`, or this documentation), which Sluice takes as they are. The others get "
-    "them sorted by length and in batches of 32, each padded to its longest. ONNX Runtime has its fused attention and norms."
+    "them sorted by length and in batches of 32, each padded to its longest; llama.cpp, by llama-cpp-python, in batches of at most 512 tokens without padding. ONNX "
+    "Runtime has its fused attention and norms."
 )
 CASES = {"1 x 128": (1, 128), "8 x 128": (8, 128), "64 x 128": (64, 128), "ragged": None}
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -28,8 +29,10 @@ PEERS = (  # program, precision, name, and which of ours it is compared with
     ("openvino", "bf16", "OpenVINO", "Sluice bf16"),
     ("onnxruntime", "int8", "ONNX Runtime", "Sluice int8"),
     ("openvino", "int8", "OpenVINO", "Sluice int8"),
+    ("llama", "F16", "llama-cpp-python", "Sluice bf16"),
+    ("llama", "Q8_0", "llama-cpp-python", "Sluice int8"),
 )
-NEAR = {"fp32": 0.99999, "bf16": 0.999, "int8": 0.97}  # smallest mean cosine with PyTorch's in fp32
+NEAR = {"fp32": 0.99999, "bf16": 0.999, "F16": 0.999, "int8": 0.97, "Q8_0": 0.97}  # smallest mean cosine with PyTorch's in fp32
 RAGGED, VOCABULARY = 512, range(2000, 30000)  # ids of words
 
 
@@ -40,29 +43,40 @@ def lines(setup):
     return [line for line in found if len(line.split()) >= 4][:RAGGED]
 
 
+def ragged(setup):
+    """A file of these lines."""
+    path = setup.cache / "ragged.txt"
+    path.write_text("".join(line + "\n" for line in lines(setup)), "utf-8")
+    return path
+
+
 def token_lists(setup, shape, encoder):
     if shape:
         draw = random.Random(1)
         return [[draw.choice(VOCABULARY) for _ in range(shape[1])] for _ in range(shape[0])]
-    path = setup.cache / "ragged.txt"
-    path.write_text("".join(line + "\n" for line in lines(setup)), "utf-8")
-    out = setup.run(setup.python, setup.here / "encoder_peer.py", "tokenize", encoder, path)
+    out = setup.run(setup.python, setup.here / "encoder_peer.py", "tokenize", encoder, ragged(setup))
     return [[int(word) for word in line.split()] for line in out.splitlines()]
 
 
-def contenders(setup, shape, encoder, at):
-    tokens = at / "tokens"
+def write_tokens(setup, shape, encoder, to):
     texts = token_lists(setup, shape, encoder)
     numbers = [len(texts), *map(len, texts), *(token for text in texts for token in text)]
-    tokens.write_bytes(array.array("i", numbers).tobytes())
+    to.write_bytes(array.array("i", numbers).tobytes())
+
+
+def ours(setup, encoder, at):
+    """Contenders, and where they write their embeddings."""
     for precision in PRECISIONS:
         to = at / f"Sluice-{precision}"
-        command = [setup.build / "tests/bench_encoder", encoder, tokens, precision, setup.threads, to]
+        command = [setup.build / "tests/bench_encoder", encoder, at / "tokens", precision, setup.threads, to]
         yield Contender("Sluice", precision, command), to
+
+
+def peers(setup, encoder, at, *unit):
     for program, precision, who, against in PEERS:
         to = at / f"{program}-{precision}"
-        command = [setup.python, setup.here / "encoder_peer.py", program, precision, encoder, tokens, setup.threads]
-        yield Contender(who, precision, [*command, to, setup.cache], against), to
+        command = [setup.python, setup.here / "encoder_peer.py", program, precision, encoder, at / "tokens"]
+        yield Contender(who, precision, [*command, setup.threads, to, setup.cache, *unit], against), to
 
 
 def floats(path):
@@ -83,13 +97,17 @@ def cosine(some, others, count):
 
 
 def measure(setup, case):
-    shape = CASES[case]
     encoder = setup.encoder
     if not encoder:
         return [{"who": "Sluice", "how": "fp32", "value": None, "why": "no ENCODER was given"}]
     at = setup.cache / f"encoders-{case.replace(' ', '')}"
     at.mkdir(exist_ok=True)
-    both = list(contenders(setup, shape, encoder, at))
+    write_tokens(setup, CASES[case], encoder, at / "tokens")
+    return compare(setup, [*ours(setup, encoder, at), *peers(setup, encoder, at)], at, BETTER)
+
+
+def compare(setup, both, at, better):
+    """Times those whose embeddings are near PyTorch's in fp32. both: contenders, and where their embeddings are."""
     loaded, places = [c for c, _ in both], {c.name: to for c, to in both}
     ready, refused = turns.open_all(loaded, at)
     try:
@@ -99,7 +117,7 @@ def measure(setup, case):
         near = {c.name: cosine(floats(places[c.name]), reference, texts[0]) for c in ready}
         trusted = [c for c in ready if near[c.name] >= NEAR[c.how]]
         refused += [turns.skipped(c, f"cosine of {near[c.name]:.4f}") for c in ready if c not in trusted]
-        results = turns.measure(trusted, setup.turns, setup.seconds, BETTER)
+        results = turns.measure(trusted, setup.turns, setup.seconds, better)
     finally:
         for contender in loaded:
             contender.close()

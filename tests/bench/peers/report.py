@@ -25,8 +25,8 @@ precision unless the text says otherwise; below 1, the other one is faster. Mach
 other work: compare numbers of one table only.
 
     make bench-peers                  # everything; build/bench/peers.json is complete after each row
-    make bench-peers ONLY=forward     # one section: forward, train, sparse, completions, classify, encoders, decoders, length, products
-    make pretrained                   # all-MiniLM-L6-v2, for encoders
+    make bench-peers ONLY=forward     # one section: forward, train, sparse, completions, classify, encoders, encoders_http, decoders, length, products
+    make pretrained                   # all-MiniLM-L6-v2, for encoders and encoders_http
 
 A section that has no table below has not been measured on that machine. The first run installs the peers from PyPI into
 `build/bench/venv`, in the versions of `tests/bench/peers/requirements.txt`, which takes some gigabytes. To show the

@@ -19,6 +19,7 @@ import classify
 import completions
 import decoders
 import encoders
+import encoders_http
 import forward
 import length
 import machine
@@ -31,7 +32,7 @@ from results import Results, add_ratios
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 SECTIONS = {section.NAME: section for section in (
-    forward, train, sparse, completions, classify, encoders, decoders, length, products,
+    forward, train, sparse, completions, classify, encoders, encoders_http, decoders, length, products,
 )}
 
 
@@ -85,11 +86,13 @@ def arguments():
     parser.add_argument("--output", type=Path, default=TOP / "build/bench/peers.json")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of each contender")
     parser.add_argument("--reviews", type=Path, help="directory with train.tsv and test.tsv, for `classify`")
-    parser.add_argument("--encoder", type=Path, default=TOP / "build/pretrained/all-MiniLM-L6-v2", help="for `encoders`")
+    parser.add_argument(
+        "--encoder", type=Path, default=TOP / "build/pretrained/all-MiniLM-L6-v2", help="for `encoders` and `encoders_http`"
+    )
     parser.add_argument(
         "--decoder", type=Path, default=TOP / "build/pretrained/SmolLM2-135M-Instruct", help="for `decoders`"
     )
-    parser.add_argument("--texts", type=Path, help="a file of lines, for `encoders` [this documentation]")
+    parser.add_argument("--texts", type=Path, help="a file of lines, for these two [this documentation]")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.4, help="of a turn")
     parser.add_argument("--again", action="store_true", help="measure rows that the output has, too")

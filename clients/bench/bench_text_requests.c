@@ -1,5 +1,5 @@
-/* bench_classify_requests.c - requests to classify the lines of a file. */
-#include "bench/bench_classify_requests.h"
+/* bench_text_requests.c - requests to classify or embed the lines of a file. */
+#include "bench/bench_text_requests.h"
 #include "base/buffer.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static int64_t count_lines(const struct sl_buffer *file)
     return count;
 }
 
-static bool take_lines(struct bench_classify_requests *texts, const struct sl_buffer *file,
+static bool take_lines(struct bench_text_requests *texts, const struct sl_buffer *file,
                        const char *path, struct client_error *failure)
 {
     int64_t number = 0;
@@ -94,37 +94,38 @@ static bool take_lines(struct bench_classify_requests *texts, const struct sl_bu
            client_error_set(failure, EXIT_BAD_INPUT, "'%s' has no lines with text", path);
 }
 
-bool bench_classify_requests_read(struct bench_classify_requests *texts, const char *path, int each,
-                                  struct client_error *failure)
+bool bench_text_requests_read(struct bench_text_requests *texts, const char *path, int each,
+                              bool embeds, struct client_error *failure)
 {
     struct sl_buffer file = {0};
-    *texts = (struct bench_classify_requests){.each = each};
+    *texts = (struct bench_text_requests){.each = each, .embeds = embeds};
     bool good = read_file(&file, path, failure) && take_lines(texts, &file, path, failure);
     sl_buffer_release(&file);
     if (!good)
-        bench_classify_requests_release(texts);
+        bench_text_requests_release(texts);
     return good;
 }
 
-void bench_classify_requests_release(struct bench_classify_requests *texts)
+void bench_text_requests_release(struct bench_text_requests *texts)
 {
     for (int64_t i = 0; i < texts->count; i++)
         free(texts->lines[i]);
     free(texts->lines);
-    *texts = (struct bench_classify_requests){0};
+    *texts = (struct bench_text_requests){0};
 }
 
-char *bench_classify_requests_body(void *context, int64_t number)
+char *bench_text_requests_body(void *context, int64_t number)
 {
     static const char begin[] = "{\"truncate\":true,\"inputs\":[";
-    const struct bench_classify_requests *texts = context;
+    const struct bench_text_requests *texts = context;
     struct sl_buffer body = {0};
     int64_t first = number * texts->each % texts->count;
     sl_buffer_append_string(&body, begin);
     for (int i = 0; i < texts->each; i++) {
-        sl_buffer_append_string(&body, i ? ",[" : "[");
+        sl_buffer_append_string(&body, i ? "," : "");
+        sl_buffer_append_string(&body, texts->embeds ? "" : "[");
         sl_buffer_append_string(&body, texts->lines[(first + texts->count + i) % texts->count]);
-        sl_buffer_append_string(&body, "]");
+        sl_buffer_append_string(&body, texts->embeds ? "" : "]");
     }
     sl_buffer_append_string(&body, "]}");
     return sl_buffer_take(&body);

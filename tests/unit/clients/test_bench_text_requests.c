@@ -1,6 +1,6 @@
-/* test_bench_classify_requests.c - the texts of a benchmark: the lines of a file, whatever bytes it
+/* test_bench_text_requests.c - the texts of a benchmark: the lines of a file, whatever bytes it
  * holds. */
-#include "bench/bench_classify_requests.h"
+#include "bench/bench_text_requests.h"
 #include "support/test.h"
 
 static char directory[PATH_MAX], path[PATH_MAX];
@@ -16,9 +16,9 @@ static void end(void)
     test_directory_remove(directory);
 }
 
-TestSuite(bench_classify_requests, .init = begin, .fini = end);
+TestSuite(bench_text_requests, .init = begin, .fini = end);
 
-static bool read_bytes(struct bench_classify_requests *texts, const char *data, size_t bytes,
+static bool read_bytes(struct bench_text_requests *texts, const char *data, size_t bytes,
                        struct client_error *fault)
 {
     FILE *file = fopen(path, "we");
@@ -26,30 +26,34 @@ static bool read_bytes(struct bench_classify_requests *texts, const char *data, 
     cr_assert_eq(fwrite(data, 1, bytes, file), bytes);
     cr_assert_eq(fclose(file), 0);
     *fault = (struct client_error){0};
-    return bench_classify_requests_read(texts, path, 2, fault);
+    return bench_text_requests_read(texts, path, 2, false, fault);
 }
 
 #define READ(texts, data, fault) read_bytes((texts), (data), sizeof(data) - 1, (fault))
 
-Test(bench_classify_requests, lines_are_sent_round_robin)
+Test(bench_text_requests, lines_are_sent_round_robin)
 {
-    struct bench_classify_requests texts;
+    struct bench_text_requests texts;
     struct client_error fault;
     cr_assert(READ(&texts, "one\n\n\"two\"\r\n\r\nthree", &fault), "%s", fault.err.text);
     cr_assert_eq(texts.count, 3);
     static const char *const wanted[] = {"[[\"one\"],[\"\\\"two\\\"\"]]", "[[\"three\"],[\"one\"]]",
                                          "[[\"\\\"two\\\"\"],[\"three\"]]"};
     for (int i = 0; i < 6; i++) {
-        char *body = bench_classify_requests_body(&texts, i);
+        char *body = bench_text_requests_body(&texts, i);
         cr_assert(strstr(body, wanted[i % 3]), "%d: %s", i, body);
         free(body);
     }
-    bench_classify_requests_release(&texts);
+    texts.embeds = true;
+    char *body = bench_text_requests_body(&texts, 1);
+    cr_assert(strstr(body, "\"inputs\":[\"three\",\"one\"]}"), "%s", body);
+    free(body);
+    bench_text_requests_release(&texts);
 }
 
-Test(bench_classify_requests, a_bad_line_is_named)
+Test(bench_text_requests, a_bad_line_is_named)
 {
-    struct bench_classify_requests texts;
+    struct bench_text_requests texts;
     struct client_error fault;
     char zeros[4096];
     cr_assert_not(READ(&texts, "one\n\n\ntw\xff\n", &fault));
@@ -67,9 +71,9 @@ Test(bench_classify_requests, a_bad_line_is_named)
     cr_assert_null(texts.lines, "nothing is kept");
 }
 
-Test(bench_classify_requests, a_file_without_text_is_rejected)
+Test(bench_text_requests, a_file_without_text_is_rejected)
 {
-    struct bench_classify_requests texts;
+    struct bench_text_requests texts;
     struct client_error fault;
     cr_assert_not(READ(&texts, "", &fault));
     cr_assert(strstr(fault.err.text, "no lines with text"), "%s", fault.err.text);
