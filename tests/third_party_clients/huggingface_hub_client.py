@@ -9,11 +9,13 @@ import json
 import math
 import sys
 
+import numpy
 from huggingface_hub import InferenceClient
 from huggingface_hub.errors import HfHubHTTPError
 
 from daemon import PRETRAINED, run, serve
 
+SENTENCES = PRETRAINED.parent / "sentences"
 MODELS = ["bert_classifier", "bert_tagger", "bert_nli", "bert_masked"]
 
 
@@ -71,16 +73,43 @@ def embeddings(url):
     assert abs(near[0] - float(vectors[0] @ vectors[1])) < 1e-5 and abs(near[1] - 1) < 1e-5, near
 
 
+def prompts(url):
+    """As sentence-transformers computed them; without a name, the default prompt."""
+    client = InferenceClient(model=f"{url}/hf/prompts")
+    for line in (SENTENCES / "prompts/expected.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        vector, = client.feature_extraction(row["text"], prompt_name=row["prompt_name"], truncate=True)
+        assert numpy.allclose(vector, row["embedding"], atol=2e-5), (row, vector)
+
+
+def lengths(url):
+    client = InferenceClient(model=f"{url}/hf/prompts")
+    longest = 24 - 2  # tokens of a text beside [CLS] and [SEP]
+    long = "b " * longest + "c"
+    whole = {"prompt_name": "none", "truncate": True}
+    first, last = client.feature_extraction(["b " * longest, "b " * (longest - 1) + "c"], **whole)
+    assert numpy.allclose(client.feature_extraction(long, **whole), first, atol=1e-6)
+    assert numpy.allclose(client.feature_extraction(long, truncation_direction="left", **whole), last, atol=1e-6)
+    assert not numpy.allclose(first, last, atol=1e-3)
+    plain, = client.feature_extraction(long, normalize=False, **whole)
+    length = math.sqrt(plain @ plain)
+    assert abs(length - 1) > 1e-3 and numpy.allclose(plain / length, first, atol=1e-6), length
+
+
 def errors(url):
     for client, call in [("bert_masked", lambda c: c.fill_mask("a")), ("bert_tagger", lambda c: c.fill_mask("[MASK]", top_k=0)),
+                         ("prompts", lambda c: c.feature_extraction("b", prompt_name="none of these")),
+                         ("prompts", lambda c: c.feature_extraction("b " * 30, truncate=False)),
+                         ("bert_masked", lambda c: c.feature_extraction("b", prompt_name="query")),
                          ("other", lambda c: c.token_classification("a"))]:
         try:
             call(InferenceClient(model=f"{url}/hf/{client}"))
         except HfHubHTTPError as error:
-            assert error.response.status_code in (404, 422), error
+            assert error.response.status_code in (404, 413, 422), error
         else:
             raise AssertionError(f"{client} accepted it")
 
 
-with serve(sys.argv[1], {name: name for name in MODELS}, "--precision", "fp32") as url:
-    run([labels, masks, embeddings, errors], url)
+models = {**{name: name for name in MODELS}, "prompts": SENTENCES / "prompts"}
+with serve(sys.argv[1], models, "--precision", "fp32") as url:
+    run([labels, masks, embeddings, prompts, lengths, errors], url)
