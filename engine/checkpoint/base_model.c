@@ -73,9 +73,9 @@ bool sl_base_reference_print(json_t *root, const struct sl_base_reference *refer
 
 enum { INSTALLED = 2 };
 
-bool sl_installed_models(int place, char path[static SL_PATH_MAX])
+bool sl_installed_folder(const char *folder, int place, char path[static SL_PATH_MAX])
 {
-    static const char *const places[INSTALLED] = {"../share/sluice/models", "../../models"};
+    static const char *const places[INSTALLED] = {"../share/sluice", "../.."};
     char program[SL_PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     path[0] = '\0';
@@ -85,7 +85,7 @@ bool sl_installed_models(int place, char path[static SL_PATH_MAX])
     char *slash = strrchr(program, '/');
     if (slash) {
         slash[1] = '\0';
-        const int bytes = snprintf(path, SL_PATH_MAX, "%s%s", program, places[place]);
+        const int bytes = snprintf(path, SL_PATH_MAX, "%s%s/%s", program, places[place], folder);
         if (bytes >= SL_PATH_MAX)
             path[0] = '\0';
     }
@@ -128,7 +128,7 @@ static bool find(struct sl_map *file, const struct sl_base_reference *reference,
     char place[SL_PATH_MAX];
     if (open_at(file, store, reference, is_other))
         return true;
-    for (int i = 0; sl_installed_models(i, place); i++)
+    for (int i = 0; sl_installed_folder("models", i, place); i++)
         if (open_at(file, place, reference, is_other))
             return true;
     for (int i = 0; listed(i, place); i++)

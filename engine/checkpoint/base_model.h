@@ -40,5 +40,6 @@ bool sl_base_open(struct sl_base_weights *base, const struct sl_base_reference *
                   const char *store, struct sl_err *err) SL_MUST_CHECK;
 void sl_base_close(struct sl_base_weights *base); /* a zeroed one is fine */
 
-/* The models that came with this program: place 0 and 1, where they may be. False: no more. */
-bool sl_installed_models(int place, char path[static SL_PATH_MAX]);
+/* A folder that came with this program, such as models: place 0 and 1, where it may be. False: no
+ * more. */
+bool sl_installed_folder(const char *folder, int place, char path[static SL_PATH_MAX]);

@@ -19,7 +19,7 @@
 static const char *find_base(char path[SL_PATH_MAX])
 {
     char models[SL_PATH_MAX];
-    for (int i = 0; sl_installed_models(i, models); i++)
+    for (int i = 0; sl_installed_folder("models", i, models); i++)
         if (sl_path_join(path, models, "base/1", NULL) && model_path_check_input(path, NULL))
             return path;
     return NULL;

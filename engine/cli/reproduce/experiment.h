@@ -1,0 +1,85 @@
+/* experiment.h - a table of a paper as a file, experiments/PAPER/NAME.yaml: data, recipe, and what
+ * the paper got.
+ *
+ *     title: Language modelling on Tiny-Shakespeare
+ *     paper: Adaptive Computation Depth via Learned Token Routing, table 2
+ *     url: https://arxiv.org/abs/2605.05222
+ *     about: what differs from the paper             optional
+ *     data:
+ *       - file: input.txt                            in --data
+ *         origin: https://github.com/karpathy/char-rnn
+ *         about: how to make the file of it          optional
+ *     train: --corpus input.txt --steps 5000         arguments of every row
+ *     eval: --corpus input.txt                       optional
+ *     quick: --steps 50                              more arguments with --quick
+ *     seeds: 1 2 3
+ *     tolerance: {loss: 0.02}
+ *     rows:
+ *       - name: tsa
+ *         train: tsa --compute-weight 0.001          the architecture comes first
+ *         paper: {loss: 1.4482}
+ *
+ * A row is a training for each seed; its value of a metric is the mean. Arguments are words between
+ * spaces; a word that is the name of a data file stands for its path. */
+#pragma once
+
+#include "sluice/err.h"
+
+#include <stddef.h>
+
+struct sl_yaml;
+struct json_t;
+
+enum { EXPERIMENT_DATA_MAX = 8, EXPERIMENT_ROWS_MAX = 32, EXPERIMENT_SEEDS_MAX = 16 };
+
+/* What rows are compared by: members of the JSON of `sluice eval`, or of the last evaluation in the
+ * log of the training. */
+enum {
+    METRIC_LOSS,
+    METRIC_ACCURACY,
+    METRIC_GATE_MEAN,
+    METRIC_BEST_ACCURACY,
+    METRIC_TRAIN_ACCURACY,
+    METRIC_VALIDATION_DEPTH,
+    METRICS
+};
+
+extern const struct metric {
+    const char *name;
+    bool is_logged; /* by the training */
+} metrics[METRICS];
+
+struct experiment_data {
+    const char *file, *origin, *about;
+};
+
+struct experiment_row {
+    const char *name, *train;
+    double paper[METRICS]; /* NAN: not given */
+};
+
+/* Optional strings may be NULL. All belong to the file, `yaml`. */
+struct experiment {
+    char id[128]; /* PAPER/NAME */
+    struct sl_yaml *yaml;
+    const char *title, *paper, *url, *about, *train, *eval, *quick;
+    int seeds[EXPERIMENT_SEEDS_MAX], seed_count;
+    double tolerance[METRICS]; /* NAN: not given */
+    struct experiment_data data[EXPERIMENT_DATA_MAX];
+    int data_count;
+    struct experiment_row rows[EXPERIMENT_ROWS_MAX];
+    int row_count;
+};
+
+/* Reads a file .../PAPER/NAME.yaml. Errors name file, line and column. */
+bool experiment_open(struct experiment *e, const char *path, struct sl_err *err) SL_MUST_CHECK;
+void experiment_close(struct experiment *e); /* a zeroed one is fine */
+
+/* How an experiment is run. */
+struct experiment_run {
+    const struct experiment *experiment;
+    const char *data, *output; /* directories */
+    bool quick, json;
+    int threads;            /* 0: as `sluice train` chooses */
+    struct json_t *results; /* experiment_results.h */
+};

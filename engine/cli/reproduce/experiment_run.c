@@ -1,0 +1,314 @@
+/* experiment_run.c - runs the trainings of an experiment. */
+#include "cli/reproduce/experiment_run.h"
+
+#include "cli/reproduce/child_command.h"
+#include "cli/reproduce/experiment_results.h"
+#include "formats/json_io.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVAL_BYTES_MAX = 1 << 24 };
+
+/* One training: a row with a seed. */
+struct trial {
+    struct experiment_run *run;
+    const struct experiment_row *row;
+    int seed;
+    char directory[SL_PATH_MAX], state[SL_PATH_MAX], model[SL_PATH_MAX];
+};
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static void print_missing(const struct experiment_run *run, const struct experiment_data *data,
+                          const char *path)
+{
+    if (run->json)
+        return;
+    (void)printf("%s needs %s, published at %s\n", run->experiment->id, path, data->origin);
+    if (data->about)
+        (void)printf("    %s\n", data->about);
+}
+
+bool experiment_run_check_data(const struct experiment_run *run, struct sl_err *err)
+{
+    const struct experiment *e = run->experiment;
+    const struct experiment_data *first = NULL;
+    char path[SL_PATH_MAX];
+    int missing = 0;
+    for (const struct experiment_data *d = e->data; d < e->data + e->data_count; d++) {
+        if (!sl_path_join(path, run->data, d->file, err))
+            return false;
+        if (access(path, R_OK) == 0)
+            continue;
+        print_missing(run, d, path);
+        first = first ? first : d;
+        missing++;
+    }
+    return !first ||
+           sl_fail(err, SL_NOT_FOUND,
+                   "%s: missing data in '%s': %d of %d files, such as '%s', published at %s; put "
+                   "them there, or name another directory with --data",
+                   e->id, run->data, missing, e->data_count, first->file, first->origin);
+}
+
+/* ---- paths and commands ---------------------------------------------------------------------- */
+
+static bool set_paths(struct trial *t, struct sl_err *err)
+{
+    char name[320], state[SL_PATH_MAX];
+    (void)snprintf(name, sizeof name, "/%s-seed%d", t->row->name, t->seed);
+    return experiment_results_path(t->run, name, t->directory, err) &&
+           sl_path_join(t->state, t->directory, "run", err) &&
+           sl_path_join(state, t->state, "state", err) &&
+           sl_path_join(t->model, t->directory, "model/1", err);
+}
+
+/* Adds the words of a text; a data file's name becomes its path. */
+static bool add_words(const struct trial *t, json_t *words, const char *text, struct sl_err *err)
+{
+    const struct experiment *e = t->run->experiment;
+    while (text && *(text += strspn(text, " \n"))) {
+        size_t bytes = strcspn(text, " \n");
+        char path[SL_PATH_MAX];
+        int i = 0;
+        while (i < e->data_count &&
+               (strlen(e->data[i].file) != bytes || strncmp(e->data[i].file, text, bytes) != 0))
+            i++;
+        if (i < e->data_count && !sl_path_join(path, t->run->data, e->data[i].file, err))
+            return false;
+        json_t *word = i < e->data_count ? json_string(path) : json_stringn(text, bytes);
+        if (json_array_append_new(words, word) != 0)
+            return sl_fail(err, SL_BAD_INPUT, "%s: a word of a command is not UTF-8", e->id);
+        text += bytes;
+    }
+    return true;
+}
+
+static void add_number(json_t *words, const char *option, int value)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", value);
+    (void)json_array_append_new(words, json_string(option));
+    (void)json_array_append_new(words, json_string(text));
+}
+
+static void add_text(json_t *words, const char *option, const char *value)
+{
+    (void)json_array_append_new(words, json_string(option));
+    (void)json_array_append_new(words, sl_json_string(value));
+}
+
+static void add_threads(const struct trial *t, json_t *words)
+{
+    if (t->run->threads > 0)
+        add_number(words, "--threads", t->run->threads);
+}
+
+/* The architecture is the first word of the row. What --quick adds comes last, because the last of
+ * equal options counts. NULL: an error. */
+static json_t *train_words(const struct trial *t, struct sl_err *err)
+{
+    const struct experiment *e = t->run->experiment;
+    json_t *words = json_pack("[s]", "train");
+    bool ok = add_words(t, words, t->row->train, err) && add_words(t, words, e->train, err) &&
+              (!t->run->quick || add_words(t, words, e->quick, err));
+    add_number(words, "--seed", t->seed);
+    add_threads(t, words);
+    add_text(words, "--run-dir", t->state);
+    add_text(words, "--output", t->model);
+    if (ok)
+        return words;
+    json_decref(words);
+    return NULL;
+}
+
+static json_t *eval_words(const struct trial *t, struct sl_err *err)
+{
+    json_t *words = json_pack("[s]", "eval");
+    (void)json_array_append_new(words, sl_json_string(t->model));
+    if (add_words(t, words, t->run->experiment->eval, err)) {
+        add_threads(t, words);
+        (void)json_array_append_new(words, json_string("--json"));
+        return words;
+    }
+    json_decref(words);
+    return NULL;
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+static void announce(const struct trial *t, const char *what)
+{
+    if (t->run->json)
+        return;
+    (void)printf("%s, %s, seed %d: %s\n", t->run->experiment->id, t->row->name, t->seed, what);
+    (void)fflush(stdout);
+}
+
+static bool is_started(const struct trial *t)
+{
+    char state[SL_PATH_MAX];
+    return sl_path_find(state, t->state, "state");
+}
+
+/* Its progress goes to a terminal, or with --json to standard output. */
+static bool train(const struct trial *t, const json_t *words, struct sl_err *err)
+{
+    bool resumes = is_started(t), shows = t->run->json || isatty(STDOUT_FILENO);
+    json_t *all = json_copy((json_t *)(uintptr_t)words); /* jansson has no const for it */
+    if (resumes)
+        (void)json_array_append_new(all, json_string("--resume"));
+    if (t->run->json)
+        (void)json_array_append_new(all, json_string("--json"));
+    announce(t, resumes ? "resuming" : "training");
+    bool ok = sl_directory_make(t->directory, err) &&
+              child_command_run(all, shows ? NULL : "/dev/null", err);
+    json_decref(all);
+    return ok;
+}
+
+/* What the log of a training says. */
+struct log {
+    char isa[32];
+    int threads;
+    double seconds; /* of all processes that trained */
+    bool is_published;
+    double values[METRICS]; /* of the last evaluation; NAN: none */
+};
+
+static void read_event(struct log *log, const json_t *event, double *seconds)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    const json_t *number = json_object_get(event, "seconds");
+    if (name && strcmp(name, "started") == 0) {
+        const char *isa = json_string_value(json_object_get(event, "isa"));
+        (void)snprintf(log->isa, sizeof log->isa, "%s", isa ? isa : "");
+        log->threads = (int)json_integer_value(json_object_get(event, "threads"));
+        log->seconds += *seconds;
+        *seconds = 0.0;
+    }
+    if (json_is_number(number))
+        *seconds = json_number_value(number);
+    log->is_published = name && strcmp(name, "published") == 0;
+    for (int m = 0; m < METRICS && name && strcmp(name, "evaluated") == 0; m++) {
+        const json_t *value = json_object_get(event, metrics[m].name);
+        if (metrics[m].is_logged && json_is_number(value))
+            log->values[m] = json_number_value(value);
+    }
+}
+
+static bool read_log(const struct trial *t, struct log *log, struct sl_err *err)
+{
+    char path[SL_PATH_MAX], *line = NULL;
+    size_t room = 0;
+    double seconds = 0.0;
+    *log = (struct log){0};
+    for (int m = 0; m < METRICS; m++)
+        log->values[m] = (double)NAN;
+    FILE *file = sl_path_join(path, t->state, "log.jsonl", err) ? fopen(path, "re") : NULL;
+    if (!file)
+        return sl_fail(err, SL_IO, "cannot read the log of the training, '%s'", path);
+    while (getline(&line, &room, file) > 0) {
+        json_t *event = json_loads(line, 0, NULL);
+        read_event(log, event, &seconds);
+        json_decref(event);
+    }
+    log->seconds += seconds;
+    free(line);
+    (void)fclose(file);
+    return log->is_published ||
+           sl_fail(err, SL_BUSY,
+                   "'%s' stopped before its last step; repeat the command to continue",
+                   t->directory);
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+/* The values of `sluice eval`; none if the row needs none. */
+static bool evaluate(const struct trial *t, const json_t *words, double values[METRICS],
+                     struct sl_err *err)
+{
+    char path[SL_PATH_MAX];
+    if (!words)
+        return true;
+    if (!sl_path_join(path, t->directory, "eval.json", err) || !child_command_run(words, path, err))
+        return false;
+    json_t *object = sl_json_open(path, EVAL_BYTES_MAX, err);
+    for (int m = 0; object && m < METRICS; m++) {
+        const json_t *value = json_object_get(object, metrics[m].name);
+        if (!metrics[m].is_logged && json_is_number(value))
+            values[m] = json_number_value(value);
+    }
+    json_decref(object);
+    return object != NULL;
+}
+
+static bool check_values(const struct trial *t, const double values[METRICS], struct sl_err *err)
+{
+    for (int m = 0; m < METRICS; m++)
+        if (!isnan(t->row->paper[m]) && isnan(values[m]))
+            return sl_fail(err, SL_BAD_INPUT, "%s, row %s: the model has no %s",
+                           t->run->experiment->id, t->row->name, metrics[m].name);
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool finish(struct trial *t, json_t *train_command, json_t *eval_command, struct sl_err *err)
+{
+    struct log log;
+    if (!read_log(t, &log, err) || !evaluate(t, eval_command, log.values, err) ||
+        !check_values(t, log.values, err))
+        return false;
+    const struct experiment_result result = {.row = t->row,
+                                             .seed = t->seed,
+                                             .train = train_command,
+                                             .eval = eval_command,
+                                             .isa = log.isa,
+                                             .threads = log.threads,
+                                             .seconds = log.seconds,
+                                             .values = log.values};
+    return experiment_results_add(t->run, &result, err);
+}
+
+static bool needs_eval(const struct experiment_row *row)
+{
+    for (int m = 0; m < METRICS; m++)
+        if (!metrics[m].is_logged && !isnan(row->paper[m]))
+            return true;
+    return false;
+}
+
+static bool run_trial(struct trial *t, struct sl_err *err)
+{
+    if (!set_paths(t, err))
+        return false;
+    bool evaluates = needs_eval(t->row);
+    json_t *train_command = train_words(t, err);
+    json_t *eval_command = train_command && evaluates ? eval_words(t, err) : NULL;
+    bool ok = train_command && (eval_command || !evaluates);
+    if (ok && experiment_results_have(t->run, t->row->name, t->seed, train_command))
+        announce(t, "done before");
+    else
+        ok = ok && train(t, train_command, err) && finish(t, train_command, eval_command, err);
+    json_decref(train_command);
+    json_decref(eval_command);
+    return ok;
+}
+
+bool experiment_run_all(struct experiment_run *run, struct sl_err *err)
+{
+    const struct experiment *e = run->experiment;
+    for (const struct experiment_row *row = e->rows; row < e->rows + e->row_count; row++)
+        for (int i = 0; i < e->seed_count; i++) {
+            struct trial t = {.run = run, .row = row, .seed = e->seeds[i]};
+            if (!run_trial(&t, err))
+                return false;
+        }
+    return true;
+}

@@ -1,0 +1,270 @@
+/* test_sluice_reproduce.c - `sluice reproduce`: lists experiments, names missing data, runs, is
+ * interrupted and resumes. */
+#include "support/json_query.h"
+#include "support/program.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
+
+#include <glob.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct workspace dirs;
+static struct program_result r;
+static char file[PATH_MAX], data[PATH_MAX], output[PATH_MAX], results[PATH_MAX];
+
+#define HEAD                                                                                       \
+    "title: Bottles\npaper: On Bottles, table 1\nurl: https://example.org\n"                       \
+    "data:\n  - {file: corpus.txt, origin: https://example.org/bottles, about: As it is.}\n"
+#define SIZES                                                                                      \
+    "--context-length 16 --width 16 --heads 2 --depth 2 --ffn-width 24 --batch-size 2 "            \
+    "--evaluate-every 10 --validation-fraction 0.02 --threads 1"
+#define TAIL                                                                                       \
+    "seeds: 1 2\ntolerance: {loss: 10, gate_mean: 1}\nrows:\n"                                     \
+    "  - {name: dense, train: vanilla, paper: {loss: 2}}\n"                                        \
+    "  - name: sparse\n    train: tsa --compute-weight 0.01\n"                                     \
+    "    paper: {loss: 2, gate_mean: 0.5}\n"
+
+/* train, then eval and what else the file says */
+#define EXPERIMENT(steps)                                                                          \
+    HEAD "train: --corpus corpus.txt --steps " steps " " SIZES                                     \
+         "\neval: --corpus corpus.txt --validation-fraction 0.02\nquick: --steps 7\n" TAIL
+
+static void write_experiment(const char *text)
+{
+    test_write_file(file, text);
+}
+
+static void setup(void)
+{
+    char directory[PATH_MAX];
+    sluice_setup(&dirs);
+    cr_assert_eq(mkdir(test_path(directory, dirs.top, "x"), 0700), 0);
+    cr_assert_eq(mkdir(test_path(directory, dirs.top, "x/glass"), 0700), 0);
+    test_path(file, dirs.top, "x/glass/bottles.yaml");
+    test_path(data, dirs.top, ".");
+    test_path(output, dirs.top, "reproduced");
+    test_path(results, output, "glass/bottles.json");
+    write_experiment(EXPERIMENT("20"));
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(sluice_reproduce, .init = setup, .fini = teardown);
+
+/* Valid until the next call. */
+static const char *const *words(const char *const *more)
+{
+    static const char *all[16];
+    static char directory[PATH_MAX];
+    size_t count = 0;
+    all[count++] = "reproduce";
+    all[count++] = "--experiments";
+    all[count++] = test_path(directory, dirs.top, "x");
+    for (; *more; more++)
+        all[count++] = *more;
+    all[count] = NULL;
+    return all;
+}
+
+#define RUN(...) words(ARGS("glass", "bottles", "--data", data, "--output", output, __VA_ARGS__))
+
+static json_t *read_results(const char *path)
+{
+    json_error_t error;
+    json_t *o = json_load_file(path, 0, &error);
+    cr_assert(o, "%s: %s", path, error.text);
+    return o;
+}
+
+/* Every file of Sluice's own is read, and names where its data is. */
+Test(sluice_reproduce, bundled_experiments_are_listed)
+{
+    static const char *const ids[] = {"eam/imdb",         "epsilon/imdb",    "transevolve/ag-news",
+                                      "transevolve/imdb", "tsa/shakespeare", "tsa/compute-weights"};
+    glob_t found;
+    sluice_expect_success(&r, ARGS("reproduce"));
+    for (size_t i = 0; i < COUNT(ids); i++)
+        EXPECT_SAID(r.out, ids[i]);
+    EXPECT_SAID(r.out, "data: input.txt from https://github.com/karpathy/char-rnn");
+    sluice_expect_success(&r, ARGS("reproduce", "--json"));
+    size_t lines = 0;
+    for (const char *at = r.out; (at = strchr(at, '\n')); at++)
+        lines++;
+    cr_assert_eq(glob(SL_SOURCE_DIR "/experiments/*/*.yaml", 0, NULL, &found), 0);
+    cr_expect_eq(lines, found.gl_pathc);
+    globfree(&found);
+}
+
+Test(sluice_reproduce, missing_data_is_named_with_its_origin)
+{
+    sluice_run(&r, words(ARGS("glass", "--data", output)));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.out, "glass/bottles needs");
+    EXPECT_SAID(r.out, "corpus.txt, published at https://example.org/bottles\n    As it is.\n");
+    EXPECT_SAID(r.err, "glass/bottles: missing data in '");
+    EXPECT_SAID(r.err, "1 of 1 files, such as 'corpus.txt', published at");
+    cr_expect_neq(access(output, F_OK), 0);
+}
+
+Test(sluice_reproduce, unknown_experiments_are_refused)
+{
+    sluice_run(&r, words(ARGS("glass", "jars")));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "no experiment 'glass/jars' in");
+    sluice_run(&r, words(ARGS("*", "bottles")));
+    EXPECT_EXIT(&r, 2);
+    sluice_run(&r, ARGS("reproduce", "--experiments", output));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "--experiments: no directory");
+}
+
+static void expect_run(const json_t *run, const char *row, int seed)
+{
+    static const char *const texts[] = {"cpu", "isa", "date"};
+    cr_expect_str_eq(json_string_value(json_object_get(run, "row")), row);
+    cr_expect_eq(json_integer_value(json_object_get(run, "seed")), seed);
+    for (size_t i = 0; i < COUNT(texts); i++)
+        cr_expect(json_is_string(json_object_get(run, texts[i])), "%s", texts[i]);
+    cr_expect_eq(json_integer_value(json_object_get(run, "threads")), 1);
+    cr_expect_gt(json_number_value(json_object_get(run, "wall_seconds")), 0.0);
+    cr_expect(json_is_array(json_object_get(run, "train")));
+    cr_expect(json_is_array(json_object_get(run, "eval")));
+}
+
+static double value_of(const json_t *o, size_t run, const char *metric)
+{
+    const json_t *one = json_array_get(json_object_get(o, "runs"), run);
+    const json_t *value = json_object_get(json_object_get(one, "values"), metric);
+    cr_assert(json_is_number(value), "run %zu has no %s", run, metric);
+    return json_number_value(value);
+}
+
+/* A row is the mean of its seeds beside the paper's value. */
+Test(sluice_reproduce, a_table_is_printed_kept_and_not_run_again)
+{
+    sluice_expect_success(&r, RUN(NULL));
+    EXPECT_SAID(r.out, "glass/bottles, sparse, seed 2: training\n");
+    EXPECT_SAID(r.out, "On Bottles, table 1");
+    json_t *o = read_results(results);
+    const json_t *runs = json_object_get(o, "runs"), *rows = json_object_get(o, "rows");
+    cr_assert_eq(json_array_size(runs), 4);
+    expect_run(json_array_get(runs, 0), "dense", 1);
+    expect_run(json_array_get(runs, 3), "sparse", 2);
+    cr_assert_eq(json_array_size(rows), 3);
+    const json_t *row = json_array_get(rows, 1);
+    double mean = (value_of(o, 2, "loss") + value_of(o, 3, "loss")) / 2.0;
+    cr_expect_float_eq(json_number_value(json_object_get(row, "ours")), mean, 1e-9);
+    cr_expect_float_eq(json_number_value(json_object_get(row, "difference")), mean - 2.0, 1e-9);
+    cr_expect_float_eq(json_number_value(json_object_get(row, "paper")), 2.0, 1e-9);
+    cr_expect(json_is_true(json_object_get(row, "within")));
+    cr_expect_str_eq(json_string_value(json_object_get(json_array_get(rows, 2), "metric")),
+                     "gate_mean");
+    sluice_expect_success(&r, RUN(NULL));
+    EXPECT_SAID(r.out, "glass/bottles, sparse, seed 2: done before\n");
+    EXPECT_SAID(r.out, "gate_mean");
+    cr_expect_not(strstr(r.out, "training"), "%s", r.out);
+    sluice_expect_success(&r, ARGS("reproduce", "--page", results));
+    EXPECT_SAID(
+        r.out,
+        "## Bottles\n\nOn Bottles, table 1:\n\n    sluice reproduce glass bottles\n\n| row | ");
+    EXPECT_SAID(r.out, "| dense | loss | 2.0000 |");
+    EXPECT_SAID(
+        r.out,
+        "\n| row | seed | machine | date | wall time |\n|---|---|---|---|---|\n| dense | 1 | ");
+    json_decref(o);
+}
+
+/* A difference beyond the tolerance is no failure, but it is said. */
+Test(sluice_reproduce, a_row_beyond_the_tolerance_says_no)
+{
+    write_experiment(HEAD "train: --corpus corpus.txt --steps 3 " SIZES
+                          "\neval: --corpus corpus.txt --validation-fraction 0.02\n"
+                          "quick: --steps 2\nseeds: 3\ntolerance: {loss: 0.5}\nrows:\n"
+                          "  - {name: dense, train: vanilla, paper: {loss: 20}}\n");
+    sluice_expect_success(&r, RUN("--json"));
+    EXPECT_SAID(r.out, "{\"event\":\"started\"");
+    EXPECT_SAID(r.out, "{\"event\":\"result\",\"experiment\":\"glass/bottles\",\"row\":\"dense\"");
+    EXPECT_SAID(r.out, "\"within\":false");
+}
+
+Test(sluice_reproduce, a_quick_run_is_kept_apart_and_not_compared)
+{
+    char quick[PATH_MAX];
+    sluice_expect_success(&r, RUN("--quick", "--threads", "1"));
+    EXPECT_SAID(r.out, "A quick run shows the direction only");
+    json_t *o = read_results(test_path(quick, output, "glass/bottles-quick.json"));
+    cr_expect(json_is_true(json_object_get(o, "quick")));
+    cr_expect(
+        json_is_null(json_object_get(json_array_get(json_object_get(o, "rows"), 0), "within")));
+    cr_expect_neq(access(results, F_OK), 0);
+    json_decref(o);
+}
+
+/* Waits until a line of the output has this. */
+static void wait_for(FILE *out, const char *part)
+{
+    char line[8192];
+    while (fgets(line, sizeof line, out))
+        if (strstr(line, part))
+            return;
+    cr_assert_fail("no %s", part);
+}
+
+/* Interrupted in the middle of a training, the same command gives the same values. */
+Test(sluice_reproduce, an_interrupted_training_is_resumed)
+{
+    FILE *out;
+    static char interrupted[PATH_MAX];
+    test_path(interrupted, dirs.top, "interrupted");
+    write_experiment(EXPERIMENT("600"));
+    sluice_expect_success(&r, RUN(NULL));
+    json_t *whole = read_results(results);
+    memcpy(output, interrupted, sizeof output);
+    test_path(results, output, "glass/bottles.json");
+    pid_t pid = sluice_start(RUN("--json"), &out);
+    wait_for(out, "\"event\":\"evaluated\"");
+    cr_assert_eq(kill(pid, SIGINT), 0);
+    while (fgetc(out) != EOF) {
+    }
+    (void)fclose(out);
+    cr_expect_eq(program_wait(pid), 1);
+    sluice_expect_success(&r, RUN(NULL));
+    EXPECT_SAID(r.out, "glass/bottles, dense, seed 1: resuming\n");
+    json_t *resumed = read_results(results);
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(value_of(whole, i, "loss"), value_of(resumed, i, "loss"), "run %zu", i);
+    json_decref(whole);
+    json_decref(resumed);
+}
+
+Test(sluice_reproduce, a_training_that_fails_says_why)
+{
+    write_experiment(HEAD "train: --corpus corpus.txt --stepz 3\nquick: --steps 2\nseeds: 1\n"
+                          "tolerance: {best_accuracy: 1}\nrows:\n"
+                          "  - {name: a, train: vanilla, paper: {best_accuracy: 1}}\n");
+    sluice_run(&r, RUN(NULL));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "sluice train: unknown option --stepz");
+    EXPECT_SAID(r.err, "sluice reproduce: `sluice train` failed with exit code 2");
+}
+
+Test(sluice_reproduce, damaged_results_are_refused)
+{
+    sluice_expect_success(&r, RUN("--quick"));
+    static char quick[PATH_MAX];
+    test_write_file(test_path(quick, output, "glass/bottles-quick.json"), "[]");
+    sluice_run(&r, RUN("--quick"));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "bottles-quick.json");
+    test_write_file(quick, "{}");
+    sluice_run(&r, RUN("--quick"));
+    EXPECT_EXIT(&r, 2);
+    EXPECT_SAID(r.err, "has no results");
+}
