@@ -54,6 +54,7 @@ static void differentiate(struct sl_trainer *tr)
         int last = first + r->micro_batch_size;
         tr->state.tokens += micro_batch(tr, first, sl_min(last, examples));
     }
+    tr->state.all_tokens += tr->state.tokens;
     sl_model_backprop_buffers(tr->model);
 }
 

@@ -10,7 +10,7 @@
 /* Progress first, then what every state has, then what depends on the architecture. */
 enum {
     COUNTERS_MAX = 96,
-    PROGRESS_COUNTERS = 4,
+    PROGRESS_COUNTERS = 5,
     ARCHITECTURE_COUNTER = PROGRESS_COUNTERS,
     CORPUS_COUNTER,
     TEACHER_COUNTER,
@@ -25,7 +25,7 @@ static struct sl_state_entry hyperparameter_of(const struct sl_trainer *tr,
                                    .number = sl_param_get(row, &tr->training.hyperparameters)};
 }
 
-/* Counters that a state must match; those before may differ: step, best loss and best step. */
+/* Counters that a state must match, after those of the progress, which may differ. */
 static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list[COUNTERS_MAX])
 {
     const struct sl_train_progress *s = &tr->state;
@@ -36,6 +36,7 @@ static int list_counters(const struct sl_trainer *tr, struct sl_state_entry list
         (struct sl_state_entry){.name = "best_loss", .kind = SL_ENTRY_REAL, .number = s->best_loss};
     list[count++] = (struct sl_state_entry){
         .name = "best_accuracy", .kind = SL_ENTRY_REAL, .number = s->best_accuracy};
+    list[count++] = (struct sl_state_entry){.name = "tokens", .whole = s->all_tokens};
     assert(count == PROGRESS_COUNTERS);
     const char *arch = tr->training.arch->name;
     list[count++] = (struct sl_state_entry){.name = "architecture",
@@ -161,5 +162,6 @@ bool sl_trainer_state_read(struct sl_trainer *tr, struct sl_err *err)
     tr->state.best_step = (int)best_step;
     tr->state.best_loss = saved[2].number;
     tr->state.best_accuracy = saved[3].number;
+    tr->state.all_tokens = saved[4].whole;
     return true;
 }

@@ -79,7 +79,8 @@ enum sl_train_event { SL_TRAIN_STEPPED, SL_TRAIN_EVALUATED, SL_TRAIN_SAVED };
 struct sl_train_progress {
     enum sl_train_event event;
     int step, steps;
-    int64_t tokens;       /* in the last step's batch */
+    int64_t tokens;       /* in the last step's batch; */
+    int64_t all_tokens;   /* in those of all steps, of earlier processes, too */
     double loss;          /* of the last step's batch, without auxiliary losses */
     double gate_mean;     /* of the last step's batch; NAN without gates */
     double learning_rate; /* of the last step */

@@ -61,11 +61,9 @@ struct sv_job_error {
 
 /* What the trainer's log says, read from its beginning. */
 struct sv_job_progress {
-    int64_t step, steps;   /* step: the highest one reported */
-    int64_t resumed;       /* the step at which the present trainer started */
-    int64_t tokens;        /* trained on in all */
-    int64_t tokens_before; /* by earlier trainers, up to `resumed` */
-    int64_t saved_step, saved_tokens, saved_at;
+    int64_t step, steps; /* step: the highest one reported */
+    int64_t tokens;      /* trained on in all */
+    int64_t saved_step, saved_at;
     int remarks; /* on the data, that were reported */
     double train_loss, validation_loss, validation_accuracy, tokens_per_second;
     int64_t ends_at;                 /* estimate [seconds since 1970]; 0: unknown */

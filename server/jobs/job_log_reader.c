@@ -87,12 +87,8 @@ static int64_t stride(int64_t steps)
 
 static void start_from(struct sv_job_progress *p, const struct sv_trainer_log_line *line)
 {
-    p->resumed = line->step;
     p->steps = line->steps;
     p->remarks = line->remark_count;
-    p->tokens_before = line->step == p->saved_step ? p->saved_tokens : p->tokens;
-    if (line->step == 0)
-        p->tokens_before = 0;
 }
 
 static void advance(struct sv_job_progress *p, const struct sv_trainer_log_line *line)
@@ -102,8 +98,8 @@ static void advance(struct sv_job_progress *p, const struct sv_trainer_log_line 
     p->steps = line->steps;
     if (line->step > p->step)
         p->step = line->step;
-    if (line->trained_tokens >= 0 && p->tokens_before + line->trained_tokens > p->tokens)
-        p->tokens = p->tokens_before + line->trained_tokens;
+    if (line->trained_tokens > p->tokens)
+        p->tokens = line->trained_tokens;
     p->ends_at = isfinite(line->seconds_left) && line->time > 0
                      ? line->time + (int64_t)ceil(line->seconds_left)
                      : 0;
@@ -174,7 +170,6 @@ static void on_saved(struct sv_jobs *jobs, struct sv_job *job,
 {
     struct sv_job_progress *p = &job->progress;
     p->saved_step = line->step;
-    p->saved_tokens = p->tokens_before + (line->trained_tokens > 0 ? line->trained_tokens : 0);
     p->saved_at = line->time;
     if (line->step == 0 || !is_due(&p->saved, line))
         return;

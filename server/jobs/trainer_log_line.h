@@ -23,7 +23,7 @@ struct sv_trainer_log_line {
     enum sv_trainer_event event;
     int64_t step, steps;
     int64_t time;           /* seconds since 1970 */
-    int64_t trained_tokens; /* by the process that wrote the line */
+    int64_t trained_tokens; /* in all steps so far */
     double train_loss, train_accuracy, validation_loss, validation_accuracy;
     double tokens_per_second, seconds_left;
     char recipe[SV_TRAINER_RECIPE_MAX]; /* that a step tried, or "" */

@@ -24,8 +24,7 @@ enum { STEPS_BETWEEN_LINES = 50, LINES_OF_SHORT_RUN = 100 };
 struct training_log {
     struct event_log events;
     bool terminal, line_open;
-    double drawn;   /* when the live line was last drawn */
-    int64_t tokens; /* trained on by this process */
+    double drawn; /* when the live line was last drawn */
     struct sl_train_progress last;
 };
 
@@ -66,7 +65,7 @@ static json_t *event_object(const struct training_log *t)
     put(o, "gate_mean", number(s->gate_mean));
     put(o, "learning_rate", number(s->learning_rate));
     put(o, "grad_norm", number(s->grad_norm));
-    put(o, "trained_tokens", json_integer((json_int_t)t->tokens));
+    put(o, "trained_tokens", json_integer((json_int_t)s->all_tokens));
     put(o, "tokens_per_second", number(s->tokens_per_second));
     put(o, "seconds", number(s->seconds));
     put(o, "seconds_left", number(s->seconds_left));
@@ -141,8 +140,6 @@ void training_log_event(void *training_log, const struct sl_train_progress *s)
                       ? 1
                       : sl_min(STEPS_BETWEEN_LINES, s->steps / LINES_OF_SHORT_RUN);
     t->last = *s;
-    if (s->event == SL_TRAIN_STEPPED)
-        t->tokens += s->tokens;
     if (t->terminal)
         on_terminal(t, s);
     if (s->event != SL_TRAIN_STEPPED || s->step % between == 0)
