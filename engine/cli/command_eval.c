@@ -85,6 +85,10 @@ static void print_text(const struct sl_model *m, const struct label_evaluation *
         printf("accuracy %.2f %%, loss %.4f nats over %lld texts (%lld tokens) in %.1f s\n",
                100.0 * e->accuracy, e->loss, (long long)e->examples, (long long)e->tokens,
                e->seconds);
+    else if (isfinite(e->accuracy))
+        printf("accuracy %.2f %% of tokens, loss %.4f nats over %lld tokens of completions in "
+               "%.1f s\n",
+               100.0 * e->accuracy, e->loss, (long long)e->examples, e->seconds);
     else
         printf("loss %.4f nats, %.4f bits per token over %lld tokens in %.1f s\n", e->loss,
                bits_of(e), (long long)e->tokens, e->seconds);

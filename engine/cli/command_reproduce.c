@@ -111,7 +111,8 @@ static void list_one(const struct experiment *e, bool as_json)
     if (!as_json) {
         (void)printf("%-24s %s\n%24s %s\n", e->id, e->title, "", e->paper);
         for (int i = 0; i < e->data_count; i++)
-            (void)printf("%24s data: %s from %s\n", "", e->data[i].file, e->data[i].origin);
+            (void)printf("%24s data: %s, %s\n", "", e->data[i].file,
+                         e->data[i].origin ? e->data[i].origin : "made");
         return;
     }
     sl_json_add(&json, "{'experiment':%s,'title':%s,'paper':%s,'url':%s,'about':%s,'data':[", e->id,

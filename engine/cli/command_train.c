@@ -180,6 +180,11 @@ static bool check_numbers(const struct train_arguments *a, struct sl_err *err)
 {
     const struct sl_data_sources *s = &a->training.sources;
     const struct sl_hyperparameters *r = &a->training.hyperparameters;
+    if (s->data && s->prompt_separator)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--prompt-separator has no effect on --data; it needs --corpus");
+    if (s->prompt_separator && (r->mask_fraction > 0.0f || r->replace_fraction > 0.0f))
+        return sl_fail(err, SL_BAD_INPUT, "--prompt-separator has no effect on pretraining");
     if (s->data && r->train_fraction > 0.0f)
         return sl_fail(err, SL_BAD_INPUT,
                        "--train-fraction has no effect on --data; set --validation-fraction");

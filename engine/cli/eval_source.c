@@ -12,6 +12,10 @@ const struct sl_option eval_source_rows[] = {
      "text that a language model was trained on; it is split as in training, and --split chooses "
      "what to evaluate on",
      SL_OPTION_STRING, offsetof(struct eval_source_options, corpus), 0, 0},
+    {"prompt-separator", "TEXT",
+     "each line of --corpus is a prompt, this character and a completion, which is evaluated "
+     "[--corpus is one text]",
+     SL_OPTION_STRING, offsetof(struct eval_source_options, prompt_separator), 0, 0},
     {"data", "FILE",
      "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct eval_source_options, data), 0, 0},
@@ -46,6 +50,7 @@ static bool check_part(const struct eval_source_options *o, struct sl_err *err)
 {
     const char *option = sl_option_first_given(
         (const struct sl_option_given[]){{"split", o->part},
+                                         {"prompt-separator", o->prompt_separator},
                                          {"train-fraction", o->train_fraction > 0.0},
                                          {"validation-fraction", o->validation_fraction > 0.0},
                                          {0}});
@@ -138,6 +143,15 @@ static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct
                                  why.text);
 }
 
+static bool open_completions(struct eval_source *source, const struct eval_source_options *o,
+                             struct sl_err *err)
+{
+    const struct sl_completion_form form = {source->model->tokenizer, o->prompt_separator,
+                                            source->model->config.context_length};
+    return sl_completions_open(&source->completions, &source->corpus, source->part, &form, err) ||
+           sl_wrap_file(err, o->corpus, 0);
+}
+
 static bool open_part(struct eval_source *source, const struct eval_source_options *o,
                       struct sl_err *err)
 {
@@ -153,7 +167,7 @@ static bool open_part(struct eval_source *source, const struct eval_source_optio
                sl_wrap(err, "'%s'", o->corpus));
     if (ok)
         source->part = parts[part];
-    return ok;
+    return ok && (!o->prompt_separator || open_completions(source, o, err));
 }
 
 bool eval_source_open(struct eval_source *source, const struct eval_source_options *options,
@@ -177,6 +191,7 @@ void eval_source_close(struct eval_source *source)
 {
     sl_dataset_close(&source->set);
     sl_labels_release(&source->labels);
+    sl_completions_close(&source->completions);
     sl_corpus_close(&source->corpus);
 }
 
@@ -185,5 +200,7 @@ bool eval_source_run(const struct eval_source *source, const struct sl_policy *p
 {
     if (source->model->config.task == SL_TASK_CLASSIFICATION)
         return sl_evaluate_labelled(source->model, &source->set, policy, out, NULL, err);
+    if (source->completions.count > 0)
+        return sl_evaluate_completions(source->model, &source->completions, policy, out, err);
     return sl_evaluate_corpus(source->model, source->part, policy, out, err);
 }

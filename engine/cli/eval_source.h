@@ -8,7 +8,7 @@
 #include "train/evaluate.h"
 
 struct eval_source_options {
-    const char *corpus, *data, *labels, *part, *truncate;
+    const char *corpus, *prompt_separator, *data, *labels, *part, *truncate;
     struct sl_record_options columns;
     double train_fraction, validation_fraction; /* 0: not given */
     enum sl_truncation truncation;              /* from `truncate`, set by the check */
@@ -27,6 +27,7 @@ struct eval_source {
     struct sl_dataset set; /* of a classifier; else this: */
     struct sl_corpus corpus;
     struct sl_span part;
+    struct sl_completions completions; /* of the part; count 0: it is one text */
 };
 
 /* Fails if the model is for the other task. `command`: for warnings. */

@@ -7,10 +7,12 @@
 /* The data sources. Either `corpus` (a language model) or `data` (a classifier) is set. Strings
  * belong to the caller. */
 struct sl_data_sources {
-    const char *corpus;     /* a text */
-    const char *data;       /* labelled texts to train on */
-    const char *validation; /* labelled texts to validate on; NULL: a fraction of `data` */
-    const char *labels;     /* a file that lists the labels; NULL: those found in `data` */
+    const char *corpus;           /* a text */
+    const char *prompt_separator; /* each line of `corpus` is a prompt, this and a completion; NULL:
+                                     it is one text */
+    const char *data;             /* labelled texts to train on */
+    const char *validation;       /* labelled texts to validate on; NULL: a fraction of `data` */
+    const char *labels;           /* a file that lists the labels; NULL: those found in `data` */
     struct sl_record_options columns;
     const char *tokenizer;         /* a kind; NULL: characters of a text, words of labelled texts */
     const char *vocabulary;        /* a file of pieces, one per line; NULL: learnt from the data */

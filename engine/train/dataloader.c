@@ -41,6 +41,8 @@ static const struct sl_dataloader_kind *kind_of(const struct sl_data_sources *so
 {
     if (sources->data)
         return &sl_dataloader_labelled;
+    if (sources->prompt_separator)
+        return &sl_dataloader_completions;
     bool corrupts = h->mask_fraction > 0.0f || h->replace_fraction > 0.0f;
     return corrupts ? &sl_dataloader_pretraining : &sl_dataloader_text;
 }
@@ -73,6 +75,8 @@ bool sl_dataloader_open(struct sl_dataloader *d, const struct sl_data_sources *s
 void sl_dataloader_close(struct sl_dataloader *d)
 {
     sl_tokenizer_destroy(d->tokens);
+    sl_completions_close(&d->lines);
+    sl_completions_close(&d->validation_lines);
     sl_corpus_close(&d->corpus);
     sl_documents_close(&d->documents);
     sl_occurrences_close(&d->occurrences);

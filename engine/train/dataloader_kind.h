@@ -1,7 +1,7 @@
 /* dataloader_kind.h - a dataloader, its kinds, and what these share. */
 #pragma once
 
-#include "data/corpus.h"
+#include "data/completions.h"
 #include "data/data_sources.h"
 #include "data/dataset.h"
 #include "model/model.h"
@@ -23,9 +23,11 @@ struct sl_dataloader {
     const struct sl_hyperparameters *hyperparameters;
     struct sl_tokenizer *tokens; /* owned */
     int context;
-    /* windows of a text */
+    /* a text: windows, */
     struct sl_corpus corpus;
     struct sl_span parts[SL_SPLITS];
+    /* of which the lines are completions */
+    struct sl_completions lines, validation_lines;
     /* labelled texts */
     struct sl_dataset train, validation;
     int32_t *order;       /* of the epoch, */
@@ -58,8 +60,8 @@ struct sl_dataloader_kind {
     void (*enlarge)(struct sl_dataloader *d, struct sl_batch *batch);
 };
 
-extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_labelled,
-    sl_dataloader_pretraining;
+extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_completions,
+    sl_dataloader_labelled, sl_dataloader_pretraining;
 
 /* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
  * learn it with; the kind is `default_kind` unless the sources name one. */

@@ -2,6 +2,7 @@
 #include "train/evaluate.h"
 
 #include "base/clock.h"
+#include "sluice/logits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,33 +12,77 @@ enum { WINDOWS = 16 }; /* at a time */
 
 struct evaluation {
     const struct sl_model *model;
-    struct sl_span part;
+    struct sl_span part;                      /* either this */
+    const struct sl_completions *completions; /* or, unless NULL, these */
     struct sl_tape tape;
     int32_t *tokens, *targets, *layers_used;
     struct sl_sequence sequences[WINDOWS];
+    int64_t predicted, right; /* of completions */
 };
+
+static int64_t count_of(const struct evaluation *e)
+{
+    return e->completions ? e->completions->count
+                          : sl_window_count(e->part, e->model->config.context_length);
+}
+
+static void append(struct evaluation *e, struct sl_batch *batch, int64_t index)
+{
+    int32_t *tokens = e->tokens + batch->rows, *targets = e->targets + batch->rows;
+    int rows = 0;
+    if (e->completions)
+        rows = sl_completions_copy(e->completions, (int)index, tokens, targets);
+    else {
+        struct sl_window w = sl_window_at(e->part, e->model->config.context_length, index);
+        memcpy(tokens, w.tokens, (size_t)w.rows * sizeof *w.tokens);
+        memcpy(targets, w.targets, (size_t)w.rows * sizeof *w.targets);
+        rows = w.rows;
+    }
+    e->sequences[batch->count++] = (struct sl_sequence){.first = batch->rows, .rows = rows};
+    batch->rows += rows;
+}
+
+static struct sl_batch empty_batch(struct evaluation *e)
+{
+    return (struct sl_batch){
+        .tokens = e->tokens, .targets = e->targets, .sequences = e->sequences, .loss_scale = 1.0f};
+}
 
 static struct sl_batch gather(struct evaluation *e, int64_t first)
 {
-    int context = e->model->config.context_length;
-    int64_t count = sl_window_count(e->part, context);
-    struct sl_batch batch = {
-        .tokens = e->tokens, .targets = e->targets, .sequences = e->sequences, .loss_scale = 1.0f};
-    for (int64_t i = first; i < count && i < first + WINDOWS; i++) {
-        struct sl_window w = sl_window_at(e->part, context, i);
-        e->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = w.rows};
-        memcpy(e->tokens + batch.rows, w.tokens, (size_t)w.rows * sizeof *w.tokens);
-        memcpy(e->targets + batch.rows, w.targets, (size_t)w.rows * sizeof *w.targets);
-        batch.rows += w.rows;
-    }
+    int64_t count = count_of(e);
+    struct sl_batch batch = empty_batch(e);
+    for (int64_t i = first; i < count && i < first + WINDOWS; i++)
+        append(e, &batch, i);
     memset(e->layers_used, 0, (size_t)batch.rows * sizeof *e->layers_used);
     return batch;
+}
+
+/* The first windows are as long as any; completions are not in order. */
+static struct sl_batch largest(struct evaluation *e)
+{
+    if (!e->completions)
+        return gather(e, 0);
+    struct sl_batch batch = empty_batch(e);
+    for (int i = 0; i < WINDOWS; i++)
+        append(e, &batch, e->completions->longest);
+    return batch;
+}
+
+static void count_right(struct evaluation *e, const struct sl_tensor *logits, int rows)
+{
+    for (int r = 0; r < rows; r++) {
+        e->predicted += e->targets[r] >= 0;
+        e->right += e->targets[r] == sl_argmax(sl_row(logits, r), logits->cols);
+    }
 }
 
 static void forward(struct evaluation *e, const struct sl_batch *batch)
 {
     sl_tape_begin(&e->tape, batch, false);
-    (void)sl_model_forward(e->model, &e->tape);
+    const struct sl_tensor *logits = sl_model_forward(e->model, &e->tape);
+    if (e->completions)
+        count_right(e, logits, batch->rows);
 }
 
 static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)
@@ -48,7 +93,7 @@ static bool start(struct evaluation *e, const struct sl_policy *policy, struct s
     e->layers_used = calloc(rows, sizeof *e->layers_used);
     if (!e->tokens || !e->targets || !e->layers_used)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu rows", rows);
-    struct sl_batch batch = gather(e, 0);
+    struct sl_batch batch = largest(e);
     if (!sl_model_open_tape(e->model, policy, &batch, &e->tape, err))
         return false;
     e->tape.stats.layers_used = e->layers_used;
@@ -81,7 +126,7 @@ void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_st
 static void measure(struct evaluation *e, struct sl_evaluation *out)
 {
     struct sl_forward_stats sum = {0};
-    int64_t layers = 0, count = sl_window_count(e->part, e->model->config.context_length);
+    int64_t layers = 0, count = count_of(e);
     for (int64_t i = 0; i < count; i += WINDOWS) {
         struct sl_batch batch = gather(e, i);
         forward(e, &batch);
@@ -90,11 +135,26 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
             layers += e->layers_used[r];
         out->tokens += batch.rows;
     }
-    out->examples = out->tokens;
-    out->accuracy = (double)NAN;
-    out->loss = sum.loss / (double)out->tokens;
+    out->examples = e->completions ? e->predicted : out->tokens;
+    out->accuracy = ratio((double)e->right, (double)e->predicted);
+    out->loss = sum.loss / (double)out->examples;
     sl_evaluation_set_means(out, &sum, count);
     out->layers_mean = (double)layers / (double)out->tokens;
+}
+
+static bool evaluate(struct evaluation *e, const struct sl_policy *policy,
+                     struct sl_evaluation *out, struct sl_err *err)
+{
+    double begun = sl_now_seconds();
+    *out = (struct sl_evaluation){0};
+    bool ok = start(e, policy ? policy : &e->model->policy, err);
+    if (ok)
+        measure(e, out);
+    finish(e);
+    ok = ok &&
+         (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity"));
+    out->seconds = sl_now_seconds() - begun;
+    return ok || sl_wrap(err, "evaluate");
 }
 
 bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
@@ -102,17 +162,17 @@ bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
                         struct sl_err *err)
 {
     struct evaluation e = {.model = model, .part = part};
-    double begun = sl_now_seconds();
     *out = (struct sl_evaluation){0};
     if (part.count < 2)
         return sl_fail(err, SL_BAD_INPUT, "evaluate: %lld tokens: expected at least 2",
                        (long long)part.count);
-    bool ok = start(&e, policy ? policy : &model->policy, err);
-    if (ok)
-        measure(&e, out);
-    finish(&e);
-    ok = ok &&
-         (isfinite(out->loss) || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity"));
-    out->seconds = sl_now_seconds() - begun;
-    return ok || sl_wrap(err, "evaluate");
+    return evaluate(&e, policy, out, err);
+}
+
+bool sl_evaluate_completions(const struct sl_model *model, const struct sl_completions *completions,
+                             const struct sl_policy *policy, struct sl_evaluation *out,
+                             struct sl_err *err)
+{
+    struct evaluation e = {.model = model, .completions = completions};
+    return evaluate(&e, policy, out, err);
 }

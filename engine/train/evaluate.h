@@ -3,13 +3,15 @@
  * (equal to rounding to computing it with a KV cache). Labelled texts: by the code that serves. */
 #pragma once
 
+#include "data/completions.h"
 #include "data/dataset.h"
-#include "data/token_windows.h"
 #include "model/model.h"
 
 struct sl_evaluation {
-    double loss;           /* mean -log p, nats per token or per text; of all its labels */
-    double accuracy;       /* fraction of texts of which all labels are right; NAN for a corpus */
+    double loss; /* mean -log p, nats per token or per text; of all its labels */
+    /* Fraction of texts of which all labels are right, or of the tokens of completions; NAN for
+     * other text. */
+    double accuracy;
     double micro_f1;       /* over all labels of all texts; the accuracy if texts have one each */
     int64_t examples;      /* tokens predicted, or texts classified */
     int64_t tokens;        /* read */
@@ -27,12 +29,17 @@ struct sl_evaluation {
 void sl_evaluation_set_means(struct sl_evaluation *e, const struct sl_forward_stats *sum,
                              int64_t texts);
 
-/* Both fail with SL_NOT_FINITE when the model produces NaN or infinity. */
+/* All fail with SL_NOT_FINITE when the model produces NaN or infinity. */
 
 /* Evaluates a part of a corpus under `policy` (NULL: the model's own). */
 bool sl_evaluate_corpus(const struct sl_model *model, struct sl_span part,
                         const struct sl_policy *policy, struct sl_evaluation *out,
                         struct sl_err *err) SL_MUST_CHECK;
+
+/* Evaluates the tokens of completions, each after its true predecessors. */
+bool sl_evaluate_completions(const struct sl_model *model, const struct sl_completions *completions,
+                             const struct sl_policy *policy, struct sl_evaluation *out,
+                             struct sl_err *err) SL_MUST_CHECK;
 
 /* Receives the probabilities of the labels of each text; a zeroed one does nothing. */
 struct sl_score_visitor {

@@ -92,7 +92,7 @@ Test(sluice_reproduce, bundled_experiments_are_listed)
     sluice_expect_success(&r, ARGS("reproduce"));
     for (size_t i = 0; i < COUNT(ids); i++)
         EXPECT_SAID(r.out, ids[i]);
-    EXPECT_SAID(r.out, "data: input.txt from https://github.com/karpathy/char-rnn");
+    EXPECT_SAID(r.out, "data: input.txt, https://github.com/karpathy/char-rnn");
     sluice_expect_success(&r, ARGS("reproduce", "--json"));
     size_t lines = 0;
     for (const char *at = r.out; (at = strchr(at, '\n')); at++)
@@ -242,6 +242,32 @@ Test(sluice_reproduce, an_interrupted_training_is_resumed)
         cr_expect_eq(value_of(whole, i, "loss"), value_of(resumed, i, "loss"), "run %zu", i);
     json_decref(whole);
     json_decref(resumed);
+}
+
+/* Made data needs no --data, and completions have an accuracy. */
+Test(sluice_reproduce, data_of_synthetic_tasks_is_made)
+{
+    char made[PATH_MAX], text[4096];
+    write_experiment("title: Order\npaper: On Order\ndata:\n"
+                     "  - {file: o.txt, generate: sort, lines: 200, length: 4, seed: 5}\n"
+                     "train: --corpus o.txt --prompt-separator | --steps 8 " SIZES "\n"
+                     "eval: --corpus o.txt --prompt-separator |\nquick: --steps 2\nseeds: 1\n"
+                     "tolerance: {accuracy: 1}\nrows:\n"
+                     "  - {name: a, train: vanilla, paper: {accuracy: 1}}\n");
+    sluice_expect_success(&r, words(ARGS("glass", "bottles", "--output", output)));
+    test_read_file(text, sizeof text, test_path(made, output, "glass/bottles/o.txt"));
+    cr_assert_eq(strlen(text), 200 * 10);
+    for (const char *line = text; *line; line += 10) {
+        cr_assert(line[4] == '|' && line[9] == '\n', "%.10s", line);
+        for (int i = 0; i < 4; i++) {
+            cr_assert(memchr(line, line[5 + i], 4), "%.10s", line);
+            cr_assert(i == 0 || line[4 + i] <= line[5 + i], "%.10s", line);
+        }
+    }
+    json_t *o = read_results(results);
+    double accuracy = value_of(o, 0, "accuracy");
+    cr_expect(accuracy >= 0.0 && accuracy <= 1.0);
+    json_decref(o);
 }
 
 Test(sluice_reproduce, a_training_that_fails_says_why)

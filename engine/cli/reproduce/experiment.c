@@ -186,21 +186,69 @@ static bool read_name(struct experiment *e, int node, const char *name, void *me
     return sl_yaml_fail(e->yaml, node, err);
 }
 
+static bool read_task(struct experiment *e, int node, const char *name, void *member,
+                      struct sl_err *err)
+{
+    char advice[SL_NAME_ADVICE_BYTES];
+    if (!read_text(e, node, name, member, err))
+        return false;
+    const char *text = *(const char **)member;
+    for (const char *const *task = synthetic_task_names; *task; task++)
+        if (strcmp(*task, text) == 0)
+            return true;
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown task '%s'; %s", text,
+                  sl_name_advice(advice, text, synthetic_task_names));
+    return sl_yaml_fail(e->yaml, node, err);
+}
+
+static bool read_whole(struct experiment *e, int node, const char *name, void *member,
+                       struct sl_err *err)
+{
+    int64_t value = 0;
+    const char *text = sl_yaml_text(e->yaml, node, name, err);
+    if (text && !sl_whole_parse(text, 1, 1e6, &value)) {
+        (void)sl_fail_whole(err, name, text, 1, 1e6);
+        return sl_yaml_fail(e->yaml, node, err);
+    }
+    *(int *)member = (int)value;
+    return text != NULL;
+}
+
+/* Published or made, not both. */
+static bool check_data(const struct experiment_data *d, struct sl_err *err)
+{
+    const struct synthetic_task *t = &d->task;
+    bool has_numbers = t->lines && t->length && t->seed, has_any = t->lines || t->length || t->seed;
+    if (d->origin ? !t->name && !has_any : t->name && has_numbers)
+        return true;
+    return sl_fail(err, SL_BAD_INPUT,
+                   "data '%s': expected 'origin', or 'generate' with 'lines', 'length' and 'seed'",
+                   d->file);
+}
+
 static bool read_data(struct experiment *e, int node, const char *name, void *member,
                       struct sl_err *err)
 {
     static const struct field fields[] = {
         {"file", read_name, offsetof(struct experiment_data, file), false},
-        {"origin", read_text, offsetof(struct experiment_data, origin), false},
+        {"origin", read_text, offsetof(struct experiment_data, origin), true},
+        {"generate", read_task, offsetof(struct experiment_data, task.name), true},
+        {"lines", read_whole, offsetof(struct experiment_data, task.lines), true},
+        {"length", read_whole, offsetof(struct experiment_data, task.length), true},
+        {"seed", read_whole, offsetof(struct experiment_data, task.seed), true},
         {"about", read_text, offsetof(struct experiment_data, about), true},
         {0}};
     (void)member;
     if (!check_list(e, node, name, EXPERIMENT_DATA_MAX, err))
         return false;
-    for (int i = 0; i < sl_yaml_count(e->yaml, node); i++)
-        if (!read_mapping(e, sl_yaml_item(e->yaml, node, i), "an item of data", fields,
-                          &e->data[e->data_count++], err))
+    for (int i = 0; i < sl_yaml_count(e->yaml, node); i++) {
+        int item = sl_yaml_item(e->yaml, node, i);
+        struct experiment_data *data = &e->data[e->data_count++];
+        if (!read_mapping(e, item, "an item of data", fields, data, err))
             return false;
+        if (!check_data(data, err))
+            return sl_yaml_fail(e->yaml, item, err);
+    }
     return true;
 }
 

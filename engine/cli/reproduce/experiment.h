@@ -9,6 +9,8 @@
  *       - file: input.txt                            in --data
  *         origin: https://github.com/karpathy/char-rnn
  *         about: how to make the file of it          optional
+ *       - {file: copy.txt, generate: copy, lines: 11000, length: 20, seed: 42}
+ *                                                    instead: made by synthetic_task.h
  *     train: --corpus input.txt --steps 5000         arguments of every row
  *     eval: --corpus input.txt                       optional
  *     quick: --steps 50                              more arguments with --quick
@@ -23,7 +25,7 @@
  * spaces; a word that is the name of a data file stands for its path. */
 #pragma once
 
-#include "sluice/err.h"
+#include "cli/reproduce/synthetic_task.h"
 
 #include <stddef.h>
 
@@ -51,6 +53,7 @@ extern const struct metric {
 
 struct experiment_data {
     const char *file, *origin, *about;
+    struct synthetic_task task; /* instead of `origin`; its name may be NULL */
 };
 
 struct experiment_row {

@@ -34,6 +34,29 @@ static void print_missing(const struct experiment_run *run, const struct experim
         (void)printf("    %s\n", data->about);
 }
 
+/* In --data; of a file that is made, beside the trainings. */
+static bool data_path(const struct experiment_run *run, const struct experiment_data *d,
+                      char path[static SL_PATH_MAX], struct sl_err *err)
+{
+    char directory[SL_PATH_MAX];
+    if (!d->task.name)
+        return sl_path_join(path, run->data, d->file, err);
+    return experiment_results_path(run, "", directory, err) &&
+           sl_path_join(path, directory, d->file, err);
+}
+
+static bool make_data(const struct experiment_run *run, struct sl_err *err)
+{
+    const struct experiment *e = run->experiment;
+    char directory[SL_PATH_MAX], path[SL_PATH_MAX];
+    for (const struct experiment_data *d = e->data; d < e->data + e->data_count; d++)
+        if (d->task.name && (!experiment_results_path(run, "", directory, err) ||
+                             !sl_directory_make(directory, err) || !data_path(run, d, path, err) ||
+                             !synthetic_task_write(&d->task, path, err)))
+            return false;
+    return true;
+}
+
 bool experiment_run_check_data(const struct experiment_run *run, struct sl_err *err)
 {
     const struct experiment *e = run->experiment;
@@ -41,9 +64,9 @@ bool experiment_run_check_data(const struct experiment_run *run, struct sl_err *
     char path[SL_PATH_MAX];
     int missing = 0;
     for (const struct experiment_data *d = e->data; d < e->data + e->data_count; d++) {
-        if (!sl_path_join(path, run->data, d->file, err))
+        if (!data_path(run, d, path, err))
             return false;
-        if (access(path, R_OK) == 0)
+        if (d->task.name || access(path, R_OK) == 0)
             continue;
         print_missing(run, d, path);
         first = first ? first : d;
@@ -79,7 +102,7 @@ static bool add_words(const struct trial *t, json_t *words, const char *text, st
         while (i < e->data_count &&
                (strlen(e->data[i].file) != bytes || strncmp(e->data[i].file, text, bytes) != 0))
             i++;
-        if (i < e->data_count && !sl_path_join(path, t->run->data, e->data[i].file, err))
+        if (i < e->data_count && !data_path(t->run, &e->data[i], path, err))
             return false;
         json_t *word = i < e->data_count ? json_string(path) : json_stringn(text, bytes);
         if (json_array_append_new(words, word) != 0)
@@ -304,6 +327,8 @@ static bool run_trial(struct trial *t, struct sl_err *err)
 bool experiment_run_all(struct experiment_run *run, struct sl_err *err)
 {
     const struct experiment *e = run->experiment;
+    if (!make_data(run, err))
+        return false;
     for (const struct experiment_row *row = e->rows; row < e->rows + e->row_count; row++)
         for (int i = 0; i < e->seed_count; i++) {
             struct trial t = {.run = run, .row = row, .seed = e->seeds[i]};

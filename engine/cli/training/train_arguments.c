@@ -16,6 +16,10 @@ const struct sl_option train_rows[] = {
      "UTF-8 text to train a language model on; or to pretrain on, with --mask-fraction or "
      "--replace-fraction",
      SL_OPTION_STRING, offsetof(struct train_arguments, corpus), 0, 0},
+    {"prompt-separator", "TEXT",
+     "each line of --corpus is a prompt, this character and a completion; only completions are "
+     "learnt [--corpus is one text]",
+     SL_OPTION_STRING, SOURCE(prompt_separator), 0, 0},
     {"data", "FILE",
      "labelled texts to train a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, SOURCE(data), 0, 0},
