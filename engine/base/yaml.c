@@ -185,21 +185,21 @@ const char *sl_yaml_text(struct sl_yaml *y, int node, const char *name, struct s
     return NULL;
 }
 
-int sl_yaml_count(struct sl_yaml *y, int id)
+int sl_yaml_count(struct sl_yaml *y, int node)
 {
-    const yaml_node_t *node = node_at(y, id);
-    if (node->type == YAML_MAPPING_NODE)
-        return (int)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
-    if (node->type == YAML_SEQUENCE_NODE)
-        return (int)(node->data.sequence.items.top - node->data.sequence.items.start);
+    const yaml_node_t *at = node_at(y, node);
+    if (at->type == YAML_MAPPING_NODE)
+        return (int)(at->data.mapping.pairs.top - at->data.mapping.pairs.start);
+    if (at->type == YAML_SEQUENCE_NODE)
+        return (int)(at->data.sequence.items.top - at->data.sequence.items.start);
     return 0;
 }
 
-int sl_yaml_item(struct sl_yaml *y, int id, int index)
+int sl_yaml_item(struct sl_yaml *y, int node, int index)
 {
-    const yaml_node_t *node = node_at(y, id);
-    return node->type == YAML_MAPPING_NODE ? node->data.mapping.pairs.start[index].value
-                                           : node->data.sequence.items.start[index];
+    const yaml_node_t *at = node_at(y, node);
+    return at->type == YAML_MAPPING_NODE ? at->data.mapping.pairs.start[index].value
+                                         : at->data.sequence.items.start[index];
 }
 
 static int key_node(struct sl_yaml *y, int mapping, int pair)

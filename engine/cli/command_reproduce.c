@@ -92,6 +92,7 @@ static bool find_files(const struct arguments *a, glob_t *found, struct sl_err *
             sl_buffer_append(&pattern, "*", 1);
     }
     sl_buffer_append_string(&pattern, ".yaml");
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
     bool any = !pattern.failed && glob(pattern.data, 0, NULL, found) == 0;
     sl_buffer_release(&pattern);
     if (any)

@@ -54,16 +54,16 @@ static pid_t start(char **words, int out)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &signals, &before);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
     (void)fflush(stdout);
     pid_t pid = stopped ? 0 : fork();
     if (pid == 0 && !stopped) {
         watch(SIG_DFL);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         become(words, out, parent);
     }
     child = pid;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
 

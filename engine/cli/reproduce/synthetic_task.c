@@ -10,12 +10,6 @@
 
 static const char symbols[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZab";
 
-static void copy(char *completion, size_t length)
-{
-    (void)completion;
-    (void)length;
-}
-
 static int compare(const void *a, const void *b)
 {
     return *(const char *)a - *(const char *)b;
@@ -26,9 +20,11 @@ static void sort(char *completion, size_t length)
     qsort(completion, length, 1, compare);
 }
 
-/* By name, what makes the completion of a prompt that is there already. */
-const char *const synthetic_task_names[] = {"copy", "sort", NULL};
-static void (*const complete[])(char *text, size_t length) = {copy, sort};
+enum { COPY, SORT };
+
+/* By name, what makes the completion of a copy of the prompt; NULL: it is one. */
+const char *const synthetic_task_names[] = {[COPY] = "copy", [SORT] = "sort", NULL};
+static void (*const arrange[])(char *text, size_t length) = {[COPY] = NULL, [SORT] = sort};
 
 bool synthetic_task_write(const struct synthetic_task *task, const char *path, struct sl_err *err)
 {
@@ -38,7 +34,7 @@ bool synthetic_task_write(const struct synthetic_task *task, const char *path, s
     struct sl_buffer text = {0};
     if (!line)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a line");
-    while (strcmp(synthetic_task_names[at], task->name) != 0)
+    while (at < SORT && strcmp(synthetic_task_names[at], task->name) != 0)
         at++;
     line[length] = '|';
     line[2 * length + 1] = '\n';
@@ -47,7 +43,8 @@ bool synthetic_task_write(const struct synthetic_task *task, const char *path, s
         for (size_t s = 0; s < length; s++)
             line[s] = symbols[sl_random_below(draw, s, sizeof symbols - 1)];
         memcpy(line + length + 1, line, length);
-        complete[at](line + length + 1, length);
+        if (arrange[at])
+            arrange[at](line + length + 1, length);
         sl_buffer_append(&text, line, 2 * length + 2);
     }
     free(line);
