@@ -20,9 +20,11 @@ static volatile sig_atomic_t child, stopped;
 
 static void on_signal(int number)
 {
+    const int before = errno;
     stopped = number;
     if (child > 0)
         (void)kill((pid_t)child, number);
+    errno = before;
 }
 
 static void watch(void (*handler)(int))
