@@ -1,6 +1,8 @@
 /* number_types.c - numbers of files as fp32. */
 #include "formats/number_types.h"
 
+#include "base/bf16.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
@@ -41,7 +43,7 @@ static float read_bf16(const char *data)
 {
     uint16_t bits;
     memcpy(&bits, data, sizeof bits);
-    return float_of_bits((uint32_t)bits << 16);
+    return sl_bf16_to_f32(bits);
 }
 
 /* The low halves of the bytes come before the high ones. */

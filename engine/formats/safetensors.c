@@ -1,6 +1,7 @@
 /* safetensors.c - reads and checks a header, and writes files. */
 #include "formats/safetensors.h"
 
+#include "base/bf16.h"
 #include "base/int_math.h"
 #include "formats/json_io.h"
 
@@ -8,7 +9,6 @@
 #include <endian.h>
 #include <jansson.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,16 +297,6 @@ struct image {
     uint64_t length;
 };
 
-/* Nearest, ties to even; NaN and subnormal numbers are kept. */
-static uint16_t bf16_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    if (isnan(value))
-        return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 static size_t unstored_count(const struct sl_safetensor_source *t)
 {
     return (size_t)t->shape[0] * (t->rank == 2 ? (size_t)t->shape[1] : 1);
@@ -319,7 +309,7 @@ static struct sl_slice slice_of(struct image *image, const struct sl_safetensor_
         return (struct sl_slice){.data = t->data, .size = count * sizeof(float)};
     uint16_t *halves = image->halves + image->halves_used;
     for (size_t i = 0; i < count; i++)
-        halves[i] = bf16_of_float(t->data[i]);
+        halves[i] = sl_bf16_of(t->data[i]);
     image->halves_used += count;
     return (struct sl_slice){.data = halves, .size = count * sizeof *halves};
 }

@@ -4,8 +4,8 @@
  * query does not see. Every element is added up in an order of its own, along the head for scores
  * and along the keys else, and adding a product with 0 changes nothing, so the result of a query
  * does not depend on its block. */
+#include "base/bf16.h"
 #include "base/int_math.h"
-#include "kernels/bf16.h"
 #include "kernels/isa_levels.h"
 
 #include <assert.h>

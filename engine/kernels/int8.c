@@ -1,8 +1,8 @@
 /* int8.c - packs matrices as int8, for all levels, and defines the int8 slots. */
 #include "kernels/int8.h"
 
+#include "base/bf16.h"
 #include "base/int_math.h"
-#include "kernels/bf16.h"
 #include "kernels/isa_levels.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  * All of kernels/ is compiled with -ffp-contract=off. Where two levels promise the same bits, fused
  * multiply-adds are written as fmaf. In a matrix product every element is one chain of fmaf in the
  * order of k, so the fp32 levels agree to the bit. Sums without such a promise are in double. */
+#include "base/bf16.h"
 #include "base/int_math.h"
-#include "kernels/bf16.h"
 #include "kernels/isa_levels.h"
 
 #include <assert.h>

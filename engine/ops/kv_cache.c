@@ -1,7 +1,7 @@
 /* kv_cache.c - where a head's keys and values are, and how new ones are appended. */
 #include "ops/kv_cache.h"
 
-#include "kernels/bf16.h"
+#include "base/bf16.h"
 
 #include <string.h>
 

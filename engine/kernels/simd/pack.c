@@ -1,5 +1,5 @@
 /* pack.c - transposes, and packing of matrices as the reference packs them. */
-#include "kernels/bf16.h"
+#include "base/bf16.h"
 #include "kernels/simd/level.h"
 #include "kernels/simd/vec.h"
 

@@ -1,6 +1,6 @@
 /* test_kernels_attention.c - attention at every level this machine has: forward against a plain
  * computation in double, backward against finite differences, and batch invariance to the bit. */
-#include "kernels/bf16.h"
+#include "base/bf16.h"
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 

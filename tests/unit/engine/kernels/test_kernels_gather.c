@@ -1,5 +1,5 @@
 /* test_kernels_gather.c - the gather and scatter slots against sums in double precision. */
-#include "kernels/bf16.h"
+#include "base/bf16.h"
 #include "support/kernel_buffers.h"
 #include "support/test.h"
 

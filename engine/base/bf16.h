@@ -12,12 +12,12 @@ static inline float sl_bf16_to_f32(uint16_t x)
     return f;
 }
 
-/* Rounded to nearest even; a NaN stays one. */
+/* Rounded to nearest even; a NaN becomes quiet, as processors have it. */
 static inline uint16_t sl_bf16_of(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)(bits >> 16 | 1);
+        return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
