@@ -72,7 +72,8 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     const struct sl_tensor *q = n->in[QUERY], *kv = n->in[KEY_VALUE];
     const struct sl_sequence *sequence = &t->batch->sequences[b->sequence];
     const struct sl_cache *cache = sequence->cache;
-    int hd = head_dim(n), shared = heads_per_key(a), key_head = head / shared;
+    const struct sl_cache_layer layer = cache_layer(n);
+    int hd = layer.head_dim, shared = heads_per_key(a), key_head = head / shared;
     char *scratch = p->workers + (size_t)worker * p->worker_bytes;
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
@@ -81,12 +82,12 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
     }
     return (struct sl_attention){
         .q = sl_columns(q, b->first, head * hd),
-        .k = cache ? sl_cache_rows(cache, cache_layer(n), key_head, false)
+        .k = cache ? sl_cache_rows(cache, layer, key_head, false)
                    : sl_columns(kv, sequence->first, key_head * hd),
-        .v = cache ? sl_cache_rows(cache, cache_layer(n), key_head, true)
+        .v = cache ? sl_cache_rows(cache, layer, key_head, true)
                    : sl_columns(kv, sequence->first, kv->cols / 2 + key_head * hd),
         .cached = cache,
-        .bf16_cache = cache && cache_layer(n).rounds,
+        .bf16_cache = cache && layer.rounds,
         .out = sl_columns(n->out, b->first, head * hd),
         .q_stride = q->stride,
         .kv_stride = cache ? (size_t)hd : kv->stride,

@@ -64,13 +64,6 @@ static void round_to_bf16(float *x, size_t n)
         x[i] = sl_bf16_to_f32(sl_bf16_of(x[i]));
 }
 
-static uint16_t upper_half(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (uint16_t)(bits >> 16);
-}
-
 /* The key becomes a column of a compact matrix, the value a row. */
 static void append_rounded(const struct append *a, const struct sl_cache *cache, int head,
                            const float *key, const float *value, size_t position)
@@ -82,22 +75,24 @@ static void append_rounded(const struct append *a, const struct sl_cache *cache,
     keys += position / SL_PANEL * SL_PANEL * width + a->compact[position % SL_PANEL];
     values += position * width;
     for (size_t i = 0; i < width; i++)
-        keys[i * SL_PANEL] = upper_half(key[i]);
+        keys[i * SL_PANEL] = sl_bf16_of(key[i]);
     for (size_t i = 0; i < width; i++)
-        values[i] = upper_half(value[i]);
+        values[i] = sl_bf16_of(value[i]);
 }
 
-/* A row of a head, with a cache or without. */
+/* A row of a head: into the cache, or in place, as if it had been there. */
 static void round_row(const struct append *a, const struct sl_cache *cache, int head, int row,
                       size_t position)
 {
     const size_t width = (size_t)a->layer.head_dim;
     float *key = sl_row(a->key_value, row) + (size_t)head * width;
     float *value = key + (size_t)a->layer.heads * width;
+    if (cache) {
+        append_rounded(a, cache, head, key, value, position);
+        return;
+    }
     round_to_bf16(key, width);
     round_to_bf16(value, width);
-    if (cache)
-        append_rounded(a, cache, head, key, value, position);
 }
 
 static void append_row(const struct append *a, const struct sl_cache *cache, int head,
