@@ -23,8 +23,7 @@ typedef uint16_t operand;
 
 static inline vec operand_load(const operand *x, int n)
 {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), x));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+    return vec_load_bf16(x, n);
 }
 
 /* The first n, rounded to nearest even, and zeros up to 32. */

@@ -46,6 +46,7 @@ static inline vec vec_loadu(const float *x)
     return v;
 }
 
+#ifndef SL_VEC_LOAD_BF16
 static inline vec vec_load_bf16(const uint16_t *x, int n)
 {
     typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
@@ -58,6 +59,7 @@ static inline vec vec_load_bf16(const uint16_t *x, int n)
             h[i] = x[i];
     return (vec)(__builtin_convertvector(h, uvec) << 16);
 }
+#endif
 
 static inline void vec_storeu(float *y, vec v)
 {

@@ -39,6 +39,14 @@ static inline vec vec_load(const float *x, int n)
     return n >= LANES ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(vec_mask(n), x);
 }
 
+#define SL_VEC_LOAD_BF16
+
+static inline vec vec_load_bf16(const uint16_t *x, int n)
+{
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(vec_mask(n), x));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
 static inline vec vec_load_or(vec other, const float *x, int n)
 {
     return n >= LANES ? _mm512_loadu_ps(x) : _mm512_mask_loadu_ps(other, vec_mask(n), x);
