@@ -1,16 +1,20 @@
 /* completions.c - finds the lines of a corpus that are a prompt and a completion. */
 #include "data/completions.h"
 
+#include "base/dynarray.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LINES_MAX = 1 << 30 };
 
 /* What is looked for: in a corpus whose lines are counted from 1. */
 struct scan {
     struct sl_completions *out;
     int32_t separator, line_feed;
     int context, line;
-    size_t room;
+    size_t capacity; /* of the list */
 };
 
 /* The token that a text is; -1: it is not one token. */
@@ -38,13 +42,12 @@ static bool find_tokens(struct scan *s, const struct sl_completion_form *form, s
 static bool add(struct scan *s, struct sl_completion line, struct sl_err *err)
 {
     struct sl_completions *out = s->out;
-    if ((size_t)out->count == s->room) {
-        s->room = s->room ? 2 * s->room : 1024;
-        struct sl_completion *list = realloc(out->list, s->room * sizeof *list);
-        if (!list || s->room > INT32_MAX)
-            return sl_fail(err, SL_NO_MEMORY, "no memory for %zu lines", s->room);
-        out->list = list;
-    }
+    if (out->count == LINES_MAX)
+        return sl_fail(err, SL_BAD_INPUT, "the text has too many lines: expected at most %d",
+                       LINES_MAX);
+    if (!sl_dynarray_reserve(&out->list, &s->capacity, (size_t)out->count + 1, sizeof *out->list,
+                             err))
+        return false;
     if (out->count == 0 || line.rows > out->list[out->longest].rows)
         out->longest = out->count;
     out->list[out->count++] = line;
