@@ -72,7 +72,9 @@ static struct sl_batch largest(struct evaluation *e)
 static void count_right(struct evaluation *e, const struct sl_tensor *logits, int rows)
 {
     for (int r = 0; r < rows; r++) {
-        e->predicted += e->targets[r] >= 0;
+        if (e->targets[r] < 0)
+            continue;
+        e->predicted++;
         e->right += e->targets[r] == sl_argmax(sl_row(logits, r), logits->cols);
     }
 }
