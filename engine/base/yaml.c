@@ -25,12 +25,16 @@ static bool read_whole(struct sl_yaml *y, struct sl_err *err)
     y->text = file ? malloc(y->kind.bytes_max) : NULL;
     y->bytes = y->text ? fread(y->text, 1, y->kind.bytes_max, file) : 0;
     bool too_long = y->bytes == y->kind.bytes_max, good = y->text && !ferror(file) && !too_long;
-    const char *why = too_long ? "it is longer than a mebibyte" : strerrordesc_np(errno);
+    const char *why = strerrordesc_np(errno);
     if (file)
         (void)fclose(file);
     if (good)
         return true;
-    (void)sl_fail(err, SL_IO, "cannot read %s '%s': %s", y->kind.name, y->path, why);
+    if (too_long)
+        (void)sl_fail(err, SL_IO, "cannot read %s '%s': expected fewer than %zu bytes",
+                      y->kind.name, y->path, y->kind.bytes_max);
+    else
+        (void)sl_fail(err, SL_IO, "cannot read %s '%s': %s", y->kind.name, y->path, why);
     return sl_err_set_path(err, y->path);
 }
 

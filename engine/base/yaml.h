@@ -19,7 +19,7 @@ struct sl_yaml;
 struct sl_yaml_kind {
     const char *name;     /* "the configuration file" */
     const char *expected; /* how errors about its form end: "expected lines 'key: value'" */
-    size_t bytes_max;
+    size_t bytes_max;     /* which the file must not reach */
 };
 
 /* Reads the one document of a file. NULL: it cannot be read, or is not YAML. */
