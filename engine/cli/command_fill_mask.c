@@ -150,11 +150,10 @@ static bool print_text(struct text_lines *lines, struct text_line *line,
               sl_fail(err, SL_NO_MEMORY, "no memory for the tokens of a mask");
     if (ok && a->common.json) {
         sl_json_add(&json, "]}");
-        ok = sl_buffer_check(&out, err);
-        if (ok)
-            (void)puts(out.data);
+        ok = text_lines_print_json(&out, err);
+    } else {
+        sl_buffer_release(&out);
     }
-    sl_buffer_release(&out);
     return ok && (!ferror(stdout) || sl_fail(err, SL_IO, "cannot write to standard output"));
 }
 

@@ -102,11 +102,7 @@ static bool print_object(const struct ranked *r, double score, struct sl_err *er
     struct sl_json_writer json = {.out = &out};
     sl_json_add(&json, "{'score':%f,'line':%lld,'text':%.*s}", score, (long long)r->line,
                 (int)r->bytes, r->text);
-    const bool ok = sl_buffer_check(&out, err);
-    if (ok)
-        (void)puts(out.data);
-    sl_buffer_release(&out);
-    return ok;
+    return text_lines_print_json(&out, err);
 }
 
 static void print_line(const struct ranked *r, double score)

@@ -54,11 +54,7 @@ static bool print_object(const struct entity_printer *p, const struct text_line 
                         e->stop);
     }
     sl_json_add(&json, "]}");
-    bool ok = sl_buffer_check(&out, err);
-    if (ok)
-        (void)puts(out.data);
-    sl_buffer_release(&out);
-    return ok;
+    return text_lines_print_json(&out, err);
 }
 
 bool print_entity_lines(struct text_lines *lines, struct text_line *line,

@@ -447,3 +447,12 @@ bool text_lines_command(const struct command *command, void *arguments,
     sl_engine_destroy(engine);
     return ok;
 }
+
+bool text_lines_print_json(struct sl_buffer *json, struct sl_err *err)
+{
+    const bool ok = sl_buffer_check(json, err);
+    if (ok)
+        (void)puts(json->data);
+    sl_buffer_release(json);
+    return ok;
+}

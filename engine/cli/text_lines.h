@@ -2,6 +2,7 @@
  * classify`, `embed`, `fill-mask` and `rerank`. */
 #pragma once
 
+#include "base/buffer.h"
 #include "data/record_reader.h"
 #include "sluice/classifier.h"
 #include "sluice/tokenizer.h"
@@ -85,3 +86,6 @@ bool text_lines_command(const struct command *command, void *arguments,
 /* Prints the result of every text. False also if some texts could not be read or computed: they are
  * reported on standard error, and the others go on. */
 bool text_lines_run(struct text_lines *lines, struct sl_err *err);
+
+/* Prints the JSON of a text as a line, and releases it. Fails if there was no memory for it. */
+bool text_lines_print_json(struct sl_buffer *json, struct sl_err *err);
