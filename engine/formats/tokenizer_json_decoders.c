@@ -113,8 +113,8 @@ static bool template_part_read(const json_t *part, const json_t *specials,
     const json_t *either = sequence ? sequence : special;
     int type = 0;
     const char *id = json_is_object(either) ? sl_json_text(either, "id", err) : NULL;
-    if (!json_is_object(either))
-        return sl_fail(err, SL_CORRUPT, "expected Sequence or SpecialToken");
+    if (!json_is_object(either) || json_object_size(part) != 1)
+        return sl_fail(err, SL_CORRUPT, "expected either Sequence or SpecialToken");
     if (!id || !sl_member_whole(either, "type_id", 1 << 15, &type, err))
         return false;
     if (special)
@@ -150,15 +150,24 @@ static bool template_has(const struct sl_template *template, enum sl_template_ki
     return false;
 }
 
+/* A text that has no place would be ignored without a word. */
+static bool template_check(const struct sl_post_processor *post, struct sl_err *err)
+{
+    if (template_has(&post->single, SL_TEMPLATE_SECOND))
+        return sl_fail(err, SL_CORRUPT, "'single' has a second text");
+    if (!template_has(&post->single, SL_TEMPLATE_FIRST))
+        return sl_fail(err, SL_CORRUPT, "'single' lacks the sequence A");
+    return (template_has(&post->pair, SL_TEMPLATE_FIRST) &&
+            template_has(&post->pair, SL_TEMPLATE_SECOND)) ||
+           sl_fail(err, SL_CORRUPT, "'pair' lacks one of the sequences A and B");
+}
+
 static bool template_build(const json_t *step, struct sl_pipeline_parts *parts, struct sl_err *err)
 {
     if (has_template(parts))
         return fail_second(err);
-    if (!template_read(step, "single", &parts->post.single, err) ||
-        !template_read(step, "pair", &parts->post.pair, err))
-        return false;
-    return !template_has(&parts->post.single, SL_TEMPLATE_SECOND) ||
-           sl_fail(err, SL_CORRUPT, "'single' has a second text");
+    return template_read(step, "single", &parts->post.single, err) &&
+           template_read(step, "pair", &parts->post.pair, err) && template_check(&parts->post, err);
 }
 
 static const struct sl_step_type post_processors[] = {

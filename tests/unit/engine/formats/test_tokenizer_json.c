@@ -17,6 +17,11 @@
 #define MODEL        "\"model\":" WORDPIECE
 #define UNIGRAM(v)   "{\"model\":{\"type\":\"Unigram\",\"vocab\":[" v "]}}"
 #define BPE(v, m)    "{\"model\":{\"type\":\"BPE\",\"vocab\":{" v "},\"merges\":[" m "]}}"
+#define TEXT(id)     "{\"Sequence\":{\"id\":\"" id "\",\"type_id\":0}}"
+#define SPECIAL      "{\"SpecialToken\":{\"id\":\"a\",\"type_id\":0}}"
+#define TEMPLATE(single, pair)                                                                     \
+    "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"pair\":[" pair \
+    "],\"special_tokens\":{\"a\":{\"ids\":[1]}}}," MODEL "}"
 
 /* -- what is refused -------------------------------------------------------------------------- */
 
@@ -89,6 +94,13 @@ static const struct {
      "\"single\":[{\"SpecialToken\":{\"id\":\"x\","
      "\"type_id\":0}}],\"pair\":[]}," MODEL "}",
      "single[0]: special_tokens: no 'ids' of 'x'"},
+    {TEMPLATE("{\"SpecialToken\":{\"id\":\"a\",\"type_id\":0},\"quence\":{\"id\":\"A\"}}",
+              TEXT("A")),
+     "single[0]: expected either Sequence or SpecialToken"},
+    {TEMPLATE(SPECIAL, TEXT("A") "," TEXT("B")), "'single' lacks the sequence A"},
+    {TEMPLATE(TEXT("B"), TEXT("A")), "'single' has a second text"},
+    {TEMPLATE(TEXT("A"), TEXT("A") "," SPECIAL), "'pair' lacks one of the sequences A and B"},
+    {TEMPLATE(TEXT("A"), SPECIAL "," TEXT("B")), "'pair' lacks one of the sequences A and B"},
     {"{\"decoder\":{\"type\":\"CTC\"}," MODEL "}", "decoder: unknown type 'CTC'"},
     {"{\"added_tokens\":[{\"id\":1,\"content\":\"b\"}]," MODEL "}",
      "added_tokens[0]: id 1 is 'a', not 'b'"},
