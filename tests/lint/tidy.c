@@ -147,6 +147,19 @@ static void check_layers(const struct file *file, struct findings *f)
     }
 }
 
+/* The rules of layers read a name from its first folder on. */
+static void check_paths(const struct file *file, struct findings *f)
+{
+    char name[256];
+    if (!is_code(file))
+        return;
+    struct line l = {0};
+    while (next_line(&l, file->text))
+        if (included(&l, name) && (matches(name, "../*") || strstr(name, "/../")))
+            found(f, file, l.number, "%s: name a header from the top of its program, without '..'",
+                  name);
+}
+
 /* A paper's folder stands on the shared layers alone, and nothing else in engine/ knows a paper.
  * But training in closed form knows the one model that it is for. */
 static void check_papers(const struct file *file, struct findings *f)
@@ -415,10 +428,11 @@ static const struct {
     const char *name;
     void (*check)(const struct file *file, struct findings *f);
 } rules[] = {
-    {"head", check_head},       {"pragma", check_pragma}, {"length", check_length},
-    {"blanks", check_blanks},   {"layers", check_layers}, {"papers", check_papers},
-    {"borders", check_borders}, {"banned", check_banned}, {"marks", check_marks},
-    {"words", check_words},     {"gone", check_gone},     {"sentences", check_sentences},
+    {"head", check_head},           {"pragma", check_pragma},   {"length", check_length},
+    {"blanks", check_blanks},       {"layers", check_layers},   {"papers", check_papers},
+    {"paths", check_paths},         {"borders", check_borders}, {"banned", check_banned},
+    {"marks", check_marks},         {"words", check_words},     {"gone", check_gone},
+    {"sentences", check_sentences},
 };
 
 /* ---- rules about the whole tree -------------------------------------------------------------- */
@@ -515,6 +529,8 @@ static const struct {
     {"engine/arch/tsa/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "tsa may not include arch/eam"},
     {"engine/arch/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "x.c may not include arch/eam/eam.h"},
     {"engine/model/x.c", HEAD "#include \"arch/eam/eam.h\"\n", "may not include arch/eam/eam.h"},
+    {"engine/arch/tsa/x.c", HEAD "#include \"../eam/eam.h\"\n", "without '..'"},
+    {"engine/base/x.c", HEAD "#include \"base/../arch/arch.h\"\n", "without '..'"},
     {"engine/magic/x.c", HEAD, "engine/magic is no layer"},
     {"engine/linear/x.c", HEAD "#include \"arch/linear/bag_of_words.h\"\n", NULL},
     {"server/http/http_server.c", "/* http_server.c - bytes. */\n#include <microhttpd.h>\n", NULL},

@@ -10,6 +10,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* -- gradients -------------------------------------------------------------------------------- */
 
@@ -249,9 +250,11 @@ Test(archs, decoding_with_a_cache_equals_the_full_forward)
     each_policy(2, cached_and_whole);
 }
 
-enum { RECORDED_MOST = 200 };
+struct recording {
+    float logits[FIXTURE_CONTEXT * FIXTURE_VOCAB];
+};
 
-static float recorded[RECORDED_MOST][FIXTURE_CONTEXT * FIXTURE_VOCAB];
+static struct recording *recorded;
 static int recorded_count;
 
 static void record(struct sl_model *m, const char *name)
@@ -260,9 +263,10 @@ static void record(struct sl_model *m, const char *name)
     (void)name;
     draw_texts(&x);
     struct sl_session *s = session_of(m, 1);
-    cr_assert_leq(recorded_count + 2, RECORDED_MOST);
+    recorded = realloc(recorded, (size_t)(recorded_count + 2) * sizeof *recorded);
+    cr_assert(recorded);
     for (int i = 0; i < 2; i++)
-        logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, false, recorded[recorded_count++]);
+        logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, false, recorded[recorded_count++].logits);
     sl_session_destroy(s);
 }
 
@@ -274,7 +278,8 @@ static void compare(struct sl_model *m, const char *name)
     struct sl_session *s = session_of(m, 1);
     for (int i = 0; i < 2; i++) {
         logits_alone(s, x.tokens[i], FIXTURE_CONTEXT, false, logits);
-        cr_expect_eq(memcmp(logits, recorded[recorded_count++], sizeof logits), 0, "%s", name);
+        cr_expect_eq(memcmp(logits, recorded[recorded_count++].logits, sizeof logits), 0, "%s",
+                     name);
     }
     sl_session_destroy(s);
 }
@@ -285,6 +290,8 @@ Test(archs, answers_do_not_depend_on_threads)
     each_policy(1, record);
     recorded_count = 0;
     each_policy(3, compare);
+    free(recorded);
+    recorded = NULL;
 }
 
 /* Wanted rows are copied unless all are: the most memory is taken when all but one are wanted. */
@@ -406,6 +413,20 @@ Test(archs, tables_have_the_requested_number_of_parameters, TEST_ONE_THREAD)
                      "%s", names[i]);
     }
     sl_engine_destroy(engine);
+}
+
+Test(archs, thresholds_are_options_from_0_to_1)
+{
+    for (int a = 0; sl_arch_at(a); a++) {
+        const struct sl_arch *arch = sl_arch_at(a);
+        if (!arch->threshold)
+            continue;
+        const struct sl_param *row = sl_policy_threshold(arch);
+        cr_assert(row, "%s: its policy has no row '%s'", arch->name, arch->threshold);
+        cr_expect_eq(row->kind, SL_REAL, "%s: %s is no number", arch->name, row->name);
+        cr_expect(row->min >= 0.0 && row->max <= 1.0, "%s: %s: expected 0 to 1", arch->name,
+                  row->name);
+    }
 }
 
 Test(archs, reject_every_hyper_parameter_out_of_bounds)

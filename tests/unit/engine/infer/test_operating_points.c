@@ -100,6 +100,23 @@ static void expect_run(const struct run *got, const struct run *want, const char
     cr_expect_eq(got->layers_used, want->layers_used, "%s, text %d, %s", arch, text, how);
 }
 
+/* With the threshold 1 nothing that matters is skipped, and with no choice set (all of its members
+ * are 0) neither. */
+static void expect_completed_whole(const struct sl_arch *arch)
+{
+    static struct run whole, with_1;
+    for (int i = 0; i < TEXTS; i++) {
+        const struct sl_policy own = model->policy;
+        complete(i, 1, (const int[]){1}, &with_1);
+        model->policy = (struct sl_policy){0};
+        complete(i, 1, (const int[]){0}, &whole);
+        model->policy = own;
+        cr_expect_eq(memcmp(with_1.logits, whole.logits, sizeof whole.logits), 0,
+                     "%s, text %d: %s 1 must give what was trained, as nothing set does",
+                     arch->name, i, arch->threshold);
+    }
+}
+
 Test(operating_points, completions_do_not_depend_on_those_of_others, .fini = close_all)
 {
     static struct run mixed[TEXTS], alone;
@@ -128,9 +145,13 @@ Test(operating_points, completions_do_not_depend_on_those_of_others, .fini = clo
             for (int i = 0; i < TEXTS; i++)
                 used[p] += mixed[i].layers_used;
         }
+        expect_completed_whole(arch);
         for (int p = 2; p <= POINTS; p++)
-            cr_expect_leq(used[p], used[p - 1], "%s computes more at point %d", arch->name, p);
-        cr_expect_lt(used[POINTS], used[1], "%s computes as much at the last point", arch->name);
+            cr_expect_leq(used[p], used[p - 1],
+                          "%s: %s %g computes more than %g: it must not compute less", arch->name,
+                          arch->threshold, points[p - 1].threshold, points[p - 2].threshold);
+        cr_expect_lt(used[POINTS], used[1], "%s: %s %g computes as much as 1", arch->name,
+                     arch->threshold, points[POINTS - 1].threshold);
         close_all();
     }
 }
@@ -154,6 +175,21 @@ static int64_t classify(struct sl_classifier *c, int first, int count, const int
         used += items[i].layers_used;
     }
     return used;
+}
+
+static void expect_classified_whole(struct sl_classifier *c, const struct sl_arch *arch)
+{
+    float whole[FIXTURE_CLASSES], with_1[FIXTURE_CLASSES];
+    for (int i = 0; i < TEXTS; i++) {
+        const struct sl_policy own = model->policy;
+        (void)classify(c, i, 1, (const int[]){1}, with_1);
+        model->policy = (struct sl_policy){0};
+        (void)classify(c, i, 1, (const int[]){0}, whole);
+        model->policy = own;
+        cr_expect_eq(memcmp(with_1, whole, sizeof whole), 0,
+                     "%s, text %d: %s 1 must give what was trained, as nothing set does",
+                     arch->name, i, arch->threshold);
+    }
 }
 
 static struct sl_classifier *classifier_of(void)
@@ -189,14 +225,16 @@ Test(operating_points, classifications_do_not_depend_on_those_of_others, .fini =
                          arch->name, i);
             model->policy = own;
         }
-        int64_t used = INT64_MAX;
+        int64_t used = 0;
         for (int p = 1; p <= POINTS; p++) {
             for (int i = 0; i < TEXTS; i++)
                 numbers[i] = p;
             int64_t now = classify(c, 0, TEXTS, numbers, mixed[0]);
-            cr_expect(p == 1 || now < used, "%s computes as much at point %d", arch->name, p);
+            cr_expect(p == 1 || now < used, "%s: %s %g must compute less than at point %d",
+                      arch->name, arch->threshold, points[p - 1].threshold, p - 1);
             used = now;
         }
+        expect_classified_whole(c, arch);
         sl_classifier_destroy(c);
         close_all();
     }
