@@ -80,7 +80,7 @@ static void classify(const char *model, char **out)
     cr_assert((*out = strdup(r.out)));
 }
 
-Test(shared_vectors, are_in_memory_once)
+Test(shared_vectors, are_in_memory_once, TEST_ONE_THREAD)
 {
     char a[PATH_MAX], b[PATH_MAX];
     train(a, "a/1", base, NULL);
@@ -132,7 +132,7 @@ Test(shared_vectors, are_opened_and_closed_by_several_threads)
     sl_engine_destroy(engine);
 }
 
-Test(shared_vectors, give_the_same_answers_as_a_standalone_model)
+Test(shared_vectors, give_the_same_answers_as_a_standalone_model, TEST_ONE_THREAD)
 {
     char a[PATH_MAX], alone[PATH_MAX], *of_a, *of_alone;
     train(a, "a/1", base, NULL);
@@ -145,7 +145,7 @@ Test(shared_vectors, give_the_same_answers_as_a_standalone_model)
     free(of_alone);
 }
 
-Test(shared_vectors, are_found_by_their_digest)
+Test(shared_vectors, are_found_by_their_digest, TEST_ONE_THREAD)
 {
     char a[PATH_MAX], other[PATH_MAX], elsewhere[PATH_MAX], store[PATH_MAX];
     train(a, "a/1", base, NULL);
@@ -167,7 +167,7 @@ Test(shared_vectors, are_found_by_their_digest)
 }
 
 /* Where they would not be found, and those of a model that is no base. */
-Test(shared_vectors, are_copied_otherwise)
+Test(shared_vectors, are_copied_otherwise, TEST_ONE_THREAD)
 {
     char far_away[PATH_MAX], alone[PATH_MAX], again[PATH_MAX];
     train(far_away, "another/store/a/1", base, NULL);

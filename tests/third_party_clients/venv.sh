@@ -6,7 +6,8 @@ skip() {
     exit 77
 }
 
-# venv FOLDER PACKAGE... - a virtual environment with these packages. What is there already is kept.
+# venv FOLDER PACKAGE... - a virtual environment with these packages. What is there already is kept. All are filled by
+# one pip, beside FOLDER: installing that takes as long as most packages do. Modules are compiled when they are used.
 venv() {
     folder=$1
     shift
@@ -15,11 +16,14 @@ venv() {
     [ "$(cat "$mark" 2>/dev/null)" != "$*" ] || return 0
     rm -rf "$folder"
     log=$(mktemp)
-    if ! python3 -m venv "$folder" >"$log" 2>&1; then
+    pip=$(dirname "$folder")/pip
+    if ! flock "$pip.lock" sh -c '[ -e "$1/.whole" ] || { python3 -m venv "$1" && touch "$1/.whole"; }' - "$pip" \
+        >"$log" 2>&1 || ! python3 -m venv --without-pip "$folder" >"$log" 2>&1; then
         rm -f "$log"
         skip "the test of $1 needs python3-venv"
     fi
-    if ! "$folder/bin/pip" install -q --retries 1 --timeout 60 "$@" >"$log" 2>&1; then
+    if ! "$pip/bin/pip" --python "$folder/bin/python" install -q --no-compile --retries 1 --timeout 60 "$@" \
+        >"$log" 2>&1; then
         if grep -qE 'NewConnectionError|ConnectTimeout|ProxyError|SSLError|No matching distribution' "$log"; then
             rm -f "$log"
             skip "pip cannot reach its registry, or it has no $1 for this Python"
