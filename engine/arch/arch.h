@@ -104,7 +104,8 @@ enum {
     SL_COMPLETES = 1u << SL_TASK_COMPLETION,
     SL_CLASSIFIES = 1u << SL_TASK_CLASSIFICATION,
     SL_PRETRAINS = 1u << SL_TASK_PRETRAINING,
-    SL_CLASSIFIES_TOKENS = 1u << SL_TASK_TOKEN_CLASSIFICATION
+    SL_CLASSIFIES_TOKENS = 1u << SL_TASK_TOKEN_CLASSIFICATION,
+    SL_TRANSLATES = 1u << SL_TASK_TRANSLATION
 };
 
 /* The rows that all decoders share, for use inside a table of hyper-parameters. */
@@ -164,8 +165,9 @@ struct sl_block_shape sl_block_shape_of(const struct sl_config *c);
 /* "completion", "classification": as in files; ends with NULL. */
 extern const char *const sl_task_names[];
 const char *sl_task_name(enum sl_task task);
-/* Whether its models have labels. */
+/* Whether its models have labels; whether they write text, token by token. */
 bool sl_task_classifies(enum sl_task task);
+bool sl_task_generates(enum sl_task task);
 /* Whether texts have one label or several, as Hugging Face's configurations say it; ends with NULL.
  * By sl_config.multi_label. */
 extern const char *const sl_problem_types[];

@@ -21,11 +21,9 @@ const char *const sl_problem_types[] = {"single_label_classification", "multi_la
                                         NULL};
 
 const char *const sl_task_names[] = {
-    [SL_TASK_COMPLETION] = "completion",
-    [SL_TASK_CLASSIFICATION] = "classification",
-    [SL_TASK_PRETRAINING] = "pretraining",
-    [SL_TASK_TOKEN_CLASSIFICATION] = "token classification",
-    [SL_TASKS] = NULL,
+    [SL_TASK_COMPLETION] = "completion",   [SL_TASK_CLASSIFICATION] = "classification",
+    [SL_TASK_PRETRAINING] = "pretraining", [SL_TASK_TOKEN_CLASSIFICATION] = "token classification",
+    [SL_TASK_TRANSLATION] = "translation", [SL_TASKS] = NULL,
 };
 
 const char *sl_task_name(enum sl_task task)
@@ -36,6 +34,11 @@ const char *sl_task_name(enum sl_task task)
 bool sl_task_classifies(enum sl_task task)
 {
     return task == SL_TASK_CLASSIFICATION || task == SL_TASK_TOKEN_CLASSIFICATION;
+}
+
+bool sl_task_generates(enum sl_task task)
+{
+    return task == SL_TASK_COMPLETION || task == SL_TASK_TRANSLATION;
 }
 
 const struct sl_arch *sl_arch_at(int index)
@@ -145,6 +148,9 @@ bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl
                        sl_arch_list(SL_PRETRAINS, list));
     if (task == SL_TASK_TOKEN_CLASSIFICATION)
         return sl_fail(err, SL_BAD_INPUT, "%s does not classify tokens", arch->name);
+    if (task == SL_TASK_TRANSLATION)
+        return sl_fail(err, SL_BAD_INPUT, "%s does not translate; these do: %s", arch->name,
+                       sl_arch_list(SL_TRANSLATES, list));
     return sl_fail(err, SL_BAD_INPUT,
                    "%s only generates text (with --corpus). To classify, use one of: %s",
                    arch->name, sl_arch_list(SL_CLASSIFIES, list));

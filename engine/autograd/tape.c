@@ -32,22 +32,24 @@ void sl_tape_release(struct sl_tape *t)
     sl_arena_release(&t->structs);
 }
 
-static void number_rows(struct sl_tape *t)
+const struct sl_view *sl_tape_view(struct sl_tape *t, const struct sl_batch *batch)
 {
-    const struct sl_batch *batch = t->batch;
-    t->row_position = sl_tape_struct(t, (size_t)batch->rows, sizeof *t->row_position);
-    t->row_sequence = sl_tape_struct(t, (size_t)batch->rows, sizeof *t->row_sequence);
+    struct sl_view *view = sl_tape_struct(t, 1, sizeof *view);
+    view->batch = batch;
+    view->row_position = sl_tape_struct(t, (size_t)batch->rows, sizeof *view->row_position);
+    view->row_sequence = sl_tape_struct(t, (size_t)batch->rows, sizeof *view->row_sequence);
     int row = 0;
     for (int s = 0; s < batch->count; s++) {
         const struct sl_sequence *sequence = &batch->sequences[s];
         assert(sequence->first == row);
         assert(sequence->rows > 0);
         for (int i = 0; i < sequence->rows; i++, row++) {
-            t->row_position[row] = sequence->position + i;
-            t->row_sequence[row] = s;
+            view->row_position[row] = sequence->position + i;
+            view->row_sequence[row] = s;
         }
     }
     assert(row == batch->rows);
+    return view;
 }
 
 void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool training)
@@ -55,14 +57,13 @@ void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool trainin
     assert(training || t->policy);
     sl_arena_rewind(&t->arena, 0);
     sl_arena_rewind(&t->structs, 0);
-    t->batch = batch;
     t->training = training;
     t->stats = (struct sl_forward_stats){.layers_used = t->stats.layers_used};
     t->random_site = 0;
     t->count = 0;
     t->spare_count = 0;
     t->nodes = training ? sl_arena_take(&t->structs, NODES_MAX, sizeof *t->nodes) : NULL;
-    number_rows(t);
+    t->view = sl_tape_view(t, batch);
 }
 
 static struct sl_tensor *tensor_take(struct sl_tape *t, int rows, int cols, enum sl_type type,
@@ -233,6 +234,7 @@ static void run(const struct sl_node *n)
 struct sl_tensor *sl_tape_run(struct sl_tape *t, struct sl_node node)
 {
     node.tape = t;
+    node.view = t->view;
     run(&node);
     if (t->training) {
         assert(t->count < NODES_MAX);
@@ -339,7 +341,10 @@ void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows)
     int32_t *used = t->stats.layers_used;
     if (!used || sl_tape_is_dry(t))
         return;
-    int count = rows ? rows->count : t->batch->rows;
-    for (int i = 0; i < count; i++)
-        used[sl_rows_at(rows, i)]++;
+    const int32_t *origin = t->view->origin;
+    int count = rows ? rows->count : t->view->batch->rows;
+    for (int i = 0; i < count; i++) {
+        const int row = sl_rows_at(rows, i);
+        used[origin ? origin[row] : row]++;
+    }
 }

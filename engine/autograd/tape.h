@@ -30,13 +30,15 @@ struct sl_cache {
     float *floats, *state;
     int capacity; /* tokens, a multiple of SL_PANEL where keys are packed */
     int length;   /* tokens remembered before this batch; the session advances it after the batch */
+    int source_length; /* the same of the text to translate, which has columns of its own */
 };
 
 struct sl_policy;
 
 struct sl_sequence {
     int first, rows;        /* its rows in the batch; rows > 0 */
-    int position;           /* of the first row within the text */
+    int source;             /* the first so many of them are a text to translate, as a whole */
+    int position;           /* of the first row, after those, within the text */
     struct sl_cache *cache; /* the tokens before it; NULL when the sequence is complete */
     /* How it is served; NULL: as the tape says. Differs from that only in the threshold of the
      * architecture (arch/arch.h). */
@@ -63,15 +65,26 @@ struct sl_batch {
     const int32_t *targets;     /* rows, to compute a loss: the token to predict, or -1 */
     const int32_t *labels;      /* count, the same for a classifier: the class of each sequence */
     const float *label_weights; /* of each class, in the loss of a classifier; NULL: 1 */
+    float label_smoothing;      /* the part of a target that all others share in the loss */
     const struct sl_corruption *corruption;     /* of a model that is pretrained; else ignored */
     const struct sl_distillation *distillation; /* NULL: the targets alone count */
     const struct sl_sequence *sequences;
     int rows, count;
     int row_base;                 /* of row 0 within the whole training batch: numbers dropout */
+    int source_base;              /* how many of the rows before are of texts to translate */
     float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
     float row_scale;              /* 1 / rows in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
     enum sl_output output;        /* what is computed of each text, if nothing is trained */
+};
+
+/* Rows that ops compute on: the batch, or a part of it that was made a batch of its own, such as
+ * the texts to translate. */
+struct sl_view {
+    const struct sl_batch *batch;
+    int32_t *row_position; /* per row: its place in its text, */
+    int32_t *row_sequence; /* and its sequence */
+    const int32_t *origin; /* per row: its place in the whole batch; NULL: the same */
 };
 
 /* How a model is served. All zero: as it was trained, nothing is skipped. The architecture's own
@@ -116,7 +129,8 @@ enum { SL_NODE_INPUTS = 32, SL_NODE_PARAMETERS = 4 };
 struct sl_node {
     const struct sl_op *op;
     struct sl_tape *tape;
-    struct sl_tensor *out; /* NULL for an op that only adds to the loss */
+    const struct sl_view *view; /* the tape's when the node was recorded */
+    struct sl_tensor *out;      /* NULL for an op that only adds to the loss */
     struct sl_tensor *in[SL_NODE_INPUTS];
     const struct sl_parameter *parameter[SL_NODE_PARAMETERS];
     const void *args; /* the op's own struct, in the arena */
@@ -150,16 +164,14 @@ struct sl_tape {
     struct sl_arena structs; /* tensors, nodes, arguments, lists of rows: always real */
     const struct sl_kernels *kernels;
     struct sl_thread_pool *pool;
-    const struct sl_batch *batch;
+    const struct sl_view *view;     /* what ops that are recorded now compute on */
     const struct sl_policy *policy; /* not NULL when not training */
     struct sl_forward_stats stats;
     bool training;
     float progress; /* fraction of the training that is done, 0..1: loss weights may depend on it */
-    float word_dropout;    /* probability that sl_embedding_lookup drops a token while training */
-    uint64_t random_key;   /* of this step: dropout */
-    uint64_t random_site;  /* number of keys drawn in this step */
-    int32_t *row_position; /* per row of the batch: its place in its text, */
-    int32_t *row_sequence; /* and its sequence */
+    float word_dropout;   /* probability that sl_embedding_lookup drops a token while training */
+    uint64_t random_key;  /* of this step: dropout */
+    uint64_t random_site; /* number of keys drawn in this step */
     struct sl_node *nodes;
     int count;
 
@@ -180,6 +192,9 @@ void sl_tape_release(struct sl_tape *t);
 
 /* Discards the last pass and prepares one over `batch`. */
 void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool training);
+
+/* A view of a batch, which must live as long as the pass. */
+const struct sl_view *sl_tape_view(struct sl_tape *t, const struct sl_batch *batch);
 
 /* A tensor in the arena, contents undefined. Operands get the operand type and stride. */
 struct sl_tensor *sl_tensor_take(struct sl_tape *t, int rows, int cols);
@@ -221,7 +236,7 @@ uint64_t sl_tape_random(struct sl_tape *t);
 /* How a row of the batch is served. Not while training. */
 static inline const struct sl_policy *sl_row_policy(const struct sl_tape *t, int row)
 {
-    const struct sl_policy *own = t->batch->sequences[t->row_sequence[row]].policy;
+    const struct sl_policy *own = t->view->batch->sequences[t->view->row_sequence[row]].policy;
     return own ? own : t->policy;
 }
 

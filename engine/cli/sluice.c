@@ -8,11 +8,11 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_train,    &command_eval,      &command_operating_points,
-    &command_generate, &command_inspect,   &command_classify,
-    &command_embed,    &command_fill_mask, &command_rerank,
-    &command_init,     &command_vocab,     &command_vectors,
-    &command_import,   &command_reproduce};
+    &command_train,     &command_eval,      &command_operating_points,
+    &command_generate,  &command_inspect,   &command_classify,
+    &command_embed,     &command_fill_mask, &command_rerank,
+    &command_translate, &command_init,      &command_vocab,
+    &command_vectors,   &command_import,    &command_reproduce};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

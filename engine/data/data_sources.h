@@ -14,6 +14,8 @@ struct sl_data_sources {
     const char *validation;       /* labelled texts to validate on; NULL: a fraction of `data` */
     const char *labels;           /* a file that lists the labels; NULL: those found in `data` */
     struct sl_record_options columns;
+    bool translates;               /* `data` and `validation` are texts and their translations, */
+    const char *source, *target;   /* in these columns; NULL: 1 and 2 */
     const char *tokenizer;         /* a kind; NULL: characters of a text, words of labelled texts */
     const char *vocabulary;        /* a file of pieces, one per line; NULL: learnt from the data */
     int vocabulary_size;           /* when learnt; 0: the kind's standard */

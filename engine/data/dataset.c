@@ -139,7 +139,7 @@ static bool dataset_read(struct sl_dataset *set, const struct sl_record_options 
     sl_record_reader_close(records);
     if (!ok)
         return false;
-    if (!check_count(set, err) || !(given || labels_settle(set, err)))
+    if (!check_count(set, err) || !(given || options->unlabelled || labels_settle(set, err)))
         return sl_wrap_file(err, set->path, 0);
     sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
                        sizeof *set->examples);

@@ -21,7 +21,7 @@ void sl_dataset_count_labels(const struct sl_dataset *set, int *counts)
 
 bool sl_dataset_strata(const struct sl_dataset *set, int32_t *strata, struct sl_err *err)
 {
-    int *texts = calloc((size_t)set->labels.count, sizeof *texts);
+    int *texts = calloc((size_t)set->labels.count + 1, sizeof *texts);
     if (!texts)
         return sl_fail(err, SL_NO_MEMORY, "no memory to count %d labels", set->labels.count);
     sl_dataset_count_labels(set, texts);

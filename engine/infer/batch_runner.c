@@ -14,15 +14,10 @@ enum {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool completes(const struct sl_model *m)
-{
-    return m->config.task == SL_TASK_COMPLETION;
-}
-
 /* Numbers of a row of the results; 0: the model has no such output. */
 static int output_size(const struct sl_model *m, enum sl_output output)
 {
-    if (completes(m))
+    if (sl_task_generates(m->config.task))
         return output == SL_OUTPUT_TEXT ? m->config.vocab : 0;
     return m->info.output_size[output];
 }
@@ -30,7 +25,8 @@ static int output_size(const struct sl_model *m, enum sl_output output)
 /* Whether the results have a row for each wanted row of the batch, not for each sequence. */
 static bool has_rows(const struct sl_model *m, enum sl_output output)
 {
-    return completes(m) || output == SL_OUTPUT_TOKENS || output == SL_OUTPUT_MASKED;
+    return sl_task_generates(m->config.task) || output == SL_OUTPUT_TOKENS ||
+           output == SL_OUTPUT_MASKED;
 }
 
 static size_t results_most(const struct sl_model *m, struct sl_batch_limits limits)
@@ -73,7 +69,8 @@ static void measure_output(struct sl_batch_runner *r, struct sl_tape *dry,
     struct sl_rows listed = {r->wanted, sl_min(piece->rows, rows_max)};
     struct sl_batch batch = *piece;
     batch.output = output;
-    if (completes(r->model) || output == SL_OUTPUT_MASKED) { /* logits of listed rows need copies */
+    if (sl_task_generates(r->model->config.task) ||
+        output == SL_OUTPUT_MASKED) { /* logits of listed rows need copies */
         for (int i = 0; i < listed.count; i++)
             r->wanted[i] = i;
         batch.wanted = &listed;

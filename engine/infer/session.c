@@ -55,6 +55,12 @@ size_t sl_session_slot_bytes(const struct sl_model *model)
     return sl_round_up(dry.peak, SL_ALIGN);
 }
 
+/* Of a slot in one run: a text, and before it one to translate. */
+static int rows_most(const struct sl_model *m)
+{
+    return (m->config.task == SL_TASK_TRANSLATION ? 2 : 1) * m->config.context_length;
+}
+
 static bool allocate(struct sl_session *s, struct sl_err *err)
 {
     const struct sl_model *m = s->model;
@@ -75,7 +81,7 @@ static bool allocate(struct sl_session *s, struct sl_err *err)
         s->caches[i] = cache_take(m, &s->caches_arena);
     const struct sl_batch_limits limits = {.rows = s->options.max_batch_tokens,
                                            .sequences = s->options.max_sequences,
-                                           .context = m->config.context_length,
+                                           .context = rows_most(m),
                                            .cache_capacity = cache_capacity(m)};
     return sl_batch_runner_init(&s->runner, m, &m->policy, limits, err);
 }
@@ -85,7 +91,7 @@ struct sl_session *sl_session_create(const struct sl_model *model,
 {
     enum { SLOTS_MOST = 65536 };
 
-    if (model->config.task != SL_TASK_COMPLETION) {
+    if (!sl_task_generates(model->config.task)) {
         sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(model->config.task));
         return NULL;
     }
@@ -135,23 +141,58 @@ void sl_session_clear(struct sl_session *s, int slot)
 {
     assert(slot >= 0);
     assert(slot < s->options.max_sequences);
-    s->caches[slot].length = 0;
+    s->caches[slot].length = s->caches[slot].source_length = 0;
+}
+
+void sl_session_copy(struct sl_session *s, int from, int to)
+{
+    const struct sl_model *m = s->model;
+    const struct sl_cache *a = &s->caches[from];
+    struct sl_cache *b = &s->caches[to];
+    const size_t columns = (size_t)m->builder.cache_operands * sl_type_bytes(m->kernels->operand);
+    assert(from != to);
+    memcpy(b->operands, a->operands, columns * (size_t)a->capacity);
+    memcpy(b->floats, a->floats,
+           (size_t)m->builder.cache_floats * (size_t)a->capacity * sizeof *b->floats);
+    memcpy(b->state, a->state, m->builder.cache_state * sizeof *b->state);
+    b->length = a->length;
+    b->source_length = a->source_length;
 }
 
 /* -- a run ------------------------------------------------------------------------------------ */
 
+static bool check_ids(const struct sl_session *s, int slot, const int32_t *ids, int count,
+                      struct sl_err *err)
+{
+    const int vocab = s->model->config.vocab;
+    for (int i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return sl_fail(err, SL_BAD_INPUT, "slot %d: invalid token id %d: expected 0 to %d",
+                           slot, ids[i], vocab - 1);
+    return true;
+}
+
+/* A translation begins with its source, and only then. */
+static bool check_source(const struct sl_session *s, const struct sl_chunk *f, struct sl_err *err)
+{
+    const bool begins =
+        s->model->config.task == SL_TASK_TRANSLATION && s->caches[f->slot].source_length == 0;
+    const int least = begins ? 1 : 0, most = begins ? s->model->config.context_length : 0;
+    if (f->source_count < least || f->source_count > most)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "slot %d: a text to translate of %d tokens: expected %d to %d", f->slot,
+                       f->source_count, least, most);
+    return check_ids(s, f->slot, f->source, f->source_count, err);
+}
+
 static bool check_tokens(const struct sl_session *s, const struct sl_chunk *f, struct sl_err *err)
 {
-    int vocab = s->model->config.vocab, context = s->model->config.context_length;
+    const int context = s->model->config.context_length;
     if (f->count < 1 || f->count > context - s->caches[f->slot].length)
         return sl_fail(err, SL_BAD_INPUT,
                        "slot %d caches %d tokens, %d more were given: the context is %d", f->slot,
                        s->caches[f->slot].length, f->count, context);
-    for (int i = 0; i < f->count; i++)
-        if (f->tokens[i] < 0 || f->tokens[i] >= vocab)
-            return sl_fail(err, SL_BAD_INPUT, "slot %d: invalid token id %d: expected 0 to %d",
-                           f->slot, f->tokens[i], vocab - 1);
-    return true;
+    return check_ids(s, f->slot, f->tokens, f->count, err) && check_source(s, f, err);
 }
 
 /* All rules are checked before anything runs: one bad chunk must not affect the others. */
@@ -174,11 +215,11 @@ static bool check_chunks(struct sl_session *s, const struct sl_chunk *chunks, in
         s->used[f->slot] = true;
         if (!check_tokens(s, f, err))
             return false;
-        if (f->count > s->options.max_batch_tokens - rows)
+        if (f->source_count + f->count > s->options.max_batch_tokens - rows)
             return sl_fail(err, SL_BAD_INPUT,
                            "the chunks have more than %d tokens (max_batch_tokens)",
                            s->options.max_batch_tokens);
-        rows += f->count;
+        rows += f->source_count + f->count;
     }
     return count > 0 || sl_fail(err, SL_BAD_INPUT, "a run without chunks");
 }
@@ -191,10 +232,14 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunk
         struct sl_cache *cache = &s->caches[f->slot];
         s->sequences[i] =
             (struct sl_sequence){.first = row,
-                                 .rows = f->count,
+                                 .rows = f->source_count + f->count,
+                                 .source = f->source_count,
                                  .position = cache->length,
                                  .cache = cache,
                                  .policy = sl_model_point_policy(s->model, f->operating_point)};
+        if (f->source_count > 0)
+            memcpy(s->tokens + row, f->source, (size_t)f->source_count * sizeof *s->tokens);
+        row += f->source_count;
         memcpy(s->tokens + row, f->tokens, (size_t)f->count * sizeof *s->tokens);
         for (int j = f->all_logits ? 0 : f->count - 1; j < f->count; j++)
             s->wanted[wanted++] = row + j;
@@ -217,11 +262,12 @@ static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
         int rows = f->all_logits ? f->count : 1;
         f->logits = sl_row(logits, place);
         f->finite = sl_all_finite(f->logits, (size_t)rows * (size_t)logits->cols);
-        f->layers_full = (int64_t)f->count * s->model->config.depth;
+        f->layers_full = (int64_t)s->sequences[i].rows * s->model->config.depth;
         f->layers_used = 0;
-        for (int j = 0; j < f->count; j++)
+        for (int j = 0; j < s->sequences[i].rows; j++)
             f->layers_used += s->runner.layers_used[s->sequences[i].first + j];
         s->caches[f->slot].length += f->count;
+        s->caches[f->slot].source_length += f->source_count;
         place += rows;
     }
     assert(place == logits->rows);
@@ -247,6 +293,10 @@ bool sl_session_run(struct sl_session *s, struct sl_chunk *chunks, int count, st
 bool sl_session_warm_up(struct sl_session *s, const int32_t *tokens, int count, struct sl_err *err)
 {
     struct sl_chunk chunk = {.slot = 0, .tokens = tokens, .count = count};
+    if (s->model->config.task == SL_TASK_TRANSLATION) {
+        chunk.source = tokens;
+        chunk.source_count = count;
+    }
     if (!check_chunks(s, &chunk, 1, err))
         return sl_wrap(err, "first run");
     run(s, &chunk, 1, false);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "layers/builder.h"
+#include "layers/source_target.h"
 #include "ops/ops.h"
 
 /* y = x w^T (+ b). Initial values U(+-1/sqrt(ins)) for both by default. */
@@ -174,9 +175,19 @@ struct sl_block_shape {
     bool without_attention_norm; /* attention reads the stream itself; only if the norm is before */
     struct sl_norm_shape norm;
     const struct sl_parameter *rotary; /* sl_rotary_table of queries and keys; NULL: none */
+    bool attends_to_source; /* of a decoder that translates; only if the norm is before */
+};
+
+/* Attention of a decoder to what an encoder made of the texts that it translates (Vaswani et al.
+ * 2017, section 3.2.3), with the block's heads. */
+struct sl_source_attention {
+    struct sl_norm norm;                              /* of the decoder's stream */
+    struct sl_linear_layer query, key_value, project; /* without weights: there is none */
+    int cache_at;
 };
 
 struct sl_block {
+    struct sl_source_attention source; /* between attention and the MLP */
     struct sl_norm attention_norm, mlp_norm;
     struct sl_linear_layer query, key_value, project, gate, up, down;
     const struct sl_parameter *rotary;
@@ -186,6 +197,15 @@ struct sl_block {
     enum sl_activation activation;
 };
 struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape);
+
+/* What a decoder attends to: a view's rows, as operands. */
+struct sl_source {
+    struct sl_tensor *x;
+    const struct sl_source_target *texts;
+};
+/* A block of a decoder that translates, on the tape's view, which is texts->target. */
+struct sl_tensor *sl_decoder_block_apply(struct sl_tape *t, const struct sl_block *k,
+                                         struct sl_tensor *h, const struct sl_source *source);
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate);
 

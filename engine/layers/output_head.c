@@ -39,12 +39,12 @@ const struct sl_rows *sl_end_rows(struct sl_tape *t, enum sl_pooling pooling)
 {
     const bool last = pooling == SL_POOLING_LAST;
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
-    int32_t *index = sl_tape_struct(t, (size_t)t->batch->count, sizeof *index);
-    for (int s = 0; s < t->batch->count; s++) {
-        const struct sl_sequence *sequence = &t->batch->sequences[s];
+    int32_t *index = sl_tape_struct(t, (size_t)t->view->batch->count, sizeof *index);
+    for (int s = 0; s < t->view->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->view->batch->sequences[s];
         index[s] = sequence->first + (last ? sequence->rows - 1 : 0);
     }
-    *rows = (struct sl_rows){index, t->batch->count};
+    *rows = (struct sl_rows){index, t->view->batch->count};
     return rows;
 }
 
@@ -77,7 +77,7 @@ static struct sl_tensor *classify(struct sl_tape *t, const struct sl_output_head
 static void add_pretraining_losses(struct sl_tape *t, const struct sl_output_head *head,
                                    struct sl_tensor *h)
 {
-    const struct sl_corruption *c = t->batch->corruption;
+    const struct sl_corruption *c = t->view->batch->corruption;
     h = sl_linear_apply(t, &head->transform, normed(t, head, h),
                         (struct sl_linear_args){.activation = SL_GELU, .operand = true});
     if (c->masked->count > 0)
@@ -93,7 +93,7 @@ static void add_pretraining_losses(struct sl_tape *t, const struct sl_output_hea
 struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output_head *head,
                                        struct sl_tensor *h)
 {
-    if (head->transform.weight && !t->batch->corruption)
+    if (head->transform.weight && !t->view->batch->corruption)
         return sl_pool_sequences(t, normed(t, head, h), SL_POOLING_MEAN);
     if (head->transform.weight) {
         add_pretraining_losses(t, head, h);
@@ -101,6 +101,6 @@ struct sl_tensor *sl_output_head_apply(struct sl_tape *t, const struct sl_output
     }
     if (head->classify.weight)
         return classify(t, head, h);
-    h = sl_norm_rows(t, &head->norm, h, t->batch->wanted);
+    h = sl_norm_rows(t, &head->norm, h, t->view->batch->wanted);
     return sl_embedding_logits(t, &head->embedding, h);
 }

@@ -7,30 +7,56 @@
 #include "layers/layers.h"
 
 #include <math.h>
+#include <stdio.h>
+
+struct projections {
+    struct sl_linear_layer query, key_value, project;
+};
+
+static struct sl_linear_layer projection_build(struct sl_builder *b, const char *scope,
+                                               const char *name, struct sl_linear_shape shape)
+{
+    char full[SL_NAME_MAX];
+    (void)snprintf(full, sizeof full, "%s.%s", scope, name);
+    shape.bias_zero = true;
+    return sl_linear_build(b, full, shape);
+}
 
 /* The three input projections are initialized as one matrix, as in PyTorch. */
-static void attention_build(struct sl_builder *b, struct sl_block *k, struct sl_block_shape shape)
+static struct projections projections_build(struct sl_builder *b, const char *scope,
+                                            const struct sl_block *k, struct sl_block_shape shape)
 {
     const int d = shape.width, queries = k->heads * k->head_dim, keys = k->key_heads * k->head_dim;
     const float bound = shape.input_bias ? sqrtf(6.0f / (float)(2 * d + queries + keys)) : 0.0f;
-    k->query = sl_linear_build(b, "attention.query",
-                               (struct sl_linear_shape){.outs = queries,
-                                                        .ins = d,
-                                                        .bound = bound,
-                                                        .bias = shape.input_bias,
-                                                        .bias_zero = true});
-    k->key_value = sl_linear_build(b, "attention.key_value",
-                                   (struct sl_linear_shape){.outs = 2 * keys,
-                                                            .ins = d,
-                                                            .bound = bound,
-                                                            .bias = shape.input_bias,
-                                                            .bias_zero = true});
-    k->project = sl_linear_build(b, "attention.output",
+    const struct sl_linear_shape in = {.ins = d, .bound = bound, .bias = shape.input_bias};
+    struct sl_linear_shape query = in, key_value = in;
+    query.outs = queries;
+    key_value.outs = 2 * keys;
+    struct projections p;
+    p.query = projection_build(b, scope, "query", query);
+    p.key_value = projection_build(b, scope, "key_value", key_value);
+    p.project = projection_build(b, scope, "output",
                                  (struct sl_linear_shape){.outs = d,
                                                           .ins = queries,
                                                           .deviation = shape.residual_deviation,
-                                                          .bias = shape.output_bias,
-                                                          .bias_zero = true});
+                                                          .bias = shape.output_bias});
+    return p;
+}
+
+static int cache_columns(const struct sl_block *k)
+{
+    return (k->bf16_cache ? 1 : 2) * k->key_heads * k->head_dim;
+}
+
+static void source_build(struct sl_builder *b, struct sl_block *k, struct sl_block_shape shape)
+{
+    assert(!shape.norm_after);
+    k->source.cache_at = sl_cache_operands(b, cache_columns(k));
+    k->source.norm = sl_norm_build(b, "source_norm", shape.width, shape.norm);
+    const struct projections p = projections_build(b, "source_attention", k, shape);
+    k->source.query = p.query;
+    k->source.key_value = p.key_value;
+    k->source.project = p.project;
 }
 
 static void mlp_build(struct sl_builder *b, struct sl_block *k, struct sl_block_shape shape)
@@ -61,10 +87,15 @@ struct sl_block sl_block_build(struct sl_builder *b, struct sl_block_shape shape
                          .norm_after = shape.norm_after,
                          .activation = shape.activation};
     k.bf16_cache = b->bf16_cache && !shape.bidirectional;
-    k.cache_at = sl_cache_operands(b, (k.bf16_cache ? 1 : 2) * k.key_heads * k.head_dim);
+    k.cache_at = sl_cache_operands(b, cache_columns(&k));
     if (!shape.without_attention_norm)
         k.attention_norm = sl_norm_build(b, "attention_norm", shape.width, shape.norm);
-    attention_build(b, &k, shape);
+    const struct projections p = projections_build(b, "attention", &k, shape);
+    k.query = p.query;
+    k.key_value = p.key_value;
+    k.project = p.project;
+    if (shape.attends_to_source)
+        source_build(b, &k, shape);
     k.mlp_norm = sl_norm_build(b, "mlp_norm", shape.width, shape.norm);
     mlp_build(b, &k, shape);
     return k;
@@ -112,13 +143,37 @@ static struct sl_tensor *hidden(struct sl_tape *t, const struct sl_block *k, str
     return sl_multiply(t, sl_linear_apply(t, &k->up, x, (struct sl_linear_args){0}), gate);
 }
 
+/* h + the mean of what the source has for each row. */
+static struct sl_tensor *attend_to_source(struct sl_tape *t, const struct sl_block *k,
+                                          struct sl_tensor *h, const struct sl_source *source)
+{
+    const struct sl_linear_args operand = {.operand = true};
+    struct sl_tensor *query =
+        sl_linear_apply(t, &k->source.query, sl_norm_apply(t, &k->source.norm, h), operand);
+    struct sl_tensor *key_value = sl_linear_apply(t, &k->source.key_value, source->x, operand);
+    struct sl_tensor *x =
+        sl_attention(t, query, key_value,
+                     (struct sl_attention_args){.heads = k->heads,
+                                                .key_heads = k->key_heads,
+                                                .cache_at = k->source.cache_at,
+                                                .bf16_cache = k->bf16_cache,
+                                                .dropout = k->dropout,
+                                                .source = source->texts->keys,
+                                                .source_of = source->texts->source_of});
+    return sl_linear_add(t, &k->source.project, h, x,
+                         (struct sl_residual_args){.dropout = k->residual_dropout});
+}
+
 static struct sl_tensor *apply_norm_before(struct sl_tape *t, const struct sl_block *k,
-                                           struct sl_tensor *h, struct sl_gate gate)
+                                           struct sl_tensor *h, struct sl_gate gate,
+                                           const struct sl_source *source)
 {
     struct sl_residual_args update = {
         .gate = gate.value, .rows = gate.rows, .dropout = k->residual_dropout};
     struct sl_tensor *x = k->attention_norm.weight ? sl_norm_apply(t, &k->attention_norm, h) : h;
     h = sl_linear_add(t, &k->project, h, attention(t, k, x, gate.rows), update);
+    if (source)
+        h = attend_to_source(t, k, h, source);
     x = hidden(t, k, sl_norm_rows(t, &k->mlp_norm, h, gate.rows));
     update.dropout = k->dropout;
     return sl_linear_add(t, &k->down, h, x, update);
@@ -144,8 +199,18 @@ struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, st
                                  struct sl_gate gate)
 {
     size_t mark = sl_tape_mark(t);
-    h = k->norm_after ? apply_norm_after(t, k, h, gate) : apply_norm_before(t, k, h, gate);
+    h = k->norm_after ? apply_norm_after(t, k, h, gate) : apply_norm_before(t, k, h, gate, NULL);
     sl_stats_add_layer(t, gate.rows);
+    sl_tape_forget(t, mark);
+    return h;
+}
+
+struct sl_tensor *sl_decoder_block_apply(struct sl_tape *t, const struct sl_block *k,
+                                         struct sl_tensor *h, const struct sl_source *source)
+{
+    size_t mark = sl_tape_mark(t);
+    h = apply_norm_before(t, k, h, (struct sl_gate){0}, source);
+    sl_stats_add_layer(t, NULL);
     sl_tape_forget(t, mark);
     return h;
 }

@@ -419,14 +419,15 @@ bool sl_model_exclude_class_parameters(const struct sl_model *m, struct sl_param
 
 struct sl_tensor *sl_model_forward(const struct sl_model *m, struct sl_tape *t)
 {
-    const struct sl_batch *batch = t->batch;
     struct sl_tensor *logits = m->arch->forward(t, m->self);
+    const struct sl_batch *batch = t->view->batch; /* whose rows have logits */
     const int32_t *targets =
         m->config.task == SL_TASK_CLASSIFICATION ? batch->labels : batch->targets;
     if (targets && logits)
         sl_distillation_loss(t, logits, batch->distillation,
                              (struct sl_cross_entropy_args){.targets = targets,
                                                             .class_weights = batch->label_weights,
+                                                            .smoothing = batch->label_smoothing,
                                                             .weight = 1.0f});
     return logits;
 }

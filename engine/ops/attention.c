@@ -62,30 +62,52 @@ static struct sl_cache_layer cache_layer(const struct sl_node *n)
 
 /* -- both directions ---------------------------------------------------------------------- */
 
+/* What the queries of a sequence attend to. */
+struct keys {
+    const struct sl_cache *cache; /* or NULL */
+    int first, rows, cached;      /* rows of the view; before them, in the cache */
+};
+
+static struct keys keys_of(const struct sl_view *view, const struct sl_attention_args *args,
+                           int sequence)
+{
+    const struct sl_sequence *s = &view->batch->sequences[sequence];
+    if (!args->source)
+        return (struct keys){s->cache, s->first, s->rows, s->cache ? s->cache->length : 0};
+    const int source = args->source_of[sequence];
+    struct keys k = {.cache = s->cache};
+    if (source < 0) {
+        k.cached = s->cache->source_length;
+        return k;
+    }
+    k.first = args->source->batch->sequences[source].first;
+    k.rows = args->source->batch->sequences[source].rows;
+    return k;
+}
+
 /* The kernel's arguments for one block and the heads from `head` on. */
 static struct sl_attention unit_of(const struct attention_ctx *p, const struct block *b, int head,
                                    int worker)
 {
     const struct sl_node *n = p->n;
-    const struct sl_tape *t = n->tape;
     const struct attend *a = n->args;
     const struct sl_tensor *q = n->in[QUERY], *kv = n->in[KEY_VALUE];
-    const struct sl_sequence *sequence = &t->batch->sequences[b->sequence];
-    const struct sl_cache *cache = sequence->cache;
+    const struct keys keys = keys_of(n->view, &a->args, b->sequence);
+    const struct sl_cache *cache = keys.cache;
     const struct sl_cache_layer layer = cache_layer(n);
     int hd = layer.head_dim, shared = heads_per_key(a), key_head = head / shared;
     char *scratch = p->workers + (size_t)worker * p->worker_bytes;
     uint32_t *row_keys = (uint32_t *)(void *)(scratch + p->keys_at);
     for (int i = 0; a->dropout.threshold && i < b->count; i++) {
-        int row = t->batch->row_base + sl_rows_at(a->args.rows, b->first + i);
+        int row = n->view->batch->row_base + sl_rows_at(a->args.rows, b->first + i);
         row_keys[i] = sl_dropout_head_key(a->random_key, row, head, a->args.heads);
     }
     return (struct sl_attention){
         .q = sl_columns(q, b->first, head * hd),
         .k = cache ? sl_cache_rows(cache, layer, key_head, false)
-                   : sl_columns(kv, sequence->first, key_head * hd),
+                   : sl_columns(kv, keys.first, key_head * hd),
         .v = cache ? sl_cache_rows(cache, layer, key_head, true)
-                   : sl_columns(kv, sequence->first, kv->cols / 2 + key_head * hd),
+                   : sl_columns(kv, keys.first, kv->cols / 2 + key_head * hd),
         .cached = cache,
         .bf16_cache = cache && layer.rounds,
         .out = sl_columns(n->out, b->first, head * hd),
@@ -93,7 +115,7 @@ static struct sl_attention unit_of(const struct attention_ctx *p, const struct b
         .kv_stride = cache ? (size_t)hd : kv->stride,
         .out_stride = n->out->stride,
         .queries = b->count,
-        .keys = (cache ? cache->length : 0) + sequence->rows,
+        .keys = keys.cached + keys.rows,
         .head_dim = hd,
         .heads = a->group,
         .kv_head = shared > 1 ? 0
@@ -153,7 +175,7 @@ static void fetch(const struct attention_ctx *p, int i)
     const struct attend *a = p->n->args;
     const int per_block = a->args.heads / a->group;
     const struct block *b = &a->blocks[i / per_block];
-    const struct sl_cache *cache = p->n->tape->batch->sequences[b->sequence].cache;
+    const struct sl_cache *cache = p->n->view->batch->sequences[b->sequence].cache;
     if (!cache)
         return;
     const struct sl_cache_layer layer = cache_layer(p->n);
@@ -184,7 +206,8 @@ static void attend_forward(const struct sl_node *n)
     const struct attend *a = n->args;
     struct attention_ctx p = pass_of(n, false);
     p.workers = sl_tape_scratch(n, attend_scratch(n, false));
-    sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
+    sl_cache_append(n->tape, a->args.source ? a->args.source : n->view, n->in[KEY_VALUE],
+                    cache_layer(n));
     sl_clear_padding(n->out);
     sl_parallel_for(n->tape->pool, units_of(a), 1, forward_units, &p);
 }
@@ -227,20 +250,20 @@ static void backward_units(void *ctx, int first, int last, int worker)
     const int hd = head_dim(n), shared = heads_per_key(a), stride = n->in[KEY_VALUE]->cols;
     for (int i = first; i < last; i++) {
         const struct block *b = &a->blocks[i / a->args.key_heads];
-        const struct sl_sequence *sequence = &n->tape->batch->sequences[b->sequence];
+        const struct keys keys = keys_of(n->view, &a->args, b->sequence);
         const int key_head = i % a->args.key_heads;
-        float *dk = sl_grad_row(n->in[KEY_VALUE], sequence->first) + (size_t)key_head * (size_t)hd;
+        float *dk = sl_grad_row(n->in[KEY_VALUE], keys.first) + (size_t)key_head * (size_t)hd;
         float *dv = dk + stride / 2;
         backward_unit(
             p, b, key_head * shared, worker,
             (struct sl_attention_backward){.dk = dk, .dv = dv, .dkv_stride = (size_t)stride});
         for (int other = 1; other < shared; other++) {
-            float *own = shared_gradients(p, worker), *values = own + (size_t)(sequence->rows * hd);
+            float *own = shared_gradients(p, worker), *values = own + (size_t)(keys.rows * hd);
             backward_unit(
                 p, b, key_head * shared + other, worker,
                 (struct sl_attention_backward){.dk = own, .dv = values, .dkv_stride = (size_t)hd});
-            add_rows(n->tape->kernels, dk, (size_t)stride, own, sequence->rows, hd);
-            add_rows(n->tape->kernels, dv, (size_t)stride, values, sequence->rows, hd);
+            add_rows(n->tape->kernels, dk, (size_t)stride, own, keys.rows, hd);
+            add_rows(n->tape->kernels, dv, (size_t)stride, values, keys.rows, hd);
         }
     }
 }
@@ -267,8 +290,8 @@ static const struct sl_op attend = {.name = "attention",
 static void cut(const struct sl_tape *t, struct attend *a, int queries)
 {
     int i = 0;
-    for (int s = 0; s < t->batch->count; s++) {
-        const struct sl_sequence *sequence = &t->batch->sequences[s];
+    for (int s = 0; s < t->view->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->view->batch->sequences[s];
         int end = i;
         while (end < queries && sl_rows_at(a->args.rows, end) < sequence->first + sequence->rows)
             end++;
@@ -286,10 +309,15 @@ static void cut(const struct sl_tape *t, struct attend *a, int queries)
 static void see_row(const struct sl_tape *t, struct attend *a, int i)
 {
     const int row = sl_rows_at(a->args.rows, i), window = a->args.window;
-    const struct sl_sequence *sequence = &t->batch->sequences[t->row_sequence[row]];
+    if (a->args.source) {
+        const struct keys keys = keys_of(t->view, &a->args, t->view->row_sequence[row]);
+        a->visible[i] = keys.cached + keys.rows;
+        return;
+    }
+    const struct sl_sequence *sequence = &t->view->batch->sequences[t->view->row_sequence[row]];
     assert(!sequence->cache || sequence->cache->length == sequence->position);
     assert(!a->args.bidirectional || !sequence->cache);
-    const int at = sequence->cache ? t->row_position[row] : row - sequence->first;
+    const int at = sequence->cache ? t->view->row_position[row] : row - sequence->first;
     a->visible[i] = a->args.bidirectional ? sequence->rows : at + 1;
     if (window > 0) {
         a->visible[i] = sl_min(a->visible[i], at + window + 1);
@@ -301,11 +329,9 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
 {
     for (int i = 0; i < queries; i++)
         see_row(t, a, i);
-    for (int s = 0; s < t->batch->count; s++) {
-        const struct sl_sequence *sequence = &t->batch->sequences[s];
-        int keys = sl_tape_is_dry(t) && sequence->cache
-                       ? sequence->cache->capacity
-                       : (sequence->cache ? sequence->cache->length : 0) + sequence->rows;
+    for (int s = 0; s < t->view->batch->count; s++) {
+        const struct keys k = keys_of(t->view, &a->args, s);
+        int keys = sl_tape_is_dry(t) && k.cache ? k.cache->capacity : k.cached + k.rows;
         a->max_keys = keys > a->max_keys ? keys : a->max_keys;
     }
 }
@@ -316,7 +342,7 @@ static int heads_of_a_unit(const struct sl_tape *t, const struct attend *a)
 {
     if (heads_per_key(a) > 1)
         return t->training ? 1 : heads_per_key(a);
-    const bool decodes = !t->training && t->batch->rows == t->batch->count;
+    const bool decodes = !t->training && t->view->batch->rows == t->view->batch->count;
     const int wanted = (decodes ? 1 : 4) * sl_thread_pool_size(t->pool);
     int group = t->training ? 1 : a->args.heads;
     while (group % 2 == 0 && a->count * (a->args.heads / group) < wanted)
@@ -328,14 +354,15 @@ struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
                                struct sl_tensor *key_value, struct sl_attention_args args)
 {
     args.key_heads = args.key_heads > 0 ? args.key_heads : args.heads;
-    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
-    assert(key_value->rows == t->batch->rows);
+    assert(query->rows == (args.rows ? args.rows->count : t->view->batch->rows));
+    assert(key_value->rows == (args.source ? args.source : t->view)->batch->rows);
+    assert(!args.source || args.window == 0);
     assert(query->cols % args.heads == 0);
     assert(args.heads % args.key_heads == 0);
     assert(key_value->cols == 2 * (query->cols / args.heads * args.key_heads));
     struct attend *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
-    size_t blocks = (size_t)query->rows / QUERIES_MAX + (size_t)t->batch->count;
+    size_t blocks = (size_t)query->rows / QUERIES_MAX + (size_t)t->view->batch->count;
     a->blocks = sl_tape_struct(t, blocks, sizeof *a->blocks);
     a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
     if (args.window > 0)

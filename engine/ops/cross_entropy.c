@@ -1,4 +1,5 @@
-/* cross_entropy.c - the loss: weight_target * -log softmax(logits)_target. */
+/* cross_entropy.c - the loss: weight_target * -log softmax(logits)_target, with q instead of the
+ * target's 1 if labels are smoothed: sum_j q_j * -log softmax(logits)_j. */
 #include "ops/ops.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@ enum { X };
 
 struct loss {
     float weight;           /* of one row: includes 1 / targets */
+    float target, other;    /* q */
     float *lse;             /* per row: max + log sum exp */
     const int32_t *targets; /* per row, or -1 */
     const float *class_weights;
@@ -29,6 +31,18 @@ static void forward_row(const struct sl_node *n, int row)
     n->tape->kernels->softmax(n->spare, x->cols, &a->lse[row]);
 }
 
+/* Of a row with this target, without weights. */
+static double row_loss(const struct sl_node *n, int row, int target)
+{
+    const struct loss *a = n->args;
+    const struct sl_tensor *x = n->in[X];
+    const double at = (double)sl_row(x, row)[target];
+    double loss = (double)a->lse[row] - (double)(a->target - a->other) * at;
+    if (a->other > 0.0f)
+        loss -= (double)a->other * (double)n->tape->kernels->sum(sl_row(x, row), x->cols);
+    return loss;
+}
+
 static void cross_entropy_forward(const struct sl_node *n)
 {
     const struct loss *a = n->args;
@@ -37,13 +51,13 @@ static void cross_entropy_forward(const struct sl_node *n)
     for (int r = 0; r < n->in[X]->rows; r++) {
         int target = a->targets[r];
         if (target >= 0)
-            sum += ((double)a->lse[r] - (double)sl_row(n->in[X], r)[target]) *
+            sum += row_loss(n, r, target) *
                    (double)(a->class_weights ? a->class_weights[target] : 1.0f);
     }
     n->tape->stats.loss += sum * (double)a->weight;
 }
 
-/* dx = weight weight_target (softmax(x) - onehot(target)); 0 for rows without a target. */
+/* dx = weight weight_target (softmax(x) - q); 0 for rows without a target. */
 static void backward_row(const struct sl_node *n, int row)
 {
     const struct sl_kernels *k = n->tape->kernels;
@@ -53,8 +67,10 @@ static void backward_row(const struct sl_node *n, int row)
     int target = a->targets[row];
     memcpy(dx, sl_row(x, row), (size_t)x->cols * sizeof *dx);
     k->softmax(dx, x->cols, NULL);
+    for (int c = 0; a->other > 0.0f && c < x->cols; c++)
+        dx[c] -= a->other;
     if (target >= 0)
-        dx[target] -= 1.0f;
+        dx[target] -= a->target - a->other;
     k->scale(dx, weight_of(a, row), dx, x->cols);
     if (n->overwrite[X])
         memcpy(sl_grad_row(x, row), dx, (size_t)x->cols * sizeof *dx);
@@ -74,7 +90,9 @@ void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
     struct loss *a = sl_tape_struct(t, 1, sizeof *a);
     a->targets = args.targets;
     a->class_weights = args.class_weights;
-    a->weight = args.weight * t->batch->loss_scale;
+    a->other = logits->cols > 1 ? args.smoothing / (float)(logits->cols - 1) : 0.0f;
+    a->target = 1.0f - args.smoothing;
+    a->weight = args.weight * t->view->batch->loss_scale;
     a->lse = sl_tape_take(t, (size_t)logits->rows, sizeof *a->lse);
     (void)sl_tape_run(t, (struct sl_node){.op = &cross_entropy, .in = {logits}, .args = a});
 }

@@ -81,7 +81,7 @@ static void add_divergence(struct sl_tape *t, struct sl_tensor *logits,
     struct divergence *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct divergence){.teacher = teacher,
                              .args = args,
-                             .weight = args.weight * t->batch->loss_scale,
+                             .weight = args.weight * t->view->batch->loss_scale,
                              .rows = sl_tape_take(t, (size_t)logits->rows, sizeof *a->rows)};
     (void)sl_tape_run(t, (struct sl_node){.op = &divergence, .in = {logits}, .args = a});
 }

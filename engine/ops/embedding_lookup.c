@@ -29,8 +29,8 @@ static float *row_of(const struct sl_parameter *table, float *values, int row)
  * function. */
 static int bigram_of(const struct sl_node *n, int row)
 {
-    const struct sl_batch *batch = n->tape->batch;
-    bool first = n->tape->row_position[row] == 0;
+    const struct sl_batch *batch = n->view->batch;
+    bool first = n->view->row_position[row] == 0;
     uint64_t before = first ? 0 : 1 + (uint64_t)batch->tokens[row - 1];
     uint64_t bits = sl_random_bits(before, (uint64_t)batch->tokens[row]);
     return (int)(bits % (uint64_t)n->parameter[BIGRAMS]->rows);
@@ -40,12 +40,12 @@ static int bigram_of(const struct sl_node *n, int row)
 static int position_of(const struct sl_node *n, int row)
 {
     const struct lookup *a = n->args;
-    return a->position_offset + n->tape->row_position[row];
+    return a->position_offset + n->view->row_position[row];
 }
 
 static int type_of(const struct sl_node *n, int row)
 {
-    const int32_t *types = n->tape->batch->types;
+    const int32_t *types = n->view->batch->types;
     return types ? types[row] : 0;
 }
 
@@ -53,7 +53,7 @@ static int type_of(const struct sl_node *n, int row)
 static float scale_of(const struct sl_node *n, int table, int row)
 {
     const struct lookup *a = n->args;
-    const struct sl_batch *batch = n->tape->batch;
+    const struct sl_batch *batch = n->view->batch;
     if (batch->tokens[row] + 1 == a->padding_token)
         return 0.0f;
     if (a->word_dropout <= 0.0f)
@@ -70,7 +70,7 @@ static void find_rows(const struct sl_node *n, int first, int last, int32_t bigr
     const struct sl_parameter *tokens = n->parameter[TOKENS], *table = n->parameter[BIGRAMS];
     assert(last - first <= ROWS);
     for (int r = first; r < last; r++) {
-        __builtin_prefetch(row_of(tokens, tokens->data, n->tape->batch->tokens[r]));
+        __builtin_prefetch(row_of(tokens, tokens->data, n->view->batch->tokens[r]));
         if (!table)
             continue;
         bigrams[r - first] = bigram_of(n, r);
@@ -98,14 +98,15 @@ static void embedding_lookup_forward_rows(void *ctx, int first, int last, int wo
     for (int r = first; r < last; r++) {
         float *y = sl_row(n->out, r);
         t->kernels->scale(y, scale_of(n, TOKENS, r),
-                          row_of(tokens, tokens->data, t->batch->tokens[r]), cols);
+                          row_of(tokens, tokens->data, n->view->batch->tokens[r]), cols);
         if (bigrams)
             t->kernels->axpy(y, scale_of(n, BIGRAMS, r),
                              row_of(bigrams, bigrams->data, found[r - first]), cols);
         add_table_row(n, y, POSITIONS, position_of(n, r));
         add_table_row(n, y, TYPES, type_of(n, r));
         if (a->dropout.threshold)
-            t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(t, a->random_key, r), 0, cols);
+            t->kernels->dropout(y, y, a->dropout, sl_dropout_row_key(n->view, a->random_key, r), 0,
+                                cols);
     }
 }
 
@@ -143,11 +144,11 @@ static void backward_columns(void *ctx, int first, int last, int worker)
     for (int r = 0; r < n->out->rows; r++) {
         const float *dropped = sl_grad_row(n->out, r) + first;
         if (a->dropout.threshold)
-            t->kernels->dropout(dy, dropped, a->dropout, sl_dropout_row_key(t, a->random_key, r),
-                                first, cols);
+            t->kernels->dropout(dy, dropped, a->dropout,
+                                sl_dropout_row_key(n->view, a->random_key, r), first, cols);
         else
             memcpy(dy, dropped, (size_t)cols * sizeof *dy);
-        add_gradient(n, TOKENS, t->batch->tokens[r], scale_of(n, TOKENS, r), &columns);
+        add_gradient(n, TOKENS, n->view->batch->tokens[r], scale_of(n, TOKENS, r), &columns);
         if (n->parameter[BIGRAMS])
             add_gradient(n, BIGRAMS, bigram_of(n, r), scale_of(n, BIGRAMS, r), &columns);
         add_gradient(n, POSITIONS, position_of(n, r), 1.0f, &columns);
@@ -183,7 +184,7 @@ struct sl_tensor *sl_embedding_lookup(struct sl_tape *t, struct sl_embedding_loo
     }
     return sl_tape_run(
         t, (struct sl_node){.op = &lookup,
-                            .out = sl_tensor_take(t, t->batch->rows, args.tokens->cols),
+                            .out = sl_tensor_take(t, t->view->batch->rows, args.tokens->cols),
                             .parameter = {args.tokens, args.positions, args.bigrams, args.types},
                             .args = a});
 }

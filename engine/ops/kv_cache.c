@@ -19,6 +19,7 @@ char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, i
 
 struct append {
     const struct sl_tape *t;
+    const struct sl_batch *batch;
     struct sl_tensor *key_value;
     struct sl_cache_layer layer;
     size_t compact[SL_PANEL]; /* places in a row of a compact panel */
@@ -124,7 +125,7 @@ static void append_units(void *ctx, int first, int last, int worker)
     const struct append *a = ctx;
     (void)worker;
     for (int i = first; i < last; i++) {
-        const struct sl_sequence *s = &a->t->batch->sequences[i / a->layer.heads];
+        const struct sl_sequence *s = &a->batch->sequences[i / a->layer.heads];
         const int head = i % a->layer.heads;
         assert(!s->cache || s->position + s->rows <= s->cache->capacity);
         for (int r = 0; r < s->rows; r++) {
@@ -139,17 +140,17 @@ static void append_units(void *ctx, int first, int last, int worker)
     }
 }
 
-void sl_cache_append(const struct sl_tape *t, struct sl_tensor *key_value,
-                     struct sl_cache_layer layer)
+void sl_cache_append(const struct sl_tape *t, const struct sl_view *view,
+                     struct sl_tensor *key_value, struct sl_cache_layer layer)
 {
-    struct append a = {.t = t, .key_value = key_value, .layer = layer};
+    struct append a = {.t = t, .batch = view->batch, .key_value = key_value, .layer = layer};
     for (int i = 0; layer.rounds && i < SL_PANEL; i++)
         a.compact[i] = (size_t)sl_compact_at(t->kernels, i);
 
     /* As many sequences or heads to a piece as have about ROWS rows. */
     enum { ROWS = 8 };
 
-    const int units = t->batch->count * layer.heads;
+    const int units = view->batch->count * layer.heads;
     const int grain = key_value->rows > 0 ? units * ROWS / key_value->rows : units;
     sl_parallel_for(t->pool, units, grain > 0 ? grain : 1, append_units, &a);
 }

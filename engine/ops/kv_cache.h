@@ -17,8 +17,8 @@ struct sl_cache_layer {
 char *sl_cache_rows(const struct sl_cache *cache, struct sl_cache_layer layer, int head,
                     bool values);
 
-/* Appends the batch's keys and values (rows x 2 width, keys first) to the caches of sequences that
- * have one. If the layer `rounds`, key_value is rounded to what bf16 holds, too, with a cache or
- * without. */
-void sl_cache_append(const struct sl_tape *t, struct sl_tensor *key_value,
-                     struct sl_cache_layer layer);
+/* Appends the keys and values of a view (rows x 2 width, keys first) to the caches of sequences
+ * that have one. If the layer `rounds`, key_value is rounded to what bf16 holds, too, with a cache
+ * or without. */
+void sl_cache_append(const struct sl_tape *t, const struct sl_view *view,
+                     struct sl_tensor *key_value, struct sl_cache_layer layer);

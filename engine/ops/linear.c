@@ -146,7 +146,7 @@ static void epilogue_row(const struct sl_node *n, int row, float *y, int c0, int
     if (a->slope)
         f.slope = (char *)sl_row_any(a->slope, row) + at;
     if (a->dropout.threshold)
-        f.row_key = sl_dropout_row_key(n->tape, a->random_key, a->origin ? a->origin[row] : row);
+        f.row_key = sl_dropout_row_key(n->view, a->random_key, a->origin ? a->origin[row] : row);
     if (f.out || f.slope || f.bias || f.activation != SL_LINEAR)
         n->tape->kernels->epilogue(&f);
 }

@@ -25,7 +25,7 @@ struct bag {
 static int32_t *features_of(const struct sl_node *n, int s)
 {
     const struct bag *a = n->args;
-    return a->features + (size_t)n->tape->batch->sequences[s].first * LONGEST;
+    return a->features + (size_t)n->view->batch->sequences[s].first * LONGEST;
 }
 
 /* The table row of a feature: a token and those before it, nearest first, each as 1 + its id in 32
@@ -57,8 +57,8 @@ static bool is_new(int32_t *set, uint32_t slots, int32_t feature)
 static void collect(const struct sl_node *n, int s, int32_t *set)
 {
     const struct bag *a = n->args;
-    const struct sl_sequence *sequence = &n->tape->batch->sequences[s];
-    const int32_t *tokens = n->tape->batch->tokens + sequence->first;
+    const struct sl_sequence *sequence = &n->view->batch->sequences[s];
+    const int32_t *tokens = n->view->batch->tokens + sequence->first;
     uint32_t slots = (uint32_t)sequence->rows * SLOTS;
     int32_t *features = features_of(n, s);
     int count = 0;
@@ -90,7 +90,7 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
     const struct bag *a = n->args;
     (void)worker;
     for (int s = first; s < last; s++) {
-        collect(n, s, p->sets + (size_t)n->tape->batch->sequences[s].first * SLOTS);
+        collect(n, s, p->sets + (size_t)n->view->batch->sequences[s].first * SLOTS);
         const int32_t *features = features_of(n, s);
         float *y = sl_row(n->out, s);
         memcpy(y, sl_row(n->in[X], s), (size_t)n->out->cols * sizeof *y);
@@ -104,7 +104,7 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
 
 static size_t ngram_logits_scratch(const struct sl_node *n, bool backward)
 {
-    return backward ? 0 : (size_t)n->tape->batch->rows * SLOTS * sizeof(int32_t);
+    return backward ? 0 : (size_t)n->view->batch->rows * SLOTS * sizeof(int32_t);
 }
 
 static void ngram_logits_forward(const struct sl_node *n)
@@ -149,7 +149,7 @@ static const struct sl_op bag = {.name = "ngram_logits",
 struct sl_tensor *sl_add_ngram_logits(struct sl_tape *t, struct sl_tensor *x,
                                       struct sl_ngram_logits_args args)
 {
-    const struct sl_batch *batch = t->batch;
+    const struct sl_batch *batch = t->view->batch;
     assert(x->rows == batch->count);
     assert(x->cols == 1 + args.table->cols);
     struct bag *a = sl_tape_struct(t, 1, sizeof *a);

@@ -106,14 +106,14 @@ struct sl_tensor *sl_linear_residual(struct sl_tape *t, struct sl_tensor *h, str
                                      struct sl_linear_args args, struct sl_residual_args update);
 
 /* Multi-head attention within each sequence (Vaswani et al. 2017, section 3.2.2). query: n x width
- * operand; key_value: rows x 2 key width operand, keys then values; query row i belongs to batch
- * row rows_i (NULL: i). A row sees itself and the rows before it, or with bidirectional its whole
- * sequence; of these, with a window, only those at most so many rows away (Beltagy et al. 2020).
- * A sequence with a cache (never with bidirectional) appends its keys and values to it, at 2 key
- * width columns from `cache_at`, or half as many operands of fp32 if they become bf16, and attends
- * to everything in it. Several heads may share one of
- * keys and values, the first ones the first (Ainslie et al. 2023). Dropout applies to the
- * probabilities. Result: n x width operand. */
+ * operand; key_value: rows x 2 key width operand, keys then values, or as many rows as `source`
+ * has; query row i belongs to batch row rows_i (NULL: i). A row sees itself and the rows before it,
+ * or with bidirectional its whole sequence; of these, with a window, only those at most so many
+ * rows away (Beltagy et al. 2020). A sequence with a cache (never with bidirectional) appends its
+ * keys and values to it, at 2 key width columns from `cache_at`, or half as many operands of fp32
+ * if they become bf16, and attends to everything in it. Several heads may share one of keys and
+ * values, the first ones the first (Ainslie et al. 2023). Dropout applies to the probabilities.
+ * Result: n x width operand. */
 struct sl_attention_args {
     const struct sl_rows *rows;
     int heads, key_heads; /* key_heads divides heads; 0: as many */
@@ -122,6 +122,9 @@ struct sl_attention_args {
     bool bidirectional;
     bool bf16_cache; /* serving: keys and values are bf16 where operands are fp32, too */
     float dropout;
+    /* Or of other texts, as a decoder attends to those that it translates (section 3.2.3). */
+    const struct sl_view *source; /* theirs; NULL: none */
+    const int32_t *source_of;     /* per sequence: of `source`; -1: what its cache remembers */
 };
 struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
                                struct sl_tensor *key_value, struct sl_attention_args args);
@@ -151,11 +154,12 @@ struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,
 
 /* Adds weight * loss_scale * sum over rows of weight_target * -log softmax(logits)_target to the
  * loss; targets: one per row of logits, -1 for none; class_weights: one per column, NULL: 1. The
- * batch's own targets or labels give the mean. */
+ * batch's own targets or labels give the mean. With smoothing s the target counts 1 - s, and every
+ * other column s / (columns - 1) (Szegedy et al. 2016, section 7). */
 struct sl_cross_entropy_args {
     const int32_t *targets;
     const float *class_weights;
-    float weight;
+    float weight, smoothing;
 };
 
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
@@ -172,5 +176,5 @@ void sl_distillation_loss(struct sl_tape *t, struct sl_tensor *logits,
  * and of one head of it, which do not depend on how the batch is divided. head_key: `row` counts
  * from the start of the whole training batch. */
 struct sl_dropout sl_dropout_of(float probability);
-uint32_t sl_dropout_row_key(const struct sl_tape *t, uint64_t key, int row);
+uint32_t sl_dropout_row_key(const struct sl_view *view, uint64_t key, int row);
 uint32_t sl_dropout_head_key(uint64_t random_key, int row, int head, int heads);

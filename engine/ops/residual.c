@@ -30,7 +30,7 @@ static const float *update_of(const struct sl_node *n, int i)
     const float *f = sl_row(n->in[F], i);
     if (!a->dropout.threshold)
         return f;
-    uint32_t key = sl_dropout_row_key(n->tape, a->random_key, sl_rows_at(a->rows, i));
+    uint32_t key = sl_dropout_row_key(n->view, a->random_key, sl_rows_at(a->rows, i));
     n->tape->kernels->dropout(n->spare, f, a->dropout, key, 0, n->out->cols);
     return n->spare;
 }
@@ -62,7 +62,7 @@ static void backward_row(const struct sl_node *n, int i)
     const float *u = sl_grad_row(n->out, sl_rows_at(a->rows, i));
     int cols = n->out->cols;
     if (a->dropout.threshold) {
-        uint32_t key = sl_dropout_row_key(n->tape, a->random_key, sl_rows_at(a->rows, i));
+        uint32_t key = sl_dropout_row_key(n->view, a->random_key, sl_rows_at(a->rows, i));
         k->dropout(n->spare, u, a->dropout, key, 0, cols);
         u = n->spare;
     }

@@ -9,7 +9,7 @@ enum { X };
 static struct sl_rotation rotation_of(const struct sl_node *n, int i, bool back)
 {
     const struct sl_rotary_args *a = n->args;
-    const int position = n->tape->row_position[sl_rows_at(a->rows, i)];
+    const int position = n->view->row_position[sl_rows_at(a->rows, i)];
     assert(position < a->table->rows);
     return (struct sl_rotation){.waves = a->table->data + (size_t)position * (size_t)a->table->cols,
                                 .half = a->table->cols / 2,
@@ -51,7 +51,7 @@ struct sl_tensor *sl_rotary(struct sl_tape *t, struct sl_tensor *x, struct sl_ro
 {
     struct sl_rotary_args *kept = sl_tape_struct(t, 1, sizeof *kept);
     *kept = args;
-    assert(x->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(x->rows == (args.rows ? args.rows->count : t->view->batch->rows));
     assert(args.table->cols <= args.head_dim);
     assert(args.heads * args.head_dim <= x->cols);
     return sl_tape_run(t, (struct sl_node){.op = &rotary,

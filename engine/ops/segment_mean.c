@@ -64,11 +64,11 @@ static const struct sl_op mean = {.name = "segment_mean",
 /* First rows of the batch's sequences, then its end. */
 static struct sl_segments sequences_of(struct sl_tape *t)
 {
-    int32_t *first = sl_tape_struct(t, (size_t)t->batch->count + 1, sizeof *first);
-    for (int s = 0; s < t->batch->count; s++)
-        first[s] = t->batch->sequences[s].first;
-    first[t->batch->count] = t->batch->rows;
-    return (struct sl_segments){first, t->batch->count};
+    int32_t *first = sl_tape_struct(t, (size_t)t->view->batch->count + 1, sizeof *first);
+    for (int s = 0; s < t->view->batch->count; s++)
+        first[s] = t->view->batch->sequences[s].first;
+    first[t->view->batch->count] = t->view->batch->rows;
+    return (struct sl_segments){first, t->view->batch->count};
 }
 
 struct sl_tensor *sl_segment_mean(struct sl_tape *t, struct sl_tensor *x,

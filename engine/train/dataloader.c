@@ -7,7 +7,8 @@
 
 static bool make_room(struct sl_dataloader *d, struct sl_err *err)
 {
-    size_t examples = (size_t)sl_dataloader_micro_examples(d), rows = examples * (size_t)d->context;
+    size_t examples = (size_t)sl_dataloader_micro_examples(d);
+    size_t rows = examples * (size_t)sl_dataloader_example_rows(d);
     d->ids = calloc(rows, sizeof *d->ids);
     d->targets = calloc(rows, sizeof *d->targets);
     d->labels = calloc(examples, sizeof *d->labels);
@@ -39,6 +40,8 @@ static bool count_steps(const struct sl_dataloader *d, struct sl_hyperparameters
 static const struct sl_dataloader_kind *kind_of(const struct sl_data_sources *sources,
                                                 const struct sl_hyperparameters *h)
 {
+    if (sources->translates)
+        return &sl_dataloader_translation;
     if (sources->data)
         return &sl_dataloader_labelled;
     if (sources->prompt_separator)
@@ -82,6 +85,8 @@ void sl_dataloader_close(struct sl_dataloader *d)
     sl_occurrences_close(&d->occurrences);
     sl_dataset_close(&d->train);
     sl_dataset_close(&d->validation);
+    sl_dataset_close(&d->translations);
+    sl_dataset_close(&d->validation_translations);
     free(d->order);
     free(d->crop);
     free(d->label_weights);

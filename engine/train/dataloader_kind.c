@@ -72,6 +72,11 @@ const int32_t *sl_dataloader_order(struct sl_dataloader *d, int step)
     return d->order + (ptrdiff_t)(step % steps) * d->hyperparameters->batch_size;
 }
 
+int sl_dataloader_example_rows(const struct sl_dataloader *d)
+{
+    return d->context * (d->kind->texts ? d->kind->texts : 1);
+}
+
 int sl_dataloader_micro_examples(const struct sl_dataloader *d)
 {
     const struct sl_hyperparameters *r = d->hyperparameters;
@@ -95,8 +100,10 @@ struct sl_batch sl_dataloader_largest_batch(struct sl_dataloader *d)
                              .loss_scale = 1.0f,
                              .row_scale = 1.0f};
     for (int i = 0; i < sl_dataloader_micro_examples(d); i++) {
-        d->sequences[batch.count++] = (struct sl_sequence){.first = batch.rows, .rows = d->context};
-        batch.rows += d->context;
+        const int rows = sl_dataloader_example_rows(d);
+        d->sequences[batch.count++] =
+            (struct sl_sequence){.first = batch.rows, .rows = rows, .source = rows - d->context};
+        batch.rows += rows;
     }
     if (d->kind->enlarge)
         d->kind->enlarge(d, &batch);

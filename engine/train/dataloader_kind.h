@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
-#include "train/evaluate.h"
+#include "train/evaluate_translations.h"
 #include "train/hyperparameters.h"
 #include "vectors/token_occurrences.h"
 
@@ -34,6 +34,8 @@ struct sl_dataloader {
     int64_t epoch;        /* the epoch of `order`; -1: none yet */
     int32_t *crop;        /* tokens of the present random crop */
     float *label_weights; /* NULL: all count the same */
+    /* of texts, the ones that they are translated to */
+    struct sl_dataset translations, validation_translations;
     /* pieces of documents, to pretrain on; the last ones validate */
     struct sl_documents documents;
     struct sl_occurrences occurrences;
@@ -49,6 +51,7 @@ struct sl_dataloader {
 
 struct sl_dataloader_kind {
     enum sl_task task;
+    int texts; /* of an example, each of a context at most; 0: 1 */
     bool (*open)(struct sl_dataloader *d, const struct sl_data_sources *sources,
                  struct sl_config *config, struct sl_err *err);
     int (*epoch_examples)(const struct sl_dataloader *d); /* NULL: there are no epochs */
@@ -61,7 +64,7 @@ struct sl_dataloader_kind {
 };
 
 extern const struct sl_dataloader_kind sl_dataloader_text, sl_dataloader_completions,
-    sl_dataloader_labelled, sl_dataloader_pretraining;
+    sl_dataloader_labelled, sl_dataloader_pretraining, sl_dataloader_translation;
 
 /* Opens the vocabulary of the sources. Without one, tokens stay NULL and `how` has the options to
  * learn it with; the kind is `default_kind` unless the sources name one. */
@@ -79,6 +82,8 @@ int sl_dataloader_examples(const struct sl_dataloader *dataloader, int step);
 int sl_dataloader_epoch_steps(const struct sl_dataloader *dataloader);
 /* The examples of a step's batch, by number: a part of the present epoch's order. */
 const int32_t *sl_dataloader_order(struct sl_dataloader *d, int step);
+/* Rows of the longest example. */
+int sl_dataloader_example_rows(const struct sl_dataloader *dataloader);
 /* Examples of a micro-batch. */
 int sl_dataloader_micro_examples(const struct sl_dataloader *dataloader);
 /* A micro-batch of the maximum number of rows, in the sequences that take the most memory. */

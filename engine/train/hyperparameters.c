@@ -66,6 +66,8 @@ const struct sl_param sl_hyperparameter_rows[] = {
         random_crops, SL_INTEGER, 0, 100, 0,
         "in each epoch, train also on this many random pieces of each text (4 to 127 tokens long)",
         SL_CLASSIFIES),
+    SL_TASK_ROW(label_smoothing, SL_REAL, 0, 0.9, 0,
+                "part of a target that all other tokens share in the loss", SL_TRANSLATES),
     SL_REAL_ROW(sl_hyperparameters, word_dropout, 0, 0.9, 0,
                 "probability of zeroing a token's embedding during training"),
     SL_TASK_ROW(mask_fraction, SL_REAL, 0, 0.9, 0,
@@ -107,7 +109,8 @@ bool sl_hyperparameters_check_task(const struct sl_hyperparameters *r, enum sl_t
                                             [SL_TASK_CLASSIFICATION] = "training a classifier",
                                             [SL_TASK_PRETRAINING] = "pretraining",
                                             [SL_TASK_TOKEN_CLASSIFICATION] =
-                                                "training a token classifier"};
+                                                "training a token classifier",
+                                            [SL_TASK_TRANSLATION] = "training a translator"};
     for (const struct sl_param *row = sl_hyperparameter_rows; row->name; row++) {
         double given = sl_param_get(row, r);
         if (sl_hyper_is_for(row, task) || !(fabs(given - row->default_value) > 0.0))

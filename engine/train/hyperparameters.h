@@ -16,7 +16,7 @@ struct sl_hyperparameters {
     int lr_schedule;  /* enum sl_lr_schedule */
     int seed;
     float learning_rate, min_learning_rate, beta1, beta2, adam_eps, weight_decay, max_grad_norm;
-    float word_dropout, train_fraction, validation_fraction;
+    float word_dropout, label_smoothing, train_fraction, validation_fraction;
     float mask_fraction, replace_fraction, replace_weight; /* pretraining: any fraction above 0 */
     float layer_decay, average_decay, distillation_weight;
     int patience;       /* evaluations */

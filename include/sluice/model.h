@@ -34,6 +34,7 @@ enum sl_task {
     SL_TASK_CLASSIFICATION,
     SL_TASK_PRETRAINING,
     SL_TASK_TOKEN_CLASSIFICATION, /* each token of a text has one of the labels */
+    SL_TASK_TRANSLATION,          /* from a text to another, token by token */
     SL_TASKS
 };
 

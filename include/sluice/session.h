@@ -1,5 +1,5 @@
-/* session.h - runs a model that completes text: many sequences, each with a KV cache, in one ragged
- * batch.
+/* session.h - runs a model that completes or translates text: many sequences, each with a KV cache,
+ * in one ragged batch.
  *
  * A session has `max_sequences` slots. A slot caches the tokens of one text. Each sl_session_run
  * appends chunks of new tokens to any number of slots (a prompt, a part of one, or the token just
@@ -43,6 +43,10 @@ struct sl_chunk {
     int count;             /* > 0; together with the cached tokens at most the model's context */
     bool all_logits;       /* logits after every token, not only the last */
     int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
+    /* Of a model that translates, with the first chunk of a translation: the text to translate. It
+     * counts among the tokens of a run; not among those that the slot caches. */
+    const int32_t *source;
+    int source_count; /* 1 to the model's context; else 0 */
     /* out */
     const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
     int64_t layers_used; /* token-layer operations executed */
@@ -62,6 +66,8 @@ SL_PUBLIC bool sl_session_warm_up(struct sl_session *session, const int32_t *tok
 
 SL_PUBLIC int sl_session_length(const struct sl_session *session, int slot); /* cached tokens */
 SL_PUBLIC void sl_session_clear(struct sl_session *session, int slot);
+/* Makes a slot, other than `from`, go on from where that one is. */
+SL_PUBLIC void sl_session_copy(struct sl_session *session, int from, int to);
 
 #ifdef __cplusplus
 }

@@ -135,7 +135,7 @@ void gradient_check_model(struct sl_model *m, const int *lengths)
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, lengths, 3);
-    fixture_set_loss_scale(&f, m->config.task);
+    fixture_set_task(&f, m->config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);

@@ -36,11 +36,12 @@ static int variant_at(const char *arch, int n)
 
 bool fixture_next(struct fixture_case *c)
 {
+    const unsigned tested = SL_COMPLETES | SL_CLASSIFIES | SL_TRANSLATES;
     for (; sl_arch_at(c->arch); c->arch++, c->task = 0, c->variant = 0)
-        for (; c->task <= SL_TASK_CLASSIFICATION; c->task++, c->variant = 0) {
+        for (; c->task < SL_TASKS; c->task++, c->variant = 0) {
             const struct sl_arch *arch = sl_arch_at(c->arch);
             const bool valid = c->variant == 0 || variant_at(arch->name, c->variant) >= 0;
-            if (valid && (arch->tasks & 1u << c->task))
+            if (valid && (arch->tasks & tested & 1u << c->task))
                 return true;
         }
     return false;
@@ -221,9 +222,30 @@ struct sl_model *fixture_model(struct sl_engine *engine, const struct sl_arch *a
     return m;
 }
 
-void fixture_set_loss_scale(struct fixture_batch *f, enum sl_task task)
+/* The first third of each text, a row at least, is one to translate into the rest. A text of one
+ * row goes with the next. Returns the number of targets. */
+static int make_translations(struct fixture_batch *f)
 {
-    int count = task == SL_TASK_CLASSIFICATION ? f->batch.count : f->batch.rows;
+    int count = 0, targets = 0;
+    for (int i = 0; i < f->batch.count; i++) {
+        struct sl_sequence s = f->sequences[i];
+        if (s.rows == 1 && i + 1 < f->batch.count)
+            s.rows += f->sequences[++i].rows;
+        s.source = s.rows / 3 > 0 ? s.rows / 3 : 1;
+        targets += s.rows - s.source;
+        f->sequences[count++] = s;
+    }
+    f->batch.count = count;
+    return targets;
+}
+
+void fixture_set_task(struct fixture_batch *f, enum sl_task task)
+{
+    int count = f->batch.rows;
+    if (task == SL_TASK_TRANSLATION)
+        count = make_translations(f);
+    if (task == SL_TASK_CLASSIFICATION)
+        count = f->batch.count;
     f->batch.loss_scale = 1.0f / (float)count;
 }
 

@@ -64,8 +64,9 @@ struct fixture_batch {
     int32_t masked_rows[1024], replaced[1024];
 };
 
-/* Scales the loss as a trainer does: the mean over targets, or over labels. */
-void fixture_set_loss_scale(struct fixture_batch *f, enum sl_task task);
+/* Makes it a batch of this task: scales the loss as a trainer does, the mean over targets or over
+ * labels; translations get sources. */
+void fixture_set_task(struct fixture_batch *f, enum sl_task task);
 
 /* Random tokens, targets and labels in sequences of these lengths; 0 ends the list. */
 void fixture_batch_init(struct fixture_batch *f, const int *lengths, uint64_t seed);

@@ -181,7 +181,7 @@ static int max_windows(const struct sl_batch *batch, int pool)
  * they cannot reuse with other lengths. */
 static struct windows windows_of(struct sl_tape *t, int pool)
 {
-    const struct sl_batch *batch = t->batch;
+    const struct sl_batch *batch = t->view->batch;
     int max = max_windows(batch, pool), count = 0;
     int32_t *tokens = sl_tape_struct(t, (size_t)max + 1, sizeof *tokens);
     int32_t *sequences = sl_tape_struct(t, (size_t)batch->count + 1, sizeof *sequences);
@@ -209,7 +209,8 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     sl_stats_add_layer(t, NULL);
     if (m->completes)
-        return output(t, m, mix_experts(t, m, attention_block(t, m, h, t->batch->wanted), NULL));
+        return output(t, m,
+                      mix_experts(t, m, attention_block(t, m, h, t->view->batch->wanted), NULL));
     struct windows w = windows_of(t, m->pool);
     h = sl_segment_mean(t, attention_block(t, m, h, NULL), &w.tokens);
     h = mix_experts(t, m, h, w.tokens.first);

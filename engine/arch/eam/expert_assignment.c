@@ -282,7 +282,7 @@ void sl_load_balancing_loss(struct sl_tape *t, struct sl_tensor *gate_weights,
 {
     assert(gate_weights->rows == assignment->rows);
     struct balance *a = sl_tape_struct(t, 1, sizeof *a);
-    double part = (double)t->batch->rows * (double)t->batch->row_scale;
+    double part = (double)t->view->batch->rows * (double)t->view->batch->row_scale;
     a->assignment = assignment;
     a->weight = (double)weight * part * assignment->experts / assignment->rows;
     (void)sl_tape_run(t, (struct sl_node){.op = &balance, .in = {gate_weights}, .args = a});

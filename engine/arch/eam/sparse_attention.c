@@ -74,7 +74,7 @@ static size_t spare_bytes(const struct sl_node *n, bool backward)
 /* Where the keys and values are: in the cache, or in the batch. */
 static void find_rows(struct head *h, const struct sl_node *n, int index)
 {
-    const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
+    const struct sl_sequence *s = &n->view->batch->sequences[h->sequence];
     const struct sl_tensor *kv = n->in[KEY_VALUE];
     h->rows = s->rows;
     if (s->cache) {
@@ -120,7 +120,7 @@ static struct sl_row_list row_list_of(const struct head *h, size_t stride)
 static void compute_probabilities(struct head *h, const struct sl_node *n, int i)
 {
     const struct sparse *a = n->args;
-    const struct sl_sequence *s = &n->tape->batch->sequences[h->sequence];
+    const struct sl_sequence *s = &n->view->batch->sequences[h->sequence];
     int row = sl_rows_at(a->args.rows, i) - s->first + (s->cache ? s->position : 0);
     h->count = sl_pattern_keys(a->args.pattern, row, h->rows, h->keys);
     const struct sl_row_list keys = row_list_of(h, h->stride);
@@ -166,9 +166,9 @@ static void forward_unit(const struct sl_node *n, int unit)
 static void sparse_forward(const struct sl_node *n)
 {
     const struct sparse *a = n->args;
-    sl_cache_append(n->tape, n->in[KEY_VALUE], cache_layer(n));
+    sl_cache_append(n->tape, n->view, n->in[KEY_VALUE], cache_layer(n));
     sl_clear_padding(n->out);
-    sl_node_rows(n, n->tape->batch->count * a->args.heads, forward_unit);
+    sl_node_rows(n, n->view->batch->count * a->args.heads, forward_unit);
 }
 
 /* -- backward ----------------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static void backward_query(struct head *h, const struct sl_node *n, int i)
 {
     const struct sl_tensor *kv = n->in[KEY_VALUE];
     const float *dout = sl_grad_row(n->out, i) + h->column;
-    float *dk = sl_grad_row(kv, n->tape->batch->sequences[h->sequence].first) + h->column;
+    float *dk = sl_grad_row(kv, n->view->batch->sequences[h->sequence].first) + h->column;
     compute_probabilities(h, n, i);
     const struct sl_row_list rows = row_list_of(h, h->stride);
     const struct sl_row_list gradients = row_list_of(h, (size_t)kv->cols);
@@ -196,7 +196,7 @@ static void backward_query(struct head *h, const struct sl_node *n, int i)
 static void clear_gradients(const struct head *h, const struct sl_node *n)
 {
     const size_t bytes = (size_t)h->width * sizeof(float);
-    const int first = n->tape->batch->sequences[h->sequence].first;
+    const int first = n->view->batch->sequences[h->sequence].first;
     for (int r = first; r < first + h->rows; r++) {
         memset(sl_grad_row(n->in[KEY_VALUE], r) + h->column, 0, bytes);
         memset(sl_grad_row(n->in[KEY_VALUE], r) + n->out->cols + h->column, 0, bytes);
@@ -218,7 +218,7 @@ static void sparse_backward(const struct sl_node *n)
     const struct sparse *a = n->args;
     assert(n->overwrite[QUERY]);
     assert(n->overwrite[KEY_VALUE]);
-    sl_node_rows(n, n->tape->batch->count * a->args.heads, backward_unit);
+    sl_node_rows(n, n->view->batch->count * a->args.heads, backward_unit);
 }
 
 static const struct sl_op sparse = {.name = "sparse_attention",
@@ -232,8 +232,8 @@ static const struct sl_op sparse = {.name = "sparse_attention",
 static void assign_queries(const struct sl_tape *t, struct sparse *a, int queries)
 {
     int i = 0;
-    for (int s = 0; s < t->batch->count; s++) {
-        const struct sl_sequence *sequence = &t->batch->sequences[s];
+    for (int s = 0; s < t->view->batch->count; s++) {
+        const struct sl_sequence *sequence = &t->view->batch->sequences[s];
         const struct sl_cache *cache = sequence->cache;
         assert(!cache || a->args.pattern.causal);
         assert(!cache || cache->length == sequence->position);
@@ -253,15 +253,15 @@ struct sl_tensor *sl_sparse_attention(struct sl_tape *t, struct sl_tensor *query
                                       struct sl_tensor *key_value,
                                       struct sl_sparse_attention_args args)
 {
-    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
-    assert(key_value->rows == t->batch->rows);
+    assert(query->rows == (args.rows ? args.rows->count : t->view->batch->rows));
+    assert(key_value->rows == t->view->batch->rows);
     assert(key_value->cols == 2 * query->cols);
     assert(query->type == t->kernels->operand);
     assert(key_value->type == t->kernels->operand);
     assert(query->cols % args.heads == 0);
     struct sparse *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
-    a->queries = sl_tape_struct(t, (size_t)t->batch->count, sizeof *a->queries);
+    a->queries = sl_tape_struct(t, (size_t)t->view->batch->count, sizeof *a->queries);
     assign_queries(t, a, query->rows);
     struct sl_tensor *out = args.operand ? sl_operand_take(t, query->rows, query->cols)
                                          : sl_tensor_take(t, query->rows, query->cols);

@@ -37,10 +37,10 @@ struct halting_step_ctx {
 static int output_of(const struct sl_node *n, int row)
 {
     const struct halting_step *a = n->args;
-    int s = n->tape->row_sequence[row];
+    int s = n->view->row_sequence[row];
     if (a->args.every_row)
         return row;
-    return n->tape->batch->sequences[s].first == row ? s : -1;
+    return n->view->batch->sequences[s].first == row ? s : -1;
 }
 
 static bool is_last(const struct halting_step *a)
@@ -230,8 +230,8 @@ struct sl_tensor *sl_halting_step(struct sl_tape *t, struct sl_tensor *output,
                                   struct sl_halting_step_args args)
 {
     assert(scores->cols == 1);
-    assert(scores->rows == (args.rows ? args.rows->count : t->batch->rows));
-    assert(output->rows == (args.every_row ? t->batch->rows : t->batch->count));
+    assert(scores->rows == (args.rows ? args.rows->count : t->view->batch->rows));
+    assert(output->rows == (args.every_row ? t->view->batch->rows : t->view->batch->count));
     assert(states->rows == (args.rows ? args.rows->count : output->rows));
     assert(!args.rows || !t->training);
     struct halting_step *a = sl_tape_struct(t, 1, sizeof *a);

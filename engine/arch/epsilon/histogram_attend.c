@@ -109,7 +109,7 @@ static const float *drop(const struct sl_node *n, const struct sl_tile *tile, in
     if (!a->dropout.threshold)
         return x;
     for (int i = 0; i < tile->count; i++) {
-        int row = n->tape->batch->row_base + tile->first + i;
+        int row = n->view->batch->row_base + tile->first + i;
         uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
         size_t at = (size_t)i * bins;
         n->tape->kernels->dropout(out + at, x + at, a->dropout, key, 0, a->shape.bins);

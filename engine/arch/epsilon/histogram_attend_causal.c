@@ -116,7 +116,7 @@ static void row_times_matrix(const struct sl_node *n, float *y, const float *x, 
 static struct sums sums_of(const struct sl_node *n, int sequence, int head, float *worker)
 {
     const struct attend_causal *a = n->args;
-    const struct sl_cache *cache = n->tape->batch->sequences[sequence].cache;
+    const struct sl_cache *cache = n->view->batch->sequences[sequence].cache;
     size_t floats = 2 * half_floats(a) + (size_t)a->shape.bins;
     float *at = cache ? cache->state + a->args.cache_at + (size_t)head * floats : worker;
     if (!cache || cache->length == 0)
@@ -161,7 +161,7 @@ static void accumulate_rows(const struct sl_node *n, const struct sums *s, int h
 static void drop(const struct sl_node *n, int i, int head, float *y, const float *x)
 {
     const struct attend_causal *a = n->args;
-    int row = n->tape->batch->row_base + i;
+    int row = n->view->batch->row_base + i;
     uint32_t key = sl_dropout_head_key(a->random_key, row, head, a->shape.heads);
     n->tape->kernels->dropout(y, x, a->dropout, key, 0, a->shape.bins);
 }
@@ -203,7 +203,7 @@ static void forward_head(const struct histogram_attend_causal_ctx *p, int sequen
 {
     const struct sl_node *n = p->n;
     const struct attend_causal *a = n->args;
-    const struct sl_sequence *text = &n->tape->batch->sequences[sequence];
+    const struct sl_sequence *text = &n->view->batch->sequences[sequence];
     struct sums s = sums_of(n, sequence, head, worker);
     float *spare = worker + 4 * half_floats(a) + (size_t)a->shape.bins;
     int done = text->first;
@@ -241,7 +241,7 @@ static void histogram_attend_causal_forward(const struct sl_node *n)
     struct histogram_attend_causal_ctx p = {
         .n = n, .contexts = sl_tape_scratch(n, histogram_attend_causal_scratch(n, false))};
     p.workers = p.contexts + (size_t)n->out->rows * (size_t)n->out->cols;
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, forward_heads, &p);
+    sl_parallel_for(n->tape->pool, n->view->batch->count * a->shape.heads, 1, forward_heads, &p);
     sl_parallel_for(n->tape->pool, n->out->rows, ROWS, convert_rows, &p);
 }
 
@@ -385,7 +385,7 @@ static void backward_heads(void *ctx, int first, int last, int worker)
     const struct attend_causal *a = p->n->args;
     float *spare = p->workers + (size_t)worker * worker_floats(a);
     for (int i = first; i < last; i++) {
-        const struct sl_sequence *text = &p->n->tape->batch->sequences[i / a->shape.heads];
+        const struct sl_sequence *text = &p->n->view->batch->sequences[i / a->shape.heads];
         backward_query_pass(p, text, i % a->shape.heads, spare);
         backward_key_value_pass(p, text, i % a->shape.heads, spare);
     }
@@ -397,7 +397,7 @@ static void histogram_attend_causal_backward(const struct sl_node *n)
     struct histogram_attend_causal_ctx p = {
         .n = n, .row_gradients = sl_tape_scratch(n, histogram_attend_causal_scratch(n, true))};
     p.workers = p.row_gradients + row_gradient_floats(n);
-    sl_parallel_for(n->tape->pool, n->tape->batch->count * a->shape.heads, 1, backward_heads, &p);
+    sl_parallel_for(n->tape->pool, n->view->batch->count * a->shape.heads, 1, backward_heads, &p);
 }
 
 static const struct sl_op attend_causal = {.name = "histogram_attend_causal",
@@ -408,7 +408,7 @@ static const struct sl_op attend_causal = {.name = "histogram_attend_causal",
 /* Queries are ascending, so those of a sequence are contiguous. */
 static int32_t *first_queries(struct sl_tape *t, const struct attend_causal *a, int count)
 {
-    const struct sl_batch *batch = t->batch;
+    const struct sl_batch *batch = t->view->batch;
     int32_t *first = sl_tape_struct(t, (size_t)batch->count + 1, sizeof *first);
     int i = 0;
     for (int s = 0; s < batch->count; s++) {
@@ -430,9 +430,9 @@ struct sl_tensor *sl_histogram_attend_causal(struct sl_tape *t, struct sl_tensor
 {
     assert(query->type == SL_F32);
     assert(key_value->type == SL_F32);
-    assert(key_value->rows == t->batch->rows);
-    assert(assignments->rows == t->batch->rows);
-    assert(query->rows == (args.rows ? args.rows->count : t->batch->rows));
+    assert(key_value->rows == t->view->batch->rows);
+    assert(assignments->rows == t->view->batch->rows);
+    assert(query->rows == (args.rows ? args.rows->count : t->view->batch->rows));
     assert(!args.rows || !t->training);
     struct attend_causal *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;

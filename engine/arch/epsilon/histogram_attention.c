@@ -195,7 +195,7 @@ struct sl_tensor *sl_histogram_attention_apply(struct sl_tape *t,
 void sl_histogram_attention_begin(struct sl_tape *t, const struct sl_histogram_attention *a,
                                   struct sl_causal_recurrence *w)
 {
-    int rows = t->batch->rows;
+    int rows = t->view->batch->rows;
     if (t->training || t->policy->dense)
         return;
     w->key_value = sl_tensor_take(t, rows, 2 * a->shape.width);

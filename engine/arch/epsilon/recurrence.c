@@ -18,7 +18,7 @@ static bool skips_halted(const struct sl_tape *t)
 static void halting_begin(struct sl_tape *t, struct sl_halting_state *halting, int max_steps,
                           int padding_token)
 {
-    size_t rows = (size_t)t->batch->rows;
+    size_t rows = (size_t)t->view->batch->rows;
     *halting = (struct sl_halting_state){.max_steps = max_steps};
     halting->steps = sl_tape_struct(t, rows, sizeof *halting->steps);
     halting->remainder = sl_tape_struct(t, rows, sizeof *halting->remainder);
@@ -28,7 +28,7 @@ static void halting_begin(struct sl_tape *t, struct sl_halting_state *halting, i
     for (size_t r = 0; r < rows; r++) {
         halting->remainder[r] = 1.0f;
         halting->padding[r] =
-            padding_token && !sl_tape_is_dry(t) && t->batch->tokens[r] + 1 == padding_token;
+            padding_token && !sl_tape_is_dry(t) && t->view->batch->tokens[r] + 1 == padding_token;
     }
 }
 
@@ -37,23 +37,24 @@ static void halting_begin(struct sl_tape *t, struct sl_halting_state *halting, i
 static float row_weight_of(const struct sl_tape *t, const bool *padding)
 {
     int counted = 0;
-    for (int r = 0; r < t->batch->rows; r++)
+    for (int r = 0; r < t->view->batch->rows; r++)
         counted += !padding[r];
-    return counted ? t->batch->row_scale * ((float)t->batch->rows / (float)counted) : 0.0f;
+    return counted ? t->view->batch->row_scale * ((float)t->view->batch->rows / (float)counted)
+                   : 0.0f;
 }
 
 /* Lists of rows for every sequence of the batch; they shrink in place. */
 static void row_lists_begin(struct sl_tape *t, struct sl_recurrence *s)
 {
-    size_t rows = (size_t)t->batch->rows, count = (size_t)t->batch->count;
+    size_t rows = (size_t)t->view->batch->rows, count = (size_t)t->view->batch->count;
     s->first = sl_tape_struct(t, count + 1, sizeof *s->first);
     s->batch_row = sl_tape_struct(t, count, sizeof *s->batch_row);
     s->padding = sl_tape_struct(t, rows, sizeof *s->padding);
     s->other = skips_halted(t) ? sl_tape_struct(t, rows, sizeof *s->other) : NULL;
     memcpy(s->padding, s->halting.padding, rows * sizeof *s->padding);
     for (size_t i = 0; i < count; i++)
-        s->first[i] = s->batch_row[i] = t->batch->sequences[i].first;
-    s->first[count] = t->batch->rows;
+        s->first[i] = s->batch_row[i] = t->view->batch->sequences[i].first;
+    s->first[count] = t->view->batch->rows;
 }
 
 /* The number of sequences in the recurrence has changed. */
@@ -78,27 +79,27 @@ struct sl_recurrence *sl_recurrence_begin(struct sl_tape *t, struct sl_tensor *h
                                           int padding_token)
 {
     struct sl_recurrence *s = sl_tape_struct(t, 1, sizeof *s);
-    assert(h->rows == t->batch->rows);
+    assert(h->rows == t->view->batch->rows);
     s->h = h;
     s->step = 1;
-    s->output = zeros(t, t->batch->count, h->cols);
+    s->output = zeros(t, t->view->batch->count, h->cols);
     halting_begin(t, &s->halting, max_steps, padding_token);
     s->row_weight = row_weight_of(t, s->halting.padding);
     row_lists_begin(t, s);
-    row_lists_update(s, t->batch->count);
+    row_lists_update(s, t->view->batch->count);
     s->first_tokens = skips_halted(t) ? &s->first_list : NULL;
     return s;
 }
 
 static bool is_first(const struct sl_tape *t, int row)
 {
-    return t->batch->sequences[t->row_sequence[row]].first == row;
+    return t->view->batch->sequences[t->view->row_sequence[row]].first == row;
 }
 
 /* Whether the loss can still change: no longer once all rows have halted. */
 static bool has_unhalted(const struct sl_tape *t, const struct sl_halting_state *halting)
 {
-    for (int r = 0; r < t->batch->rows; r++)
+    for (int r = 0; r < t->view->batch->rows; r++)
         if (halting->steps[r] == 0 && (!halting->padding[r] || is_first(t, r)))
             return true;
     return false;
@@ -163,7 +164,7 @@ void sl_recurrence_advance(struct sl_tape *t, struct sl_recurrence *s)
 /* All rows are computed; a gate says which of them count. */
 static void gate_update(struct sl_tape *t, struct sl_causal_recurrence *w)
 {
-    int rows = t->batch->rows;
+    int rows = t->view->batch->rows;
     if (t->training || !w->gate.value)
         w->gate.value = sl_tensor_take(t, rows, 1);
     for (int r = 0; !sl_tape_is_dry(t) && r < rows; r++)
@@ -174,8 +175,8 @@ struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struc
                                                         int max_steps)
 {
     struct sl_causal_recurrence *w = sl_tape_struct(t, 1, sizeof *w);
-    size_t rows = (size_t)t->batch->rows;
-    assert(h->rows == t->batch->rows);
+    size_t rows = (size_t)t->view->batch->rows;
+    assert(h->rows == t->view->batch->rows);
     w->h = h;
     w->step = 1;
     w->output = zeros(t, h->rows, h->cols);
@@ -191,8 +192,8 @@ struct sl_causal_recurrence *sl_causal_recurrence_begin(struct sl_tape *t, struc
 
 static bool has_caches(const struct sl_tape *t)
 {
-    for (int s = 0; s < t->batch->count; s++)
-        if (t->batch->sequences[s].cache)
+    for (int s = 0; s < t->view->batch->count; s++)
+        if (t->view->batch->sequences[s].cache)
             return true;
     return false;
 }
@@ -211,7 +212,7 @@ void sl_causal_recurrence_advance(struct sl_tape *t, struct sl_causal_recurrence
     const struct sl_rows *took = w->gate.rows;
     struct sl_rows *next = &w->lists[w->step % 2];
     int32_t *row = w->row[w->step % 2];
-    int count = 0, max = took ? took->count : t->batch->rows;
+    int count = 0, max = took ? took->count : t->view->batch->rows;
     sl_stats_add_layer(t, took);
     w->step++;
     if (!skips_halted(t)) {
@@ -243,7 +244,7 @@ static int depth_of(const struct sl_halting_state *halting, int row)
 /* others: include the halting of all other rows. */
 static void record_depths(struct sl_tape *t, const struct sl_halting_state *halting, bool others)
 {
-    for (int r = 0; r < t->batch->rows; r++) {
+    for (int r = 0; r < t->view->batch->rows; r++) {
         bool first = is_first(t, r);
         if (first)
             t->stats.first_depth += depth_of(halting, r);
@@ -257,8 +258,8 @@ static void record_depths(struct sl_tape *t, const struct sl_halting_state *halt
 static void record_layers(struct sl_tape *t, const struct sl_recurrence *s)
 {
     int32_t *used = t->stats.layers_used;
-    for (int r = 0; used && r < t->batch->rows; r++) {
-        int first = t->batch->sequences[t->row_sequence[r]].first;
+    for (int r = 0; used && r < t->view->batch->rows; r++) {
+        int first = t->view->batch->sequences[t->view->row_sequence[r]].first;
         used[r] += skips_halted(t) ? depth_of(&s->halting, first) - (r != first) : s->step - 1;
     }
 }

@@ -98,7 +98,7 @@ struct pooling {
 static void forward_sequence(const struct sl_node *n, int s)
 {
     const struct pooling *a = n->args;
-    const struct sl_batch *batch = n->tape->batch;
+    const struct sl_batch *batch = n->view->batch;
     a->pool(n->tape->kernels, a->m, batch->tokens + batch->sequences[s].first,
             batch->sequences[s].rows, sl_row(n->out, s));
 }
@@ -111,7 +111,7 @@ struct sl_tensor *sl_text_vectors(struct sl_tape *t, const struct sl_bag_of_word
                                   sl_pool_function *pool, int width)
 {
     struct pooling *a = sl_tape_struct(t, 1, sizeof *a);
-    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, width);
+    struct sl_tensor *out = sl_tensor_take(t, t->view->batch->count, width);
     *a = (struct pooling){m, pool};
     out->needs_grad = false;
     return sl_tape_run(t, (struct sl_node){.op = &pooled, .out = out, .args = a});

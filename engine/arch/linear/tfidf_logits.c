@@ -35,7 +35,7 @@ static int per_token(const struct sl_bag_of_words *m)
 static size_t first_of(const struct sl_node *n, int s)
 {
     const struct tfidf *a = n->args;
-    return (size_t)n->tape->batch->sequences[s].first * (size_t)per_token(a->m);
+    return (size_t)n->view->batch->sequences[s].first * (size_t)per_token(a->m);
 }
 
 /* Adds the n-grams of one kind from `first` on; returns how many there are. */
@@ -53,8 +53,8 @@ static int collect_kind(const struct tfidf *a, const struct scratch *scratch, in
 static void collect(const struct sl_node *n, int s, const struct scratch *scratch)
 {
     const struct tfidf *a = n->args;
-    const struct sl_sequence *sequence = &n->tape->batch->sequences[s];
-    const int32_t *tokens = n->tape->batch->tokens + sequence->first;
+    const struct sl_sequence *sequence = &n->view->batch->sequences[s];
+    const int32_t *tokens = n->view->batch->tokens + sequence->first;
     const size_t first = first_of(n, s);
     int words, ngrams = sl_ngram_hashes(a->m->roles, a->m->order, tokens, sequence->rows,
                                         scratch->hashes, &words);
@@ -110,7 +110,7 @@ static void forward_sequences(void *ctx, int first, int last, int worker)
 static size_t ngrams_max(const struct sl_node *n)
 {
     const struct tfidf *a = n->args;
-    return (size_t)n->tape->batch->rows * (size_t)per_token(a->m);
+    return (size_t)n->view->batch->rows * (size_t)per_token(a->m);
 }
 
 static size_t tfidf_scratch(const struct sl_node *n, bool backward)
@@ -164,7 +164,7 @@ static const struct sl_op added = {.name = "tfidf_logits",
 struct sl_tensor *sl_add_tfidf_logits(struct sl_tape *t, struct sl_tensor *x,
                                       const struct sl_bag_of_words *m)
 {
-    const struct sl_batch *batch = t->batch;
+    const struct sl_batch *batch = t->view->batch;
     struct tfidf *a = sl_tape_struct(t, 1, sizeof *a);
     a->m = m;
     const size_t ngrams = (size_t)batch->rows * (size_t)per_token(m);

@@ -26,13 +26,17 @@ struct sl_tensor *sl_two_class_logits(struct sl_tape *t, struct sl_tensor *x);
  *     y_i = sum_j softmax_j(q_i . k_j / sqrt(width / heads) + bias^l_j) value_j
  * over the keys that i sees: up to itself, or with bidirectional its whole sequence. query, key:
  * rows x width operands; bias: rows x (depths heads) fp32, its columns those of depth 0 first;
- * value: an operand with any number of columns that heads divides; the result has the same shape
- * and type. Sequences with a cache (all or none have one, never with bidirectional) append their
- * keys, biases and values to it and attend to everything in it. */
+ * value: an operand with any number of columns that heads divides; the result has as many, and the
+ * same type. key, bias and value have as many rows as `source`, if there is one. Sequences with a
+ * cache (all or none have one, never with bidirectional) append their keys, biases and values to it
+ * and attend to everything in it. */
 struct sl_transevolve_scores_args {
     int heads;
     bool bidirectional;
     int cache_keys, cache_bias; /* columns of operands: width of them; of floats: depths heads */
+    /* Or of other texts, as in sl_attention_args: then each query sees all of its source. */
+    const struct sl_view *source;
+    const int32_t *source_of;
 };
 
 struct sl_transevolve_attention_args {

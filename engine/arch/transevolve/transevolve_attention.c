@@ -57,7 +57,8 @@ static size_t scratch_layout(const struct sl_node *n, struct sl_scratch scratch,
     const struct attention *a = n->args;
     const struct sl_transevolve_score_table *m = a->state;
     const struct sl_kernels *k = n->tape->kernels;
-    const int head = head_columns(n), max = m->max_keys, key = m->key->cols / m->heads;
+    const int head = head_columns(n), key = m->key->cols / m->heads;
+    const int max = m->max_keys > m->max_queries ? m->max_keys : m->max_queries;
     const size_t keys = (size_t)max, widest = (size_t)(key > head ? key : head);
     const size_t columns = (size_t)head + 1, strip = ROWS * larger(keys, columns);
     d->w = sl_scratch_take(&scratch, keys * sizeof(float));
@@ -82,7 +83,7 @@ struct run {
     const struct sl_transevolve_score_table *m;
     struct sl_head_block u;
     struct buffers d;
-    int keys, head; /* of the sequence; columns */
+    int queries, keys, head; /* of the sequence; columns */
 };
 
 static struct run run_of(const struct sl_node *n, struct sl_head_block u)
@@ -93,7 +94,8 @@ static struct run run_of(const struct sl_node *n, struct sl_head_block u)
                     .a = a,
                     .m = a->state,
                     .u = u,
-                    .keys = u.sequence->rows,
+                    .queries = u.sequence->rows,
+                    .keys = u.keys_count,
                     .head = head_columns(n)};
     (void)scratch_layout(n, (struct sl_scratch){.base = n->spare}, &r.d);
     return r;
@@ -109,7 +111,7 @@ static int bias_column(const struct run *r)
 
 static float bias_of(const struct run *r, int key)
 {
-    return sl_row(r->m->bias, r->u.sequence->first + key)[bias_column(r)];
+    return sl_row(r->m->bias, r->u.keys_first + key)[bias_column(r)];
 }
 
 static void bias_softmax(const struct run *r)
@@ -123,7 +125,7 @@ static void bias_softmax(const struct run *r)
 static int underflow_row_probabilities(const struct run *r, int i)
 {
     struct sl_head_rows q = sl_head_rows_of(r->m, r->m->query, &r->u, i, 1);
-    struct sl_head_rows keys = sl_head_rows_of(r->m, r->m->key, &r->u, 0, r->keys);
+    struct sl_head_rows keys = sl_head_keys_of(r->m, r->m->key, &r->u);
     int visible = sl_head_block_visible(r->m, &r->u, i);
     r->k->from_operands(r->d.wide[0], sl_head_row(&q, 0), q.columns);
     for (int j = 0; j < visible; j++) {
@@ -140,7 +142,7 @@ static int underflow_row_probabilities(const struct run *r, int i)
 /* The right side, packed: w_j value_j and, in the last column, w_j. */
 static void pack_values(const struct run *r)
 {
-    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_keys_of(r->m, r->n->in[VALUE], &r->u);
     const int columns = r->head + 1;
     for (int j = 0; j < r->keys; j++) {
         float *row = r->d.right + (size_t)j * (size_t)columns;
@@ -154,7 +156,7 @@ static void pack_values(const struct run *r)
 
 static void underflow_row(const struct run *r, int i, float *y)
 {
-    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_keys_of(r->m, r->n->in[VALUE], &r->u);
     int visible = underflow_row_probabilities(r, i);
     memset(y, 0, (size_t)r->head * sizeof *y);
     for (int j = 0; j < visible; j++) {
@@ -274,21 +276,21 @@ static void softmax_backward_rows(const struct run *r, int first, int rows)
 /* dvalue_j = sum_i p_ij dy_i = w_j sum_i e_ij (rate_i dy_i), with the transposed table. */
 static void value_gradients(const struct run *r)
 {
-    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_keys_of(r->m, r->n->in[VALUE], &r->u);
     const size_t head = (size_t)r->head;
     int row = sl_head_block_row(r->m, &r->u, 0);
-    for (int i = 0; i < r->keys; i++)
+    for (int i = 0; i < r->queries; i++)
         r->k->scale(r->d.right + (size_t)i * head, r->a->inverse_sums[row + i], dy_of(r, i),
                     r->head);
-    r->k->pack(r->d.packed, r->d.right, SL_F32, head, false, r->keys, r->head, 0, r->head);
-    struct sl_gemm g = {.x = sl_row_any(r->m->transposed, row),
+    r->k->pack(r->d.packed, r->d.right, SL_F32, head, false, r->queries, r->head, 0, r->head);
+    struct sl_gemm g = {.x = sl_row_any(r->m->transposed, sl_head_block_key_row(r->m, &r->u, 0)),
                         .x_stride = r->m->transposed->stride,
                         .packed = r->d.packed,
                         .y = r->d.products,
                         .y_stride = head,
                         .m = r->keys,
                         .n = r->head,
-                        .k = r->keys};
+                        .k = r->queries};
     r->k->gemm(&g);
     for (int j = 0; j < r->keys; j++) {
         float *dv = sl_grad_row(values.x, values.row + j) + values.column;
@@ -303,9 +305,9 @@ static void value_gradients(const struct run *r)
 /* The contribution of rows that underflow. */
 static void single_row_backward_values(const struct run *r)
 {
-    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_keys_of(r->m, r->n->in[VALUE], &r->u);
     int row = sl_head_block_row(r->m, &r->u, 0);
-    for (int i = 0; i < r->keys; i++) {
+    for (int i = 0; i < r->queries; i++) {
         if (r->a->inverse_sums[row + i] > 0.0f)
             continue;
         int visible = underflow_row_probabilities(r, i);
@@ -317,13 +319,13 @@ static void single_row_backward_values(const struct run *r)
 
 static void backward_unit(const struct run *r)
 {
-    struct sl_head_rows values = sl_head_rows_of(r->m, r->n->in[VALUE], &r->u, 0, r->keys);
+    struct sl_head_rows values = sl_head_keys_of(r->m, r->n->in[VALUE], &r->u);
     bias_softmax(r);
     memset(r->d.dw, 0, (size_t)r->keys * sizeof *r->d.dw);
     r->k->pack(r->d.packed, sl_head_row(&values, 0), values.x->type, values.x->stride, true,
                r->head, r->keys, 0, r->keys);
-    for (int i = 0; i < r->keys; i += ROWS) {
-        int rows = sl_min(ROWS, r->keys - i);
+    for (int i = 0; i < r->queries; i += ROWS) {
+        int rows = sl_min(ROWS, r->queries - i);
         probability_gradients(r, i, rows);
         softmax_backward_rows(r, i, rows);
     }
@@ -336,10 +338,9 @@ static void backward_unit(const struct run *r)
 static void backward_head(const struct sl_node *n, int piece)
 {
     const struct attention *a = n->args;
-    const int heads = a->state->heads;
-    const struct run r =
-        run_of(n, (struct sl_head_block){.sequence = &n->tape->batch->sequences[piece / heads],
-                                         .head = piece % heads});
+    struct sl_head_block block = a->state->whole[piece / a->state->heads];
+    block.head = piece % a->state->heads;
+    const struct run r = run_of(n, block);
     backward_unit(&r);
 }
 
@@ -365,7 +366,7 @@ static void transevolve_attention_backward(const struct sl_node *n)
     const struct sl_tensor *bias = n->in[BIAS];
     if (n->overwrite[BIAS])
         memset(bias->grad, 0, (size_t)bias->rows * (size_t)bias->cols * sizeof *bias->grad);
-    sl_node_rows(n, n->tape->batch->count * a->state->heads, backward_head);
+    sl_node_rows(n, n->view->batch->count * a->state->heads, backward_head);
 }
 
 static const struct sl_op attention = {.name = "transevolve_attention",
@@ -379,14 +380,14 @@ struct sl_tensor *sl_transevolve_attention(struct sl_tape *t,
                                            struct sl_tensor *value,
                                            struct sl_transevolve_attention_args args)
 {
-    assert(value->rows == t->batch->rows);
+    assert(value->rows == state->key->rows);
     assert(value->cols % state->heads == 0);
     assert((args.depth + 1) * state->heads <= state->bias->cols);
     if (state->cached)
         return sl_transevolve_attention_cached(t, state, value, args.depth, args.cache_values);
     struct attention *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct attention){.args = args, .state = state};
-    struct sl_tensor *out = sl_operand_take(t, value->rows, value->cols);
+    struct sl_tensor *out = sl_operand_take(t, state->query->rows, value->cols);
     if (t->training)
         a->inverse_sums = sl_tape_take(t, (size_t)state->table->rows, sizeof *a->inverse_sums);
     return sl_tape_run(

@@ -42,6 +42,7 @@ static char *cache_element(const struct cache_columns *m, const struct sl_cache 
 
 struct append {
     const struct sl_tape *t;
+    const struct sl_view *view; /* of the keys */
     struct cache_columns cache_columns;
     const struct sl_tensor *floats; /* or NULL */
     int floats_at;
@@ -54,8 +55,8 @@ static void append_rows(void *ctx, int first, int last, int worker)
     const size_t bytes = (size_t)m->columns * sl_type_bytes(m->x->type);
     (void)worker;
     for (int r = first; r < last; r++) {
-        const struct sl_cache *cache = a->t->batch->sequences[a->t->row_sequence[r]].cache;
-        int token = a->t->row_position[r];
+        const struct sl_cache *cache = a->view->batch->sequences[a->view->row_sequence[r]].cache;
+        int token = a->view->row_position[r];
         assert(token < cache->capacity);
         for (int h = 0; h < m->heads; h++)
             memcpy(cache_element(m, cache, h, token),
@@ -64,6 +65,12 @@ static void append_rows(void *ctx, int first, int last, int worker)
             cache->floats[(size_t)(a->floats_at + c) * (size_t)cache->capacity + (size_t)token] =
                 sl_row(a->floats, r)[c];
     }
+}
+
+static const struct sl_view *view_of(const struct sl_node *n,
+                                     const struct sl_transevolve_score_table *m)
+{
+    return m->source ? m->source : n->view;
 }
 
 static void append(struct append *a)
@@ -199,8 +206,11 @@ static size_t scores_spare(const struct sl_node *n, bool backward)
 static void transevolve_scores_forward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    struct append a = {
-        .t = n->tape, .cache_columns = keys_of(m), .floats = m->bias, .floats_at = m->cache_bias};
+    struct append a = {.t = n->tape,
+                       .view = view_of(n, m),
+                       .cache_columns = keys_of(m),
+                       .floats = m->bias,
+                       .floats_at = m->cache_bias};
     append(&a);
     sl_node_rows(n, m->block_count * m->heads, score_head_block);
 }
@@ -287,7 +297,8 @@ static size_t attention_spare(const struct sl_node *n, bool backward)
 static void transevolve_attention_forward(const struct sl_node *n)
 {
     const struct attention *a = n->args;
-    struct append values = {.t = n->tape, .cache_columns = values_of(n)};
+    struct append values = {
+        .t = n->tape, .view = view_of(n, a->state), .cache_columns = values_of(n)};
     append(&values);
     sl_clear_padding(n->out);
     sl_node_rows(n, a->state->block_count * a->state->heads, attend_head_block);
@@ -306,7 +317,7 @@ struct sl_tensor *sl_transevolve_attention_cached(struct sl_tape *t,
     struct attention *a = sl_tape_struct(t, 1, sizeof *a);
     *a = (struct attention){.depth = depth, .cache_values = cache_values, .state = m};
     return sl_tape_run(t, (struct sl_node){.op = &attention_cached,
-                                           .out = sl_operand_take(t, value->rows, value->cols),
+                                           .out = sl_operand_take(t, m->query->rows, value->cols),
                                            .in = {m->table, value},
                                            .args = a});
 }

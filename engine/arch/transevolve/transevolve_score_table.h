@@ -10,15 +10,19 @@
 #include "layers/layers.h"
 
 struct sl_head_block {
-    const struct sl_sequence *sequence;
+    const struct sl_sequence *sequence; /* of the queries */
     int head;
-    int first, count; /* queries, within the sequence */
+    int first, count;           /* queries, within the sequence */
+    int keys_first, keys_count; /* rows of what they attend to; if it is cached, of what is new */
+    int keys_cached;
 };
 
 struct sl_transevolve_score_table {
     int heads;
     bool bidirectional;
-    int cache_keys, cache_bias; /* their columns in a cache */
+    int cache_keys, cache_bias;   /* their columns in a cache */
+    const struct sl_view *source; /* of the keys, if they are those of other texts; else NULL */
+    const int32_t *source_of;     /* as in struct sl_attention_args */
     float scale;
     bool cached;
     struct sl_tensor *query, *key, *bias;
@@ -28,7 +32,8 @@ struct sl_transevolve_score_table {
     struct sl_head_block
         *blocks; /* queries of one sequence that are computed together; of all heads */
     int block_count;
-    int max_keys; /* of any sequence */
+    struct sl_head_block *whole; /* all queries of each sequence */
+    int max_keys, max_queries;   /* of any sequence */
 };
 
 static inline struct sl_head_block sl_head_block_at(const struct sl_transevolve_score_table *m,
@@ -50,9 +55,16 @@ static inline int sl_head_block_row(const struct sl_transevolve_score_table *m,
 static inline int sl_head_block_visible(const struct sl_transevolve_score_table *m,
                                         const struct sl_head_block *u, int i)
 {
-    if (m->bidirectional)
-        return u->sequence->rows;
+    if (m->bidirectional || m->source)
+        return u->keys_cached + u->keys_count;
     return (m->cached ? u->sequence->position : 0) + i + 1;
+}
+
+/* The transposed table's row of key j. */
+static inline int sl_head_block_key_row(const struct sl_transevolve_score_table *m,
+                                        const struct sl_head_block *u, int j)
+{
+    return u->keys_first * m->heads + u->head * u->keys_count + j;
 }
 
 /* The columns of one head in some rows. */
@@ -61,7 +73,20 @@ struct sl_head_rows {
     int row, rows, column, columns;
 };
 
-/* A head's part of some queries (or keys; without caches there are as many). */
+/* A head's part of all keys of the block's sequence, or of their values. */
+static inline struct sl_head_rows sl_head_keys_of(const struct sl_transevolve_score_table *m,
+                                                  const struct sl_tensor *x,
+                                                  const struct sl_head_block *u)
+{
+    const int columns = x->cols / m->heads;
+    return (struct sl_head_rows){.x = x,
+                                 .row = u->keys_first,
+                                 .rows = u->keys_count,
+                                 .column = u->head * columns,
+                                 .columns = columns};
+}
+
+/* A head's part of some queries. */
 static inline struct sl_head_rows sl_head_rows_of(const struct sl_transevolve_score_table *m,
                                                   const struct sl_tensor *x,
                                                   const struct sl_head_block *u, int first,

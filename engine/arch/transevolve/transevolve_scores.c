@@ -51,7 +51,7 @@ static void softmax_row(const struct sl_node *n, const struct sl_head_block *u, 
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int visible = sl_head_block_visible(m, u, i), keys = u->sequence->rows;
+    int visible = sl_head_block_visible(m, u, i), keys = u->keys_count;
     k->scale(scores, m->scale, scores, visible);
     k->softmax(scores, visible, NULL);
     memset(scores + visible, 0, (size_t)(keys - visible) * sizeof *scores);
@@ -63,12 +63,12 @@ static void transpose_rows(const struct sl_node *n, const struct sl_head_block *
                            int rows)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    int keys = u->sequence->rows;
-    char *out = sl_row_any(m->transposed, sl_head_block_row(m, u, 0));
+    int keys = u->keys_count;
+    char *out = sl_row_any(m->transposed, sl_head_block_key_row(m, u, 0));
     n->tape->kernels->transpose(out + (size_t)first * sl_type_bytes(m->transposed->type),
                                 m->transposed->stride,
                                 sl_row_any(m->table, sl_head_block_row(m, u, first)),
-                                m->table->stride, rows, keys, first + rows == keys);
+                                m->table->stride, rows, keys, first + rows == u->sequence->rows);
 }
 
 static void transevolve_scores_forward_rows(const struct sl_node *n, const struct sl_head_block *u,
@@ -76,10 +76,8 @@ static void transevolve_scores_forward_rows(const struct sl_node *n, const struc
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct sl_head_rows query = sl_head_rows_of(m, m->query, u, first, rows);
-    struct sl_gemm g = {.packed = d->packed,
-                        .y = d->scores,
-                        .y_stride = (size_t)m->max_keys,
-                        .n = u->sequence->rows};
+    struct sl_gemm g = {
+        .packed = d->packed, .y = d->scores, .y_stride = (size_t)m->max_keys, .n = u->keys_count};
     sl_head_rows_as_left_operand(n->tape->kernels, &query, d->left, &g);
     n->tape->kernels->gemm(&g);
     for (int i = 0; i < rows; i++)
@@ -92,7 +90,7 @@ static void forward_head_block(const struct sl_node *n, int piece)
 {
     const struct sl_transevolve_score_table *m = n->args;
     struct sl_head_block u = sl_head_block_at(m, piece);
-    struct sl_head_rows keys = sl_head_rows_of(m, m->key, &u, 0, u.sequence->rows);
+    struct sl_head_rows keys = sl_head_keys_of(m, m->key, &u);
     struct forward_buffers d;
     (void)forward_layout(n, (struct sl_scratch){.base = n->spare}, &d);
     pack_keys(n->tape->kernels, &keys, d.packed);
@@ -115,7 +113,8 @@ static size_t backward_layout(const struct sl_node *n, struct sl_scratch scratch
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    int width = m->key->cols / m->heads, max = m->max_keys;
+    int width = m->key->cols / m->heads;
+    int max = m->max_keys > m->max_queries ? m->max_keys : m->max_queries;
     d->packed_keys = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->packed_queries = sl_scratch_take(&scratch, k->pack_bytes(max, width));
     d->row = sl_scratch_take(&scratch, (size_t)max * sizeof *d->row);
@@ -138,7 +137,7 @@ static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
     const size_t element = sl_type_bytes(k->operand);
-    int keys = u->sequence->rows;
+    int keys = u->keys_count;
     for (int i = 0; i < rows; i++) {
         int visible = sl_head_block_visible(m, u, first + i);
         const float *gradients = sl_grad_row(m->table, sl_head_block_row(m, u, first + i));
@@ -147,7 +146,7 @@ static void narrow_slopes(const struct sl_node *n, const struct sl_head_block *u
         k->to_operands(d->gradients + (size_t)i * d->gradients_stride * element, d->row, keys);
     }
     k->transpose(d->transposed + (size_t)first * element, d->gradients_stride, d->gradients,
-                 d->gradients_stride, rows, keys, first + rows == keys);
+                 d->gradients_stride, rows, keys, first + rows == u->sequence->rows);
 }
 
 /* Sets the gradient of a part to the product, or adds the product. */
@@ -165,15 +164,15 @@ static void backward_head(const struct sl_node *n, int piece)
 {
     const struct sl_transevolve_score_table *m = n->args;
     const struct sl_kernels *k = n->tape->kernels;
-    const struct sl_head_block block = {.sequence = &n->tape->batch->sequences[piece / m->heads],
-                                        .head = piece % m->heads};
+    struct sl_head_block block = m->whole[piece / m->heads];
     const struct sl_head_block *u = &block;
+    block.head = piece % m->heads;
     struct backward_buffers d;
     (void)backward_layout(n, (struct sl_scratch){.base = n->spare}, &d);
     int rows = u->sequence->rows;
     struct sl_head_rows queries = sl_head_rows_of(m, m->query, u, 0, rows);
-    struct sl_head_rows keys = sl_head_rows_of(m, m->key, u, 0, rows);
-    struct sl_gemm g = {.x_stride = d.gradients_stride, .k = rows};
+    struct sl_head_rows keys = sl_head_keys_of(m, m->key, u);
+    struct sl_gemm g = {.x_stride = d.gradients_stride, .k = keys.rows};
     pack_right(k, &keys, d.packed_keys);
     pack_right(k, &queries, d.packed_queries);
     g.x = d.gradients;
@@ -185,6 +184,7 @@ static void backward_head(const struct sl_node *n, int piece)
         multiply(k, &some, g);
     }
     g.x = d.transposed;
+    g.k = rows;
     g.packed = d.packed_queries;
     g.accumulate = !n->overwrite[KEY];
     multiply(k, &keys, g);
@@ -209,7 +209,7 @@ static void transevolve_scores_forward(const struct sl_node *n)
 static void transevolve_scores_backward(const struct sl_node *n)
 {
     const struct sl_transevolve_score_table *m = n->args;
-    sl_node_rows(n, n->tape->batch->count * m->heads, backward_head);
+    sl_node_rows(n, n->view->batch->count * m->heads, backward_head);
 }
 
 static const struct sl_op scores = {.name = "transevolve_scores",
@@ -218,27 +218,52 @@ static const struct sl_op scores = {.name = "transevolve_scores",
                                     .grain = 1,
                                     .spare_bytes = spare_bytes};
 
+/* All queries of a sequence, and what they attend to. */
+static struct sl_head_block whole_of(const struct sl_tape *t,
+                                     const struct sl_transevolve_score_table *m, int s)
+{
+    const struct sl_sequence *sequence = &t->view->batch->sequences[s];
+    struct sl_head_block b = {.sequence = sequence,
+                              .count = sequence->rows,
+                              .keys_first = sequence->first,
+                              .keys_count = sequence->rows,
+                              .keys_cached = sequence->cache ? sequence->cache->length : 0};
+    if (!m->source)
+        return b;
+    const int source = m->source_of[s];
+    b.keys_cached = source < 0 ? sequence->cache->source_length : 0;
+    b.keys_first = source < 0 ? 0 : m->source->batch->sequences[source].first;
+    b.keys_count = source < 0 ? 0 : m->source->batch->sequences[source].rows;
+    return b;
+}
+
 /* Divides every sequence's queries into blocks, and finds the maximum number of keys. A dry run
  * knows the longest sequence but not how a real batch divides its rows, so the table has the same
  * width for all. */
 static void cut(struct sl_tape *t, struct sl_transevolve_score_table *m)
 {
-    const struct sl_batch *batch = t->batch;
+    const struct sl_batch *batch = t->view->batch;
     size_t max = (size_t)batch->rows / QUERIES_MAX + (size_t)batch->count;
     m->blocks = sl_tape_struct(t, max, sizeof *m->blocks);
+    m->whole = sl_tape_struct(t, (size_t)batch->count, sizeof *m->whole);
     m->cached = batch->sequences[0].cache;
     for (int s = 0; s < batch->count; s++) {
         const struct sl_sequence *sequence = &batch->sequences[s];
         const struct sl_cache *cache = sequence->cache;
         assert(m->cached == (cache != NULL));
         assert(!cache || cache->length == sequence->position);
-        int keys = sequence->rows + (cache ? cache->length : 0);
+        m->whole[s] = whole_of(t, m, s);
+        int keys = m->whole[s].keys_count + m->whole[s].keys_cached;
+        m->max_queries = sequence->rows > m->max_queries ? sequence->rows : m->max_queries;
         if (cache && sl_tape_is_dry(t))
             keys = cache->capacity;
         m->max_keys = keys > m->max_keys ? keys : m->max_keys;
-        for (int i = 0; i < sequence->rows; i += QUERIES_MAX)
-            m->blocks[m->block_count++] = (struct sl_head_block){
-                .sequence = sequence, .first = i, .count = sl_min(QUERIES_MAX, sequence->rows - i)};
+        for (int i = 0; i < sequence->rows; i += QUERIES_MAX) {
+            struct sl_head_block *block = &m->blocks[m->block_count++];
+            *block = m->whole[s];
+            block->first = i;
+            block->count = sl_min(QUERIES_MAX, sequence->rows - i);
+        }
     }
 }
 
@@ -247,10 +272,10 @@ struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, stru
                                                          struct sl_tensor *bias,
                                                          struct sl_transevolve_scores_args args)
 {
-    assert(query->rows == t->batch->rows);
-    assert(key->rows == query->rows);
+    assert(query->rows == t->view->batch->rows);
+    assert(key->rows == (args.source ? args.source : t->view)->batch->rows);
     assert(key->cols == query->cols);
-    assert(bias->rows == query->rows);
+    assert(bias->rows == key->rows);
     assert(key->cols % args.heads == 0);
     assert(bias->cols % args.heads == 0);
     struct sl_transevolve_score_table *m = sl_tape_struct(t, 1, sizeof *m);
@@ -258,6 +283,8 @@ struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, stru
                                              .bidirectional = args.bidirectional,
                                              .cache_keys = args.cache_keys,
                                              .cache_bias = args.cache_bias,
+                                             .source = args.source,
+                                             .source_of = args.source_of,
                                              .scale = sqrtf((float)args.heads / (float)query->cols),
                                              .query = query,
                                              .key = key,
@@ -269,7 +296,7 @@ struct sl_transevolve_score_table *sl_transevolve_scores(struct sl_tape *t, stru
     }
     m->table = sl_operand_take(t, query->rows * args.heads, m->max_keys);
     if (t->training)
-        m->transposed = sl_operand_take(t, query->rows * args.heads, m->max_keys);
+        m->transposed = sl_operand_take(t, key->rows * args.heads, m->max_queries);
     (void)sl_tape_run(
         t, (struct sl_node){.op = &scores, .out = m->table, .in = {query, key}, .args = m});
     return m;

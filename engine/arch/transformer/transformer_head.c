@@ -106,22 +106,22 @@ struct transformer_head sl_transformer_head_build(struct sl_builder *b, const st
 static const struct sl_corruption *corruption_of(const struct sl_tape *t,
                                                  const struct transformer_head *head)
 {
-    return head->task == SL_TASK_PRETRAINING ? t->batch->corruption : NULL;
+    return head->task == SL_TASK_PRETRAINING ? t->view->batch->corruption : NULL;
 }
 
 /* Whether every token counts. */
 static bool reads_tokens(const struct sl_tape *t, const struct transformer_head *head)
 {
     return head->task == SL_TASK_TOKEN_CLASSIFICATION || corruption_of(t, head) ||
-           t->batch->output == SL_OUTPUT_TOKENS || t->batch->output == SL_OUTPUT_SPARSE;
+           t->view->batch->output == SL_OUTPUT_TOKENS || t->view->batch->output == SL_OUTPUT_SPARSE;
 }
 
 const struct sl_rows *sl_transformer_head_rows(struct sl_tape *t,
                                                const struct transformer_head *head)
 {
     const bool all = t->training || t->policy->dense || head->pooling == SL_POOLING_MEAN;
-    if (t->batch->output == SL_OUTPUT_MASKED)
-        return t->batch->wanted;
+    if (t->view->batch->output == SL_OUTPUT_MASKED)
+        return t->view->batch->wanted;
     if (head->task == SL_TASK_COMPLETION || reads_tokens(t, head) || all)
         return NULL;
     return sl_end_rows(t, head->pooling);
@@ -174,7 +174,7 @@ static struct sl_tensor *predictions(struct sl_tape *t, const struct transformer
 static void add_masked_loss(struct sl_tape *t, const struct transformer_head *head,
                             const struct sl_norm *final_norm, struct sl_tensor *h)
 {
-    const struct sl_corruption *c = t->batch->corruption;
+    const struct sl_corruption *c = t->view->batch->corruption;
     if (c->masked->count == 0 || !head->dense.weight)
         return;
     sl_cross_entropy(
@@ -188,7 +188,7 @@ static void take_largest(const struct sl_tape *t, const struct sl_tensor *logits
 {
     for (int r = 0; r < logits->rows; r++) {
         const float *x = sl_row(logits, r);
-        float *y = sl_row(out, t->row_sequence[first + r]);
+        float *y = sl_row(out, t->view->row_sequence[first + r]);
         for (int i = 0; i < logits->cols; i++)
             y[i] = x[i] > y[i] ? x[i] : y[i];
     }
@@ -199,7 +199,7 @@ static const struct sl_rows *rows_from(struct sl_tape *t, int first, int most)
 {
     struct sl_rows *rows = sl_tape_struct(t, 1, sizeof *rows);
     int32_t *index = sl_tape_struct(t, (size_t)most, sizeof *index);
-    const int left = t->batch->rows - first;
+    const int left = t->view->batch->rows - first;
     *rows = (struct sl_rows){index, left < most ? left : most};
     for (int i = 0; i < rows->count; i++)
         index[i] = first + i;
@@ -213,7 +213,7 @@ static struct sl_tensor *sparse_embeddings(struct sl_tape *t, const struct trans
 {
     enum { ROWS = 64 };
 
-    struct sl_tensor *out = sl_tensor_take(t, t->batch->count, head->embedding.tokens->rows);
+    struct sl_tensor *out = sl_tensor_take(t, t->view->batch->count, head->embedding.tokens->rows);
     const size_t floats = sl_size_product((size_t)out->rows, (size_t)out->cols);
     const bool dry = sl_tape_is_dry(t);
     float *values = out->data;
@@ -236,7 +236,7 @@ static struct sl_tensor *sparse_embeddings(struct sl_tape *t, const struct trans
 static struct sl_tensor *vectors(struct sl_tape *t, const struct transformer_head *head,
                                  const struct sl_norm *final_norm, struct sl_tensor *h)
 {
-    const bool of_tokens = t->batch->output == SL_OUTPUT_TOKENS;
+    const bool of_tokens = t->view->batch->output == SL_OUTPUT_TOKENS;
     if (!of_tokens && head->pooling == SL_POOLING_MEAN)
         return pooled(t, head, final_norm, h);
     if (!of_tokens)
@@ -248,7 +248,7 @@ static struct sl_tensor *embeddings(struct sl_tape *t, const struct transformer_
                                     const struct sl_norm *final_norm, struct sl_tensor *h)
 {
     h = vectors(t, head, final_norm, h);
-    if (t->batch->output == SL_OUTPUT_TOKENS)
+    if (t->view->batch->output == SL_OUTPUT_TOKENS)
         return h;
     for (int i = 0; i < TRANSFORMER_DENSE_MAX && head->embedding_dense[i].weight; i++)
         h = sl_linear_apply(t, &head->embedding_dense[i], h,
@@ -261,15 +261,16 @@ struct sl_tensor *sl_transformer_head_apply(struct sl_tape *t, const struct tran
 {
     if (head->task == SL_TASK_COMPLETION)
         return token_logits(t, head,
-                            final_norm->weight ? sl_norm_rows(t, final_norm, h, t->batch->wanted)
-                                               : sl_gather_rows(t, h, t->batch->wanted));
+                            final_norm->weight
+                                ? sl_norm_rows(t, final_norm, h, t->view->batch->wanted)
+                                : sl_gather_rows(t, h, t->view->batch->wanted));
     if (corruption_of(t, head)) {
         add_masked_loss(t, head, final_norm, h);
         return NULL;
     }
-    if (t->batch->output == SL_OUTPUT_MASKED)
-        return predictions(t, head, final_norm, h, t->batch->wanted);
-    if (t->batch->output == SL_OUTPUT_SPARSE)
+    if (t->view->batch->output == SL_OUTPUT_MASKED)
+        return predictions(t, head, final_norm, h, t->view->batch->wanted);
+    if (t->view->batch->output == SL_OUTPUT_SPARSE)
         return sparse_embeddings(t, head, final_norm, h);
     if (head->task == SL_TASK_PRETRAINING)
         return embeddings(t, head, final_norm, h);

@@ -24,10 +24,10 @@ static int place_of(const struct sl_rows *wanted, int row)
 
 struct sl_tensor *sl_exit_begin(struct sl_tape *t, int vocab)
 {
-    const struct sl_rows *wanted = t->batch->wanted;
+    const struct sl_rows *wanted = t->view->batch->wanted;
     if (t->training)
         return NULL;
-    return sl_tensor_take(t, wanted ? wanted->count : t->batch->rows, vocab);
+    return sl_tensor_take(t, wanted ? wanted->count : t->view->batch->rows, vocab);
 }
 
 /* max softmax > threshold, without computing the softmax when the maximum alone decides. */
@@ -47,7 +47,7 @@ static bool is_confident(const struct sl_tape *t, int row, const float *logits, 
 static void write_final_logits(const struct sl_tape *t, struct sl_tensor *final, int row,
                                const float *logits)
 {
-    int place = place_of(t->batch->wanted, row);
+    int place = place_of(t->view->batch->wanted, row);
     if (place >= 0)
         memcpy(sl_row(final, place), logits, (size_t) final->cols * sizeof *logits);
 }
@@ -56,13 +56,13 @@ const struct sl_rows *sl_exit_decide(struct sl_tape *t, struct sl_tensor *logits
                                      const struct sl_rows *staying, struct sl_exit_decide_args rule)
 {
     if (t->training) {
-        sl_distillation_loss(
-            t, logits, t->batch->distillation,
-            (struct sl_cross_entropy_args){.targets = t->batch->targets, .weight = rule.weight});
+        sl_distillation_loss(t, logits, t->view->batch->distillation,
+                             (struct sl_cross_entropy_args){.targets = t->view->batch->targets,
+                                                            .weight = rule.weight});
         return NULL;
     }
     t->stats.active_sum += (double)logits->rows;
-    t->stats.active_count += (double)t->batch->rows;
+    t->stats.active_count += (double)t->view->batch->rows;
     struct sl_rows *rest = sl_tape_struct(t, 1, sizeof *rest);
     int32_t *index = sl_tape_struct(t, (size_t)logits->rows, sizeof *index);
     float *spare = sl_tape_take(t, (size_t)logits->cols, sizeof *spare);
@@ -89,8 +89,8 @@ struct sl_gate sl_exit_gate(struct sl_tape *t, const struct sl_rows *staying)
         return (struct sl_gate){0};
     if (!t->policy->dense)
         return (struct sl_gate){.rows = staying};
-    struct sl_gate gate = {.value = sl_tensor_take(t, t->batch->rows, 1)};
-    for (int r = 0; !sl_tape_is_dry(t) && r < t->batch->rows; r++)
+    struct sl_gate gate = {.value = sl_tensor_take(t, t->view->batch->rows, 1)};
+    for (int r = 0; !sl_tape_is_dry(t) && r < t->view->batch->rows; r++)
         *sl_row(gate.value, r) = 0.0f;
     for (int i = 0; !sl_tape_is_dry(t) && i < staying->count; i++)
         *sl_row(gate.value, staying->index[i]) = 1.0f;

@@ -32,7 +32,7 @@ void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_ar
 {
     assert(x->cols == 1);
     struct sl_gate_loss_args *a = sl_tape_struct(t, 1, sizeof *a);
-    a->open_weight = args.open_weight * t->batch->row_scale;
-    a->binarization_weight = args.binarization_weight * t->batch->row_scale;
+    a->open_weight = args.open_weight * t->view->batch->row_scale;
+    a->binarization_weight = args.binarization_weight * t->view->batch->row_scale;
     (void)sl_tape_run(t, (struct sl_node){.op = &gate_loss, .in = {x}, .args = a});
 }

@@ -23,6 +23,13 @@ const struct sl_option train_rows[] = {
     {"data", "FILE",
      "labelled texts to train a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, SOURCE(data), 0, 0},
+    {"task", "TASK",
+     "what to learn from --data: classification, or translation of its texts [classification]",
+     SL_OPTION_STRING, offsetof(struct train_arguments, task), 0, 0},
+    {"source", "COLUMN", "of --data, with --task translation: the texts to translate [1]",
+     SL_OPTION_STRING, SOURCE(source), 0, 0},
+    {"target", "COLUMN", "of --data, with --task translation: what they are translated to [2]",
+     SL_OPTION_STRING, SOURCE(target), 0, 0},
     {"validation", "FILE", "labelled texts for validation [10 % of --data, per label]",
      SL_OPTION_STRING, SOURCE(validation), 0, 0},
     {"labels", "FILE",
@@ -94,6 +101,8 @@ static const char *tasks_of(const struct sl_arch *arch, char list[SL_ARCH_LIST])
         sl_list_add(list, SL_ARCH_LIST, "completes");
     if (arch->tasks & SL_CLASSIFIES)
         sl_list_add(list, SL_ARCH_LIST, "classifies");
+    if (arch->tasks & SL_TRANSLATES)
+        sl_list_add(list, SL_ARCH_LIST, "translates");
     if (sl_arch_trains(arch) & SL_PRETRAINS)
         sl_list_add(list, SL_ARCH_LIST, "can be pretrained");
     return list;
@@ -286,6 +295,18 @@ static bool check_first_word(const struct sl_option *rows, int count, char **wor
     return train_check_architecture(count > 0 ? words[0] : NULL, err);
 }
 
+static bool choose_task(struct train_arguments *a, struct sl_err *err)
+{
+    struct sl_data_sources *s = &a->training.sources;
+    s->translates = a->task && strcmp(a->task, sl_task_name(SL_TASK_TRANSLATION)) == 0;
+    if (a->task && !s->translates && strcmp(a->task, sl_task_name(SL_TASK_CLASSIFICATION)) != 0)
+        return sl_fail_value(err, "--task", a->task, "expected classification or translation");
+    if (a->task && !s->data)
+        return sl_fail(err, SL_BAD_INPUT, "--task is for --data");
+    return s->translates || !(s->source || s->target) ||
+           sl_fail(err, SL_BAD_INPUT, "--source and --target are for --task translation");
+}
+
 bool train_arguments_read(struct train_arguments *a, const struct sl_option *rows, int count,
                           char **words, struct sl_err *err)
 {
@@ -297,5 +318,5 @@ bool train_arguments_read(struct train_arguments *a, const struct sl_option *row
     if (!init_from(&a->training, first.training.init_from, err))
         return false;
     a->training.sources.columns.skip_incomplete = true;
-    return read_options(a, rows, count, words, err);
+    return read_options(a, rows, count, words, err) && choose_task(a, err);
 }

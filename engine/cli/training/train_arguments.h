@@ -7,7 +7,7 @@
 
 struct train_arguments {
     const char *corpus, *run, *out, *report, *report_title, *isa, *precision;
-    const char *truncate;
+    const char *truncate, *task;
     bool resume, overwrite, bf16, json, best;
     int threads, seed;
     struct sl_train_options training;

@@ -45,7 +45,7 @@ Test(archs, gradients_agree_across_instruction_levels)
             struct fixture_batch f;
             struct sl_tape t;
             fixture_batch_init(&f, lengths, 3);
-            fixture_set_loss_scale(&f, config.task);
+            fixture_set_task(&f, config.task);
             fixture_tape_init(&t, m, &f.batch, true);
             sl_model_zero_gradients(m);
             (void)fixture_loss(m, &t, &f.batch);
@@ -88,7 +88,7 @@ static void train_once(struct fixture_case c, int threads, float *out, size_t *c
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, lengths, 3);
-    fixture_set_loss_scale(&f, config.task);
+    fixture_set_task(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
@@ -140,10 +140,23 @@ static void draw_texts(struct texts *x)
     }
 }
 
+/* Of the model that is tested. */
+static bool translates;
+
+/* The first chunk of a translation has a source, whose length depends on its first token. */
+static void give_source(struct sl_chunk *chunk)
+{
+    static const int32_t source[FIXTURE_VOCAB] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+    if (!translates)
+        return;
+    chunk->source = source;
+    chunk->source_count = 1 + chunk->tokens[0];
+}
+
 static struct sl_session *session_of(const struct sl_model *m, int slots)
 {
     struct sl_err err;
-    struct sl_session_options options = {.max_sequences = slots, .max_batch_tokens = 1600};
+    struct sl_session_options options = {.max_sequences = slots, .max_batch_tokens = 2400};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s", err.text);
     return s;
@@ -158,6 +171,8 @@ static void logits_alone(struct sl_session *s, const int32_t *tokens, int count,
     for (int i = 0; i < count;) {
         struct sl_chunk feed = {
             .tokens = tokens + i, .count = stepwise ? 1 : count, .all_logits = true};
+        if (i == 0)
+            give_source(&feed);
         EXPECT_OK(sl_session_run(s, &feed, 1, &err), err);
         memcpy(out + (size_t)i * FIXTURE_VOCAB, feed.logits,
                (size_t)feed.count * FIXTURE_VOCAB * sizeof *out);
@@ -170,8 +185,9 @@ static void each_policy_of(struct sl_engine *engine,
 {
     for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
-        if (c.task != SL_TASK_COMPLETION)
+        if (!sl_task_generates((enum sl_task)c.task))
             continue;
+        translates = c.task == SL_TASK_TRANSLATION;
         struct sl_config config = fixture_case_config(&c);
         struct sl_model *m = fixture_model(engine, arch, &config);
         for (int p = 0; p < (arch->policy ? FIXTURE_POLICIES : 1); p++) {
@@ -213,6 +229,8 @@ static void alone_and_among_many(struct sl_model *m, const char *name)
                                      .tokens = x.tokens[i],
                                      .count = x.lengths[i],
                                      .all_logits = i % 3 != 0};
+    for (int i = 0; i < count; i++)
+        give_source(&feeds[i]);
     EXPECT_OK(sl_session_run(many, feeds, count, &err), err);
     for (int i = 0; i < count; i++) {
         logits_alone(one, x.tokens[i], x.lengths[i], false, alone);
@@ -299,8 +317,8 @@ static void want_all_but_one(struct sl_model *m, const char *name)
 {
     static const int32_t zeros[FIXTURE_CONTEXT];
     struct sl_err err;
-    const struct sl_session_options options = {.max_sequences = 3,
-                                               .max_batch_tokens = 2 * FIXTURE_CONTEXT};
+    const struct sl_session_options options = {
+        .max_sequences = 3, .max_batch_tokens = 2 * FIXTURE_CONTEXT + (translates ? 3 : 0)};
     struct sl_session *s = sl_session_create(m, &options, &err);
     cr_assert(s, "%s: %s", name, err.text);
     struct sl_chunk feeds[] = {
@@ -308,6 +326,8 @@ static void want_all_but_one(struct sl_model *m, const char *name)
         {.slot = 1, .tokens = zeros, .count = FIXTURE_CONTEXT - 2, .all_logits = true},
         {.slot = 2, .tokens = zeros, .count = 2},
     };
+    for (int i = 0; i < 3; i++)
+        give_source(&feeds[i]);
     EXPECT_OK(sl_session_run(s, feeds, 3, &err), err);
     sl_session_destroy(s);
 }
@@ -325,7 +345,7 @@ Test(archs, sessions_may_be_large_and_models_deep, TEST_ONE_THREAD)
     const struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 65536};
     for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
         const struct sl_arch *arch = sl_arch_at(c.arch);
-        if (c.task != SL_TASK_COMPLETION)
+        if (!sl_task_generates((enum sl_task)c.task))
             continue;
         struct sl_config config = fixture_case_config(&c);
         config.depth = 128;

@@ -144,7 +144,7 @@ static double train_on(struct sl_model *m, const int *lengths)
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, lengths, 3);
-    fixture_set_loss_scale(&f, m->config.task);
+    fixture_set_task(&f, m->config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     sl_model_zero_gradients(m);
     double loss = fixture_loss(m, &t, &f.batch);
@@ -206,7 +206,7 @@ Test(eam, unselected_experts_are_not_computed)
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, texts, 3);
-    fixture_set_loss_scale(&f, c.task);
+    fixture_set_task(&f, c.task);
     fixture_tape_init(&t, m, &f.batch, true);
     cr_expect(isfinite(fixture_loss(m, &t, &f.batch)));
     /* K x (all rows go there) x (what the gate gives it). */
@@ -356,7 +356,7 @@ static bool depends_on_dropout(struct sl_config c, bool price)
         struct fixture_batch f;
         struct sl_tape t;
         fixture_batch_init(&f, texts, 3);
-        fixture_set_loss_scale(&f, c.task);
+        fixture_set_task(&f, c.task);
         fixture_tape_init(&t, m, &f.batch, true);
         t.random_key = (uint64_t)i;
         (void)fixture_loss(m, &t, &f.batch);
@@ -426,7 +426,7 @@ Test(eam, dropout_of_windows_does_not_depend_on_the_cut)
         struct fixture_batch f;
         struct sl_sequence sequences[8];
         fixture_batch_init(&f, texts, 3);
-        fixture_set_loss_scale(&f, c.task);
+        fixture_set_task(&f, c.task);
         sl_model_zero_gradients(cut);
         for (int part = 0; part < 2; part++) {
             struct sl_tape t;

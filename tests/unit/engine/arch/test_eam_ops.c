@@ -166,7 +166,7 @@ static double masked_score(const float *head, struct sl_pattern p, int i, int j,
 static void masked(const struct attended *a, struct sl_pattern p, int row, int column, int width,
                    double *out)
 {
-    const struct sl_sequence *s = &a->f.sequences[a->t.row_sequence[row]];
+    const struct sl_sequence *s = &a->f.sequences[a->t.view->row_sequence[row]];
     const float *head = a->values + (size_t)s->first * 3 * WIDTH + column;
     double scores[LONGEST], max = -HUGE_VAL, total = 0.0;
     for (int j = 0; j < s->rows; j++) {

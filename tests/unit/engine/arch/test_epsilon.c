@@ -90,7 +90,7 @@ Test(epsilon, temperatures_are_clamped_to_their_minimum)
     struct sl_tape t;
     float gradient;
     fixture_batch_init(&f, two, 2);
-    fixture_set_loss_scale(&f, config.task);
+    fixture_set_task(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     /* So small that shares are not yet all or nothing at the least temperature. */
     struct sl_parameter *prototypes = parameter_of(m, "attention.bin_prototypes");
@@ -119,7 +119,7 @@ Test(epsilon, the_fixture_halts_both_ways)
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, four, 3);
-    fixture_set_loss_scale(&f, config.task);
+    fixture_set_task(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     sl_model_zero_gradients(m);
     (void)fixture_loss(m, &t, &f.batch);
@@ -246,7 +246,7 @@ static void school_open(struct school *s, struct sl_engine *engine)
     EXPECT_OK(sl_optimizer_init(&s->optimizer, s->m, &s->hyperparameters, &err), err);
     s->hyperparameters.steps = 100;
     fixture_batch_init(&s->f, three, 3);
-    fixture_set_loss_scale(&s->f, config.task);
+    fixture_set_task(&s->f, config.task);
     fixture_tape_init(&s->tape, s->m, &s->f.batch, true);
 }
 

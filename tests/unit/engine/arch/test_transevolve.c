@@ -214,7 +214,7 @@ Test(transevolve, nothing_depends_on_the_projection_of_time_for_queries)
     struct fixture_batch f;
     struct sl_tape t;
     fixture_batch_init(&f, lengths, 3);
-    fixture_set_loss_scale(&f, config.task);
+    fixture_set_task(&f, config.task);
     fixture_tape_init(&t, m, &f.batch, true);
     sl_model_zero_gradients(m);
     double loss = fixture_loss(m, &t, &f.batch);

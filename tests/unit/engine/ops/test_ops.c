@@ -310,7 +310,7 @@ static struct sl_tensor *use_halting_step_every_row(struct sl_tape *t, struct op
 static struct sl_tensor *use_cross_entropy(struct sl_tape *t, struct op_inputs *in)
 {
     static const float class_weights[OUTS] = {0.5f, 2.0f};
-    struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 0.7f};
+    struct sl_cross_entropy_args args = {.targets = t->view->batch->targets, .weight = 0.7f};
     sl_cross_entropy(t, in->tensors[0], args);
     args.class_weights = class_weights;
     sl_cross_entropy(t, in->tensors[0], args);
@@ -324,7 +324,7 @@ static struct sl_tensor *use_distillation(struct sl_tape *t, struct op_inputs *i
     struct sl_tensor *teacher = sl_tensor_take(t, ROWS, OUTS);
     for (int i = 0; i < ROWS * OUTS; i++)
         sl_row(teacher, 0)[i] = op_weight(200 + i);
-    struct sl_cross_entropy_args args = {.targets = t->batch->targets, .weight = 20.0f};
+    struct sl_cross_entropy_args args = {.targets = t->view->batch->targets, .weight = 20.0f};
     sl_distillation_loss(t, in->tensors[0], &(struct sl_distillation){teacher, 0.3f}, args);
     args.class_weights = class_weights;
     sl_distillation_loss(t, in->tensors[0], &(struct sl_distillation){teacher, 1.0f}, args);
