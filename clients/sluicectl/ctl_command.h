@@ -44,9 +44,9 @@ struct ctl_command {
 };
 
 extern const struct ctl_command ctl_complete, ctl_classify, ctl_embed, ctl_fill_mask, ctl_rerank,
-    ctl_models, ctl_versions, ctl_load, ctl_unload, ctl_label, ctl_rollback, ctl_health,
-    ctl_metrics, ctl_top, ctl_bench, ctl_keys, ctl_files, ctl_train, ctl_jobs, ctl_job, ctl_events,
-    ctl_cancel, ctl_pause, ctl_resume;
+    ctl_translate, ctl_models, ctl_versions, ctl_load, ctl_unload, ctl_label, ctl_rollback,
+    ctl_health, ctl_metrics, ctl_top, ctl_bench, ctl_keys, ctl_files, ctl_train, ctl_jobs, ctl_job,
+    ctl_events, ctl_cancel, ctl_pause, ctl_resume;
 
 /* Whether the text is on standard input: no operand, or only `-`. */
 bool ctl_reads_input(const struct ctl_options *ctl);

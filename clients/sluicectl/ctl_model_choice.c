@@ -67,6 +67,14 @@ char *ctl_embedder(struct client *client, const char *name, struct client_error 
         failure);
 }
 
+char *ctl_translator(struct client *client, const char *name, struct client_error *failure)
+{
+    return choose_for(client, name, "translation",
+                      "model loaded that translates; train one with `sluice train --task "
+                      "translation`, then `sluicectl load` it",
+                      failure);
+}
+
 bool ctl_classifier(struct client *client, const char *name, struct print_info *info,
                     struct client_error *failure)
 {

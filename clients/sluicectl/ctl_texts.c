@@ -113,6 +113,16 @@ static void write_masked(const struct ctl_texts *job, int count, struct sl_buffe
     sl_json_add(&json, "}}");
 }
 
+static void write_translation(const struct ctl_texts *job, int count, struct sl_buffer *body)
+{
+    const struct ctl_text_arguments *a = job->arguments;
+    struct sl_json_writer json = {.out = body};
+    sl_json_add(&json, "{'model':%s,'truncate':%i,'unknown_characters':%s,'prompt':", job->model,
+                a->truncate != NULL, a->replace ? "replace" : "error");
+    sl_json_add_strings(&json, (const char *const *)job->texts, count);
+    sl_json_end_object(&json);
+}
+
 static void write_ranking(const struct ctl_texts *job, int count, struct sl_buffer *body)
 {
     struct sl_json_writer json = {.out = body};
@@ -141,7 +151,8 @@ static void write_inference(const struct ctl_texts *job, int count, struct sl_bu
     sl_json_add(&json, "]}");
 }
 
-/* By enum ctl_request. The response about masks is that of one text. */
+/* By enum ctl_request. `after` NULL: the body names the model. The response about masks is that of
+ * one text. */
 static const struct request_kind {
     const char *before, *after; /* of the path, around the model's name */
     int texts_max;
@@ -150,7 +161,8 @@ static const struct request_kind {
     [CTL_INFER] = {"/v2/models/", "/infer", CTL_TEXTS_MAX, write_inference},
     [CTL_RANK] = {"/models/", "/rerank", CTL_TEXTS_MAX, write_ranking},
     [CTL_EMBED_SPARSE] = {"/models/", "/embed_sparse", CTL_TEXTS_MAX, write_sparse},
-    [CTL_FILL_MASK] = {"/hf/", "/pipeline/fill-mask", 1, write_masked}};
+    [CTL_FILL_MASK] = {"/hf/", "/pipeline/fill-mask", 1, write_masked},
+    [CTL_TRANSLATE] = {"/v1/completions", NULL, CTL_TEXTS_MAX, write_translation}};
 
 /* Checks the options, and takes the endpoint and the limits of one request from /info. */
 static bool begin(struct ctl_texts *job, const struct print_info *info,
@@ -160,7 +172,9 @@ static bool begin(struct ctl_texts *job, const struct print_info *info,
     const struct request_kind *kind = &request_kinds[job->request];
     job->multi_label = info->multi_label;
     job->tags = info->tags;
-    (void)snprintf(job->path, sizeof job->path, "%s%s%s", kind->before, info->model, kind->after);
+    job->model = info->model;
+    (void)snprintf(job->path, sizeof job->path, "%s%s%s", kind->before,
+                   kind->after ? info->model : "", kind->after ? kind->after : "");
     job->texts_max = info->texts_max < kind->texts_max ? (int)info->texts_max : kind->texts_max;
     const size_t max = (size_t)info->bytes_max, query = job->query ? json_bytes(job->query) : 0;
     job->bytes_max = max > ENVELOPE_BYTES + query ? max - ENVELOPE_BYTES - query : 0;

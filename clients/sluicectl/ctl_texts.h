@@ -1,6 +1,6 @@
-/* ctl_texts.h - the texts of `sluicectl classify`, `embed`, `fill-mask` and `rerank`: operands, or
- * lines of standard input or of a file. They are sent in requests of as many as the daemon takes;
- * one that it rejects is reported, and the others are sent without it. */
+/* ctl_texts.h - the texts of `sluicectl classify`, `embed`, `fill-mask`, `rerank` and `translate`:
+ * operands, or lines of standard input or of a file. They are sent in requests of as many as the
+ * daemon takes; one that it rejects is reported, and the others are sent without it. */
 #pragma once
 
 #include "base/json_writer.h"
@@ -14,7 +14,14 @@
 enum { CTL_TEXTS_MAX = 64, CTL_PATH_BYTES = 512 };
 
 /* What texts are sent to. */
-enum ctl_request { CTL_INFER, CTL_RANK, CTL_EMBED_SPARSE, CTL_FILL_MASK, CTL_REQUESTS };
+enum ctl_request {
+    CTL_INFER,
+    CTL_RANK,
+    CTL_EMBED_SPARSE,
+    CTL_FILL_MASK,
+    CTL_TRANSLATE,
+    CTL_REQUESTS
+};
 
 /* The options of these commands. */
 struct ctl_text_arguments {
@@ -66,6 +73,7 @@ struct ctl_texts {
     bool multi_label; /* of the model: a text may have several labels; */
     bool tags;        /* it classifies tokens */
 
+    const char *model;                /* name@version; */
     char path[CTL_PATH_BYTES];        /* of the endpoint */
     int texts_max;                    /* per request; halved when the daemon cannot hold so many */
     size_t bytes_max;                 /* per request, of its texts as JSON */

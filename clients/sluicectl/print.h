@@ -34,7 +34,7 @@ bool print_event(const char *json, size_t count, struct client_error *failure) S
 /* From /info: a model, and the daemon's limits for one request. */
 struct print_info {
     char *model; /* name@version */
-    bool classifies, embeds;
+    bool classifies, embeds, translates;
     bool tags;        /* it classifies tokens */
     bool reranks;     /* a classifier of pairs that ranks texts by a query */
     bool multi_label; /* a classifier that gives a text several labels, or none */
@@ -74,6 +74,11 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
 /* The same for the entities of token classifiers; a text without any has no row. */
 bool print_entities(struct class_printer *printer, const struct sl_buffer *body,
                     const char *const *texts, int count, struct client_error *failure)
+    SL_MUST_CHECK;
+
+/* The translations of the texts of one request. */
+bool print_translations(struct class_printer *printer, const struct sl_buffer *body,
+                        const char *const *texts, int count, struct client_error *failure)
     SL_MUST_CHECK;
 
 /* The same for embeddings: of each the first numbers, all separated by spaces, or an array. */

@@ -209,6 +209,7 @@ bool print_info(struct print_info *info, const struct sl_buffer *body, struct cl
         .reranks = reranker,
         .multi_label = problem && strcmp(problem, "multi_label_classification") == 0,
         .embeds = json_object_get(type, "embedding"),
+        .translates = json_object_get(type, "translation"),
         .texts_max = json_integer_value(json_object_get(response, "max_client_batch_size")),
         .bytes_max = json_integer_value(json_object_get(limits, "max_body_bytes"))};
     json_decref(response);

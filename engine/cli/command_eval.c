@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/eval_source.h"
 #include "cli/evaluation/label_metrics.h"
+#include "cli/evaluation/translation_quality.h"
 #include "cli/policy_options.h"
 #include "cli/report/report_evaluation.h"
 
@@ -162,11 +163,45 @@ static bool classify(const struct eval_source *source, const struct arguments *a
     return true;
 }
 
+/* Under its own policy, as `sluice translate` does. */
+static bool translate(const struct eval_source *source, const struct arguments *a,
+                      const struct sl_policy *policy, struct sl_err *err)
+{
+    const struct sl_translator_options options = {.length_penalty =
+                                                      (float)SL_LENGTH_PENALTY_DEFAULT};
+    struct sl_evaluation e;
+    struct translation_quality q;
+    struct sl_buffer text = {0};
+    struct sl_json_writer json = {.out = &text};
+    if (a->report)
+        return sl_fail(err, SL_BAD_INPUT, "--report is for classifiers");
+    if (!eval_source_run(source, policy, &e, err) ||
+        !translation_quality_measure(source->model, &source->set, &source->translations, options,
+                                     &q, err))
+        return false;
+    if (!a->json) {
+        printf("BLEU %.2f, chrF %.2f of %d texts (%lld tokens) in %.1f s\n", q.bleu, q.chrf,
+               source->set.count, (long long)q.tokens, q.seconds);
+        printf("loss %.4f nats, perplexity %.2f per token over %lld tokens in %.1f s\n", e.loss,
+               exp(e.loss), (long long)e.examples, e.seconds);
+        return true;
+    }
+    sl_json_add(&json,
+                "{'bleu':%f,'chrf':%f,'loss':%f,'texts':%d,'tokens':%lld,'depth_mean':%f,"
+                "'seconds':%f}",
+                q.bleu, q.chrf, e.loss, source->set.count, (long long)q.tokens, e.layers_mean,
+                q.seconds);
+    command_print_json(&text);
+    return true;
+}
+
 static bool evaluate(const struct eval_source *source, const struct arguments *a,
                      const struct sl_policy *policy, struct sl_err *err)
 {
     const struct sl_model *m = source->model;
     struct label_evaluation v = {0};
+    if (m->config.task == SL_TASK_TRANSLATION)
+        return translate(source, a, policy, err);
     bool ok = m->config.task == SL_TASK_CLASSIFICATION ? classify(source, a, policy, &v, err)
                                                        : eval_source_run(source, policy, &v.e, err);
     if (ok && a->json)

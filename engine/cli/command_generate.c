@@ -117,6 +117,8 @@ static long encode_text(const struct sl_model *m, const struct arguments *a, int
 
 static bool generate(const struct sl_model *m, const struct arguments *a, struct sl_err *err)
 {
+    if (sl_model_info(m)->task == SL_TASK_TRANSLATION)
+        return sl_fail(err, SL_BAD_INPUT, "the model translates: use `sluice translate`");
     int context = sl_model_info(m)->context;
     int32_t *prompt = calloc((size_t)context, sizeof *prompt);
     struct sl_session_options options = {.max_sequences = 1, .max_batch_tokens = 512};

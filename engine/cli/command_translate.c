@@ -146,7 +146,7 @@ static bool translate(const struct sl_model *m, const struct arguments *a, const
 static bool run(int count, char **words, struct sl_err *err)
 {
     const char **operands = calloc((size_t)count + 1, sizeof *operands);
-    struct arguments a = {.beam = 4, .length_penalty = 0.6};
+    struct arguments a = {.beam = 4, .length_penalty = SL_LENGTH_PENALTY_DEFAULT};
     if (!operands)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %d arguments", count);
     struct sl_option_parser parser = {

@@ -4,6 +4,7 @@
 #include "cli/evaluation/label_names.h"
 #include "cli/training/dataset_summary.h"
 #include "data/data_options.h"
+#include "train/evaluate_translations.h"
 
 #include <string.h>
 
@@ -17,7 +18,8 @@ const struct sl_option eval_source_rows[] = {
      "[--corpus is one text]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, prompt_separator), 0, 0},
     {"data", "FILE",
-     "labelled texts to evaluate a classifier on: TSV, CSV or JSON Lines, also .gz or .xz",
+     "labelled texts to evaluate a classifier on, or texts and their translations: TSV, CSV or "
+     "JSON Lines, also .gz or .xz",
      SL_OPTION_STRING, offsetof(struct eval_source_options, data), 0, 0},
     {"labels", "FILE",
      "file that translates labels; each line is a label of --data, a tab and the model's label; "
@@ -31,6 +33,10 @@ const struct sl_option eval_source_rows[] = {
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.label_separator), 0, 0},
     {"text", "COLUMNS", "column of the text; several, such as title,body, are joined [text]",
      SL_OPTION_STRING, offsetof(struct eval_source_options, columns.text), 0, 0},
+    {"source", "COLUMN", "of --data: the texts to translate [1]", SL_OPTION_STRING,
+     offsetof(struct eval_source_options, from), 0, 0},
+    {"target", "COLUMN", "of --data: their translations [2]", SL_OPTION_STRING,
+     offsetof(struct eval_source_options, to), 0, 0},
     {"format", "NAME", SL_FORMAT_HELP, SL_OPTION_STRING,
      offsetof(struct eval_source_options, columns.format), 0, 0},
     TRUNCATE_OPTION(struct eval_source_options),
@@ -68,6 +74,8 @@ static bool check_labelled(const struct eval_source_options *o, struct sl_err *e
                                          {"label", o->columns.label},
                                          {"label-separator", o->columns.label_separator},
                                          {"text", o->columns.text},
+                                         {"source", o->from},
+                                         {"target", o->to},
                                          {"format", o->columns.format},
                                          {"truncate", o->truncate},
                                          {0}});
@@ -129,6 +137,29 @@ static bool open_labelled(struct eval_source *source, const struct eval_source_o
     return true;
 }
 
+static bool open_column(struct sl_dataset *set, const struct sl_model *m,
+                        const struct eval_source_options *o, const char *column, struct sl_err *err)
+{
+    const struct sl_dataset_encoding encoding = {.context = m->config.context_length,
+                                                 .truncation = o->truncation,
+                                                 .unknown = SL_UNKNOWN_REPLACE,
+                                                 .keep_text = true};
+    struct sl_record_options columns = o->columns;
+    columns.unlabelled = true;
+    columns.skip_incomplete = false; /* the other column would not be skipped with it */
+    columns.text = column;
+    return sl_dataset_open(set, o->data, &columns, NULL, err) &&
+           sl_dataset_encode(set, m->tokenizer, &encoding, err);
+}
+
+static bool open_pairs(struct eval_source *source, const struct eval_source_options *o,
+                       struct sl_err *err)
+{
+    const struct sl_model *m = source->model;
+    return open_column(&source->set, m, o, o->from ? o->from : "1", err) &&
+           open_column(&source->translations, m, o, o->to ? o->to : "2", err);
+}
+
 /* A text with characters that the model does not know is a likely mistake. */
 static bool open_corpus(struct sl_corpus *corpus, const char *path, const struct sl_model *m,
                         struct sl_err *err)
@@ -173,23 +204,27 @@ static bool open_part(struct eval_source *source, const struct eval_source_optio
 bool eval_source_open(struct eval_source *source, const struct eval_source_options *options,
                       const struct sl_model *model, const char *command, struct sl_err *err)
 {
-    bool classifier = model->config.task == SL_TASK_CLASSIFICATION;
+    const enum sl_task task = model->config.task;
+    const bool classifies = task == SL_TASK_CLASSIFICATION,
+               translates = task == SL_TASK_TRANSLATION;
     *source = (struct eval_source){.model = model};
     if (model->config.task == SL_TASK_PRETRAINING)
         return sl_fail(
             err, SL_BAD_INPUT,
             "the model is only pretrained; first train a classifier from it with `sluice "
             "train ARCHITECTURE --data FILE --init-from MODEL-DIR`");
-    if (classifier != (options->data != NULL))
+    if ((classifies || translates) != (options->data != NULL))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s; evaluate it with %s FILE",
-                       sl_task_name(model->config.task), classifier ? "--data" : "--corpus");
-    return classifier ? open_labelled(source, options, command, err)
-                      : open_part(source, options, err);
+                       sl_task_name(task), classifies || translates ? "--data" : "--corpus");
+    return classifies   ? open_labelled(source, options, command, err)
+           : translates ? open_pairs(source, options, err)
+                        : open_part(source, options, err);
 }
 
 void eval_source_close(struct eval_source *source)
 {
     sl_dataset_close(&source->set);
+    sl_dataset_close(&source->translations);
     sl_labels_release(&source->labels);
     sl_completions_close(&source->completions);
     sl_corpus_close(&source->corpus);
@@ -200,6 +235,9 @@ bool eval_source_run(const struct eval_source *source, const struct sl_policy *p
 {
     if (source->model->config.task == SL_TASK_CLASSIFICATION)
         return sl_evaluate_labelled(source->model, &source->set, policy, out, NULL, err);
+    if (source->model->config.task == SL_TASK_TRANSLATION)
+        return sl_evaluate_translations(source->model, &source->set, &source->translations, policy,
+                                        out, err);
     if (source->completions.count > 0)
         return sl_evaluate_completions(source->model, &source->completions, policy, out, err);
     return sl_evaluate_corpus(source->model, source->part, policy, out, err);

@@ -1,5 +1,5 @@
-/* eval_source.h - what `eval` and `operating-points` evaluate a model on: a part of a text, or
- * labelled texts. */
+/* eval_source.h - what `eval` and `operating-points` evaluate a model on: a part of a text,
+ * labelled texts, or texts and their translations. */
 #pragma once
 
 #include "base/option_parser.h"
@@ -9,6 +9,7 @@
 
 struct eval_source_options {
     const char *corpus, *prompt_separator, *data, *labels, *part, *truncate;
+    const char *from, *to; /* columns of a text and its translation */
     struct sl_record_options columns;
     double train_fraction, validation_fraction; /* 0: not given */
     enum sl_truncation truncation;              /* from `truncate`, set by the check */
@@ -24,7 +25,8 @@ bool eval_source_check(struct eval_source_options *options, struct sl_err *err) 
 struct eval_source {
     const struct sl_model *model;
     struct sl_labels labels;
-    struct sl_dataset set; /* of a classifier; else this: */
+    struct sl_dataset set;          /* of a classifier; of a translator the texts to translate, */
+    struct sl_dataset translations; /* and theirs; else this: */
     struct sl_corpus corpus;
     struct sl_span part;
     struct sl_completions completions; /* of the part; count 0: it is one text */

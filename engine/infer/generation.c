@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "model/model.h"
+#include "tokenizer/detokenizer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,10 @@ struct sl_generation {
     struct stop stops[SL_STOPS_MAX];
     float *bias;
 
-    int32_t *history; /* every token so far; begins with a line break if the prompt was empty */
+    int32_t *source; /* of a translation: the prompt; else NULL */
+    /* Every token so far. It begins with a line break if the prompt was empty, and in a translation
+     * with the token that begins each. */
+    int32_t *history;
     int history_count, history_start; /* history_start: where the prompt begins */
     int fed; /* how many tokens of the history the slot has seen, also before the window slid */
 
@@ -42,6 +46,11 @@ struct sl_generation {
     struct sl_generation_usage usage;
     enum sl_finish finish;
 };
+
+static bool translates(const struct sl_model *m)
+{
+    return m->config.task == SL_TASK_TRANSLATION;
+}
 
 static int vocab_of(const struct sl_generation *g)
 {
@@ -81,7 +90,7 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
 {
     enum { TOKENS_MOST = 1 << 24 };
 
-    if (m->config.task != SL_TASK_COMPLETION)
+    if (!sl_task_generates(m->config.task))
         return sl_fail(err, SL_BAD_INPUT, "the model is for %s", sl_task_name(m->config.task));
     if (o->prompt_count < 0 || o->prompt_count > m->config.context_length)
         return sl_fail(err, SL_BAD_INPUT,
@@ -93,6 +102,8 @@ static bool check_prompt(const struct sl_model *m, const struct sl_generation_op
     if (o->top_logprobs < 0 || o->top_logprobs > SL_LOGPROBS_MAX)
         return sl_fail(err, SL_BAD_INPUT, "invalid top_logprobs %d: expected 0 to %d",
                        o->top_logprobs, SL_LOGPROBS_MAX);
+    if (translates(m) && (o->echo || o->logprobs))
+        return sl_fail(err, SL_BAD_INPUT, "translations have neither echo nor logprobs");
     for (int i = 0; i < o->prompt_count; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= m->config.vocab)
             return sl_fail(err, SL_BAD_INPUT,
@@ -106,14 +117,37 @@ static bool allocate(struct sl_generation *g, struct sl_err *err)
     size_t vocab = (size_t)vocab_of(g);
     size_t tokens = (size_t)g->options.prompt_count + (size_t)g->options.max_tokens + 1;
     g->history = calloc(tokens, sizeof *g->history);
+    g->source = translates(g->model) ? calloc(tokens, sizeof *g->source) : NULL;
     g->counts = calloc(vocab, sizeof *g->counts);
     g->scratch = calloc(vocab, SL_SAMPLE_BYTES);
     g->log_probabilities = g->options.logprobs ? calloc(vocab, sizeof(float)) : NULL;
     g->bias = g->options.sampling.bias ? calloc(vocab, sizeof *g->bias) : NULL;
-    bool ok = g->history && g->counts && g->scratch &&
+    bool ok = g->history && (g->source || !translates(g->model)) && g->counts && g->scratch &&
               (g->log_probabilities || !g->options.logprobs) &&
               (g->bias || !g->options.sampling.bias);
     return ok || sl_fail(err, SL_NO_MEMORY, "no memory for a text of %zu tokens", tokens);
+}
+
+/* A text without words is translated by none. */
+static void begin_translation(struct sl_generation *g, const struct sl_generation_options *o)
+{
+    const struct sl_tokenizer *tokenizer = g->model->tokenizer;
+    memcpy(g->source, o->prompt, (size_t)o->prompt_count * sizeof *g->source);
+    g->history[0] = sl_tokenizer_special(tokenizer, SL_SPECIAL_BEGIN);
+    g->history_count = g->history_start = 1;
+    g->options.max_tokens = sl_min(o->max_tokens, g->model->config.context_length);
+    if (!sl_tokenizer_has_text(tokenizer, g->source, o->prompt_count))
+        g->finish = SL_FINISH_STOP;
+}
+
+static void begin_completion(struct sl_generation *g, const struct sl_generation_options *o)
+{
+    if (o->prompt_count == 0) {
+        g->history[g->history_count++] = beginning(g->model->tokenizer);
+        g->history_start = 1;
+    }
+    memcpy(g->history + g->history_count, o->prompt, (size_t)o->prompt_count * sizeof *g->history);
+    g->history_count += o->prompt_count;
 }
 
 /* The first token of a text that echoes its prompt loses a blank that only its tokenizer added. */
@@ -140,13 +174,10 @@ struct sl_generation *sl_generation_create(const struct sl_model *model,
         g->options.sampling.bias = g->bias;
     }
     g->key = sl_random_bits(sl_random_key(options->seed, "sample"), (uint64_t)options->choice);
-    if (options->prompt_count == 0) {
-        g->history[g->history_count++] = beginning(model->tokenizer);
-        g->history_start = 1;
-    }
-    memcpy(g->history + g->history_count, options->prompt,
-           (size_t)options->prompt_count * sizeof *g->history);
-    g->history_count += options->prompt_count;
+    if (translates(model))
+        begin_translation(g, options);
+    else
+        begin_completion(g, options);
     g->usage.prompt_tokens = options->prompt_count;
     /* Without log probabilities an echoed prompt is part of the text from the start. */
     for (int i = g->history_start; options->echo && !options->logprobs && i < g->history_count; i++)
@@ -162,6 +193,7 @@ void sl_generation_destroy(struct sl_generation *g)
         return;
     free(g->bias);
     free(g->history);
+    free(g->source);
     free(g->text);
     free(g->records);
     free(g->counts);
@@ -210,8 +242,25 @@ static bool append_record(struct sl_generation *g, int32_t id, const float *logi
     return true;
 }
 
+/* Whether a blank stands before a mark depends on what follows it: all is written anew. */
+static void rewrite_translation(struct sl_generation *g)
+{
+    struct sl_buffer text = {0};
+    sl_detokenize(&text, g->model->tokenizer, g->history + 1, g->history_count - 1);
+    if (text.failed || !sl_dynarray_reserve(&g->text, &g->text_room, text.bytes + 1, 1, NULL))
+        g->finish = SL_FINISH_ERROR;
+    else if (text.bytes > 0)
+        memcpy(g->text, text.data, text.bytes);
+    g->text_bytes = g->finish == SL_FINISH_ERROR ? 0 : text.bytes;
+    sl_buffer_release(&text);
+}
+
 static void append_token(struct sl_generation *g, int32_t id, const float *logits)
 {
+    if (translates(g->model)) {
+        rewrite_translation(g);
+        return;
+    }
     const struct sl_tokenizer *tokenizer = g->model->tokenizer;
     bool first = g->options.echo && g->text_bytes == 0;
     size_t bytes = sl_tokenizer_decode_next(tokenizer, id, first, NULL, 0);
@@ -262,7 +311,9 @@ static size_t record_end(const struct sl_generation *g, int record)
 static void settle(struct sl_generation *g)
 {
     size_t certain = g->text_bytes;
-    if (g->finish == SL_RUNNING) {
+    if (g->finish == SL_RUNNING && translates(g->model))
+        certain = 0;
+    else if (g->finish == SL_RUNNING) {
         certain -= doubtful(g);
         certain -= sl_utf8_incomplete(g->text, certain);
     }
@@ -285,6 +336,13 @@ void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *sessio
     assert(tokens_max > 0);
     assert(!sl_generation_finished(g));
     int context = g->model->config.context_length;
+    if (translates(g->model) && g->fed == 0) {
+        chunk->source = g->source;
+        chunk->source_count = g->options.prompt_count;
+        chunk->tokens = g->history;
+        chunk->count = chunk->source_count < tokens_max ? 1 : 0;
+        return;
+    }
     if (sl_session_length(session, chunk->slot) == context) {
         /* Keeps the second half of the window; positions count from its beginning. */
         sl_session_clear(session, chunk->slot);
@@ -313,6 +371,12 @@ static void echo(struct sl_generation *g, const struct sl_chunk *chunk)
     g->echoed = g->text_bytes;
 }
 
+static bool ends(const struct sl_generation *g, int32_t id)
+{
+    return translates(g->model) ? id == sl_tokenizer_special(g->model->tokenizer, SL_SPECIAL_END)
+                                : sl_chat_facts_ends(&g->model->chat, id);
+}
+
 static void choose(struct sl_generation *g, const float *logits)
 {
     const struct sl_sampling *s = &g->options.sampling;
@@ -329,13 +393,13 @@ static void choose(struct sl_generation *g, const float *logits)
     g->counts[id]++;
     g->history[g->history_count++] = id;
     g->usage.completion_tokens++;
-    if (sl_chat_facts_ends(&g->model->chat, id)) {
+    if (ends(g, id)) {
         g->finish = SL_FINISH_STOP;
         return;
     }
     append_token(g, id, logits);
     size_t reach = SL_STOP_BYTES_MAX;
-    from = from > g->echoed + reach ? from - reach : g->echoed;
+    from = translates(g->model) ? 0 : from > g->echoed + reach ? from - reach : g->echoed;
     size_t stop = find_stop(g, from);
     if (stop < g->text_bytes) {
         g->text_bytes = stop;

@@ -86,6 +86,7 @@ void sl_model_describe(struct sl_model *m)
         .takes_pairs = takes_pairs(m),
         .base = m->base,
         .pooling = embeds(m) ? pooling_of(m) : NULL,
+        .generates = sl_task_generates(m->config.task),
         .context = m->config.context_length,
         .vocab = m->config.vocab,
         .depth = m->config.depth,

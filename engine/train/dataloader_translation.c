@@ -132,11 +132,11 @@ static int64_t translation_mark(const struct sl_dataloader *d)
 {
     const struct sl_dataset *const sets[] = {&d->train, &d->translations, &d->validation,
                                              &d->validation_translations};
-    int64_t mark = 0;
+    uint64_t mark = 0;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         mark = mark * 31 +
-               (sl_fingerprint(sets[i]->ids, sets[i]->ids_count * sizeof *sets[i]->ids) >> 6);
-    return mark;
+               (uint64_t)sl_fingerprint(sets[i]->ids, sets[i]->ids_count * sizeof *sets[i]->ids);
+    return (int64_t)(mark >> 1);
 }
 
 const struct sl_dataloader_kind sl_dataloader_translation = {.task = SL_TASK_TRANSLATION,

@@ -10,6 +10,9 @@
  *         sl_generation_accept(g, &chunk);
  *     }
  *
+ * Of a model that translates, the prompt is the text to translate, and the generation its
+ * translation: at most a context long, final only as a whole, without echo and log probabilities.
+ *
  * A text longer than the model's context continues over a sliding window: when the slot is full, it
  * is cleared and the last context / 2 tokens are run again. The text depends on prompt, options,
  * seed and model alone, never on how chunks were cut or batched.
@@ -69,9 +72,9 @@ SL_PUBLIC struct sl_generation *sl_generation_create(const struct sl_model *mode
                                                      struct sl_err *err) SL_MUST_CHECK;
 SL_PUBLIC void sl_generation_destroy(struct sl_generation *g); /* NULL is fine */
 
-/* Fills tokens, count and all_logits of the chunk for chunk->slot: 1 to tokens_max tokens. Clears
- * the slot when the window slides. The slot must be empty at the first call. Not to be called once
- * finished. */
+/* Fills tokens, count, source and all_logits of the chunk for chunk->slot: 1 to tokens_max tokens,
+ * the source included; 0 if a source, which is never divided, has no room. Clears the slot when the
+ * window slides. The slot must be empty at the first call. Not to be called once finished. */
 SL_PUBLIC void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *session,
                                         int tokens_max, struct sl_chunk *chunk);
 /* Takes the chunk with its logits: samples, appends text, decides whether to stop. */

@@ -80,6 +80,7 @@ struct sl_model_info {
     const char *architecture, *paper, *sha256; /* of model.safetensors, 64 hex digits */
     const char *precision; /* "fp32", "bf16" or "int8": the inputs of matrix products */
     enum sl_task task;
+    bool generates; /* it completes or translates texts, token by token (session.h) */
     int context, vocab, depth, width;
     int output_size[SL_OUTPUTS]; /* numbers of a row of each output; 0: the model lacks it */
     int classes;                 /* of a classifier, of texts or tokens; else 0 */

@@ -20,6 +20,8 @@ struct sl_translator;
 
 enum { SL_BEAM_MAX = 16 };
 
+#define SL_LENGTH_PENALTY_DEFAULT 0.6 /* of programs */
+
 struct sl_translator_options {
     int texts;            /* at a time; 0: 16 */
     int beam;             /* 1 to SL_BEAM_MAX; 0: 4 */

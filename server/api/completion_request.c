@@ -35,8 +35,6 @@ struct completion {
     _Atomic int64_t last_sent_ns; /* when the stream last sent something */
 };
 
-static const int64_t ns_per_second = 1000000000;
-
 static void release_prompts(struct completion *c)
 {
     for (int i = 0; c->prompts && i < c->prompt_count; i++)
@@ -58,6 +56,11 @@ static void completion_destroy(void *state)
     free(c);
 }
 
+static bool translates(const struct completion *c)
+{
+    return sl_model_info(c->ref->model)->task == SL_TASK_TRANSLATION;
+}
+
 /* ---- prompts to tokens ----------------------------------------------------------------------- */
 
 static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt, const char *param,
@@ -72,6 +75,12 @@ static bool copy_ids(const struct completion *c, const struct sv_prompt *prompt,
     return sv_check_token_ids(c->ref, prompt, param, error);
 }
 
+static void record_truncation(struct completion *c, int index, int given, int used)
+{
+    c->truncations[c->task.usage.truncation_count++] =
+        (struct sv_truncation){.prompt = index, .given = given, .used = used};
+}
+
 /* A prompt longer than the context is rejected, or truncated if the request allows it. */
 static bool fit(const struct sv_completion_params *params, struct completion *c, int index,
                 const char *param, struct sv_error *error)
@@ -83,8 +92,23 @@ static bool fit(const struct sv_completion_params *params, struct completion *c,
         return true;
     if (!params->truncate)
         return c->api->fail_length(c->ref, param, t->given, error);
-    c->truncations[c->task.usage.truncation_count++] =
-        (struct sv_truncation){.prompt = index, .given = t->given, .used = t->count};
+    record_truncation(c, index, t->given, t->count);
+    return true;
+}
+
+/* Of a text to translate the beginning is kept, between the tokens that surround texts. */
+static bool truncate_source(struct completion *c, struct sv_tokenize_input input, int index,
+                            struct sv_error *error)
+{
+    struct sv_tokens *t = &c->prompts[index];
+    const int given = t->given;
+    input.truncate_to = sl_model_info(c->ref->model)->context;
+    if (given <= input.truncate_to)
+        return true;
+    sv_tokens_release(t);
+    if (!sv_tokenize(c->ref, &input, t, error))
+        return false;
+    record_truncation(c, index, given, t->count);
     return true;
 }
 
@@ -111,10 +135,14 @@ static bool read_prompts(const struct sv_completion_params *params, struct compl
             .plain = prompt->plain,
             .plain_count = prompt->plain_count,
             .param = param,
-            .adds_special = !c->api->write_prompt && sl_tokenizer_begins_texts(tokenizer),
+            .adds_special =
+                translates(c) || (!c->api->write_prompt && sl_tokenizer_begins_texts(tokenizer)),
             .unknown = params->unknown};
         if (prompt->ids ? !copy_ids(c, prompt, param, &c->prompts[i], error)
                         : !sv_tokenize(c->ref, &input, &c->prompts[i], error))
+            return false;
+        if (translates(c) && params->truncate && !prompt->ids &&
+            !truncate_source(c, input, i, error))
             return false;
         if (!fit(params, c, i, param, error))
             return false;
@@ -287,7 +315,8 @@ static bool tick(struct sv_request *request, int64_t now_ns)
 {
     struct completion *c = request->state;
     int64_t silent = now_ns - atomic_load(&c->last_sent_ns);
-    if (!c->task.stream || silent < request->server->options->sse_ping_seconds * ns_per_second)
+    if (!c->task.stream ||
+        silent < request->server->options->sse_ping_seconds * INT64_C(1000000000))
         return false;
     atomic_store(&c->last_sent_ns, now_ns);
     sv_sse_stream_ping(c->task.stream);
@@ -312,12 +341,11 @@ static const struct sv_async async = {.proceed = proceed,
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* A reference, or NULL with the error. */
 static struct sv_model_ref *find_model(struct sv_request *request, const char *name,
                                        struct sv_error *error)
 {
     struct sv_model_ref *ref = sv_resolve_model(request, name, error);
-    if (!ref || sl_model_info(ref->model)->task == SL_TASK_COMPLETION)
+    if (!ref || sl_model_info(ref->model)->generates)
         return ref;
     (void)sv_fail(error, SV_NOT_A_LANGUAGE_MODEL, "model", "The model '%s' completes no texts; %s.",
                   name, sv_model_use(sl_model_info(ref->model)));
@@ -352,16 +380,19 @@ static int64_t cost_of(const struct sv_completion_params *params, const struct c
 /* The rest of the context, if the request does not say how many. */
 static void set_max_tokens(const struct sv_completion_params *params, struct completion *c)
 {
-    const int rest = sl_model_info(c->ref->model)->context - c->prompts[0].count;
+    const int used = translates(c) ? 0 : c->prompts[0].count;
+    const int rest = sl_model_info(c->ref->model)->context - used;
     c->max_tokens = params->max_tokens >= 0 ? params->max_tokens : rest > 0 ? rest : 1;
 }
 
 /* Admits the request by its bytes, then tokenizes its prompts and makes its generations. */
-static bool prepare(const struct sv_completion_params *params, struct completion *c,
+static bool prepare(struct sv_completion_params *params, struct completion *c,
                     struct sv_error *error)
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     int64_t reserved;
+    if (translates(c) && !sv_completion_params_for_translation(params, c->ref->id, error))
+        return false;
     c->task.usage.depth = sl_model_info(c->ref->model)->depth;
     c->prompt_count = params->prompt.count > 0 ? params->prompt.count : 1;
     c->task.count = c->prompt_count * (int)params->n;

@@ -116,7 +116,8 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
     static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
                                         [SL_TASK_CLASSIFICATION] = "classification",
                                         [SL_TASK_PRETRAINING] = "embedding",
-                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token_classification"};
+                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token_classification",
+                                        [SL_TASK_TRANSLATION] = "translation"};
     sl_json_add(json, "{'version':%s,'versions':", ref->version);
     add_versions(json, snapshot, ref->name);
     sl_json_add(json,

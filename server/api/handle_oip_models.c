@@ -237,7 +237,7 @@ static void add_stats(struct sl_json_writer *json, struct sv_scheduler *schedule
     free(stats.by_size);
 }
 
-/* GET /v2/models/stats: of all models but those that complete texts. */
+/* GET /v2/models/stats: of all models but those that generate texts. */
 enum sv_progress sv_handle_all_stats(struct sv_request *request)
 {
     struct sl_json_writer json = {.out = &request->response.body};
@@ -246,7 +246,7 @@ enum sv_progress sv_handle_all_stats(struct sv_request *request)
     sl_json_add(&json, "{'model_stats':[");
     for (int i = 0; snapshot && i < snapshot->count; i++) {
         const struct sv_model_ref *ref = snapshot->items[i].ref;
-        if (ref && sl_model_info(ref->model)->task != SL_TASK_COMPLETION)
+        if (ref && !sl_model_info(ref->model)->generates)
             add_stats(&json, request->server->scheduler, ref);
     }
     sl_json_add(&json, "]}");

@@ -305,7 +305,8 @@ static void add_model_type(struct sl_json_writer *json, const struct sl_model_in
     else if (info->dimensions > 0)
         sl_json_add(json, "'embedding':{'pooling':%s}", info->pooling);
     else
-        sl_json_add(json, "'completion':{}");
+        sl_json_add(json,
+                    info->task == SL_TASK_TRANSLATION ? "'translation':{}" : "'completion':{}");
     sl_json_end_object(json);
 }
 
@@ -313,7 +314,7 @@ static void add_model_type(struct sl_json_writer *json, const struct sl_model_in
 static void add_limits(struct sl_json_writer *json, const struct sv_options *o,
                        const struct sl_model_info *info)
 {
-    bool classifies = info->task != SL_TASK_COMPLETION; /* or embeds */
+    bool classifies = !info->generates; /* or embeds */
     int64_t items = classifies ? o->classify_max_batch_size : o->max_sequences;
     int64_t queue = classifies ? o->classify_max_queue_size : o->max_queue_size;
     int64_t rows = classifies

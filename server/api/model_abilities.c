@@ -9,6 +9,11 @@ static bool completes(const struct sl_model_info *info)
     return info->task == SL_TASK_COMPLETION;
 }
 
+static bool translates(const struct sl_model_info *info)
+{
+    return info->task == SL_TASK_TRANSLATION;
+}
+
 static bool ranks(const struct sl_model_info *info)
 {
     return info->takes_pairs && info->classes == 1;
@@ -65,6 +70,8 @@ static const struct {
 } abilities[SV_ABILITIES] = {
     [SV_COMPLETES] = {"completion", completes,
                       "it completes texts: use /v1/completions or `sluicectl complete`"},
+    [SV_TRANSLATES] = {"translation", translates,
+                       "it translates texts: use /v1/completions or `sluicectl translate`"},
     [SV_RANKS] = {"reranking", ranks,
                   "it ranks texts by a query: use /rerank or `sluicectl rerank`"},
     [SV_CLASSIFIES] = {"classification", classifies,

@@ -9,6 +9,7 @@
 /* A model may have several; what it is best requested for comes first. */
 enum sv_ability {
     SV_COMPLETES,
+    SV_TRANSLATES,
     SV_RANKS, /* a classifier of pairs with a single label */
     SV_CLASSIFIES,
     SV_ENTAILS, /* classifies pairs, and one label says that the first entails the second */

@@ -84,7 +84,7 @@ static const struct wanted rows[SV_WANTED_MODELS] = {
         },
     [SV_WANTS_READER] =
         {
-            .abilities = ~(1u << SV_COMPLETES),
+            .abilities = ~(1u << SV_COMPLETES | 1u << SV_TRANSLATES),
             .name = "model that reads texts",
             .error = SV_NOT_A_CLASSIFIER,
             .lacks = "is not a classifier",

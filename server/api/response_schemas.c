@@ -105,7 +105,8 @@ const struct sv_response_schema sv_response_schemas[] = {
               "sluice: ModelDetails"},
     {"ModelDetails",
      "version: string; versions: [ModelVersion]; architecture: string; "
-     "paper: string; task: 'completion'|'classification'|'embedding'|'token_classification'; "
+     "paper: string; "
+     "task: 'completion'|'classification'|'embedding'|'token_classification'|'translation'; "
      "abilities: [string] (what it can do); takes_pairs: boolean (its texts may be pairs); "
      "parameters: size (trained numbers); "
      "buffers: size (other numbers of the model, such as word vectors); depth: size; width: size; "
@@ -218,7 +219,7 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"ModelType",
      "classifier?: ClassifierType; reranker?: ClassifierType; token_classifier?: ClassifierType; "
      "embedding?: EmbeddingType; "
-     "completion?: object"},
+     "completion?: object; translation?: object"},
     {"EmbeddingType", "pooling: 'mean'|'weighted_mean'"},
     {"ClassifierType", "id2label: {string}; label2id: {size}; problem_type?: " PROBLEM_TYPES
                        " (of texts: whether one may have several labels)"},

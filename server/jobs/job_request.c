@@ -47,6 +47,7 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
     bool same = info->task == task;
     const char *other = info->task == SL_TASK_PRETRAINING            ? "gives embeddings"
                         : info->task == SL_TASK_TOKEN_CLASSIFICATION ? "classifies tokens"
+                        : info->task == SL_TASK_TRANSLATION          ? "translates"
                                                                      : NULL;
     (void)snprintf(spec->model, sizeof spec->model, "%s", ref->id);
     (void)snprintf(spec->architecture, sizeof spec->architecture, "%s", info->architecture);
@@ -130,7 +131,8 @@ static bool check_name(const struct sv_jobs *jobs, const struct sv_job_spec *spe
     static const char *const kinds[] = {[SL_TASK_COMPLETION] = "language model",
                                         [SL_TASK_CLASSIFICATION] = "classifier",
                                         [SL_TASK_PRETRAINING] = "model for embeddings",
-                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token classifier"};
+                                        [SL_TASK_TOKEN_CLASSIFICATION] = "token classifier",
+                                        [SL_TASK_TRANSLATION] = "translator"};
     enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
     enum sl_task served = ref ? sl_model_info(ref->model)->task : task;
     sv_model_ref_release(ref);

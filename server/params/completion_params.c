@@ -24,7 +24,8 @@ const struct sv_field sv_completion_fields[] = {
              .help = "model that completes: a name or name@version"),
     SV_CUSTOM_FIELD("prompt", sv_type_prompts, AT(prompt), 1, SV_PROMPTS_MAX,
                     .help = "text, token ids, or an array of either; null is an empty text"),
-    SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX, .default_json = "16",
+    SV_FIELD("max_tokens", INT, AT(max_tokens), 0, SV_TOKENS_MAX,
+             .presence_offset = AT(max_tokens_given), .default_json = "16",
              .help = "tokens to generate per completion"),
     SV_FIELD("best_of", INT, AT(best_of), 1, SV_N_MAX, .presence_offset = AT(best_of_given),
              .help = "accepted if equal to n"),
@@ -76,6 +77,19 @@ bool sv_completion_params_check(const struct sv_completion_params *params, struc
         return sv_fail(error, SV_INVALID_VALUE, "stream_options",
                        "'stream_options' is accepted only with 'stream': true.");
     return check_stop_strings(params, error);
+}
+
+bool sv_completion_params_for_translation(struct sv_completion_params *params, const char *model,
+                                          struct sv_error *error)
+{
+    if (params->echo || params->logprobs_given)
+        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, params->echo ? "echo" : "logprobs",
+                       "'%s' translates: it accepts neither 'echo' nor 'logprobs'.", model);
+    if (!params->max_tokens_given)
+        params->max_tokens = -1;
+    if (!params->temperature_given)
+        params->temperature = 0.0;
+    return true;
 }
 
 static bool check(void *to, struct sv_error *error)

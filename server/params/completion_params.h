@@ -27,7 +27,8 @@ struct sv_completion_params {
     int64_t max_tokens;            /* -1: as many as the context has room for */
     int64_t max_completion_tokens; /* a second name of it */
     int64_t n, best_of, logprobs, top_k, seed;
-    bool best_of_given, logprobs_given, top_logprobs_given, seed_given;
+    bool max_tokens_given, temperature_given, best_of_given, logprobs_given, top_logprobs_given,
+        seed_given;
     double temperature, top_p, presence_penalty, frequency_penalty;
     bool echo, stream, include_usage, include_usage_given;
     struct sv_strings stop;
@@ -44,7 +45,8 @@ extern const struct sv_field sv_stream_option_fields[], sv_completion_extra_fiel
 
 /* Rows that completions of texts and of conversations share. */
 #define SV_SAMPLING_ROWS                                                                           \
-    SV_FIELD("temperature", NUMBER, SV_COMPLETION_AT(temperature), 0, 2, .default_json = "1",      \
+    SV_FIELD("temperature", NUMBER, SV_COMPLETION_AT(temperature), 0, 2,                           \
+             .presence_offset = SV_COMPLETION_AT(temperature_given), .default_json = "1",          \
              .help = "0 picks the most likely token; higher is more random"),                      \
         SV_FIELD("top_p", NUMBER, SV_COMPLETION_AT(top_p), 0, 1, .default_json = "1",              \
                  .help =                                                                           \
@@ -84,3 +86,7 @@ struct sv_json_document *sv_chat_params_read(const struct sl_buffer *body,
 
 /* What no table can say, of both kinds of requests. */
 bool sv_completion_params_check(const struct sv_completion_params *params, struct sv_error *error);
+/* Sets the defaults of a model that translates, the most probable tokens up to the end, and checks
+ * that the request asks for nothing that translations do not have. */
+bool sv_completion_params_for_translation(struct sv_completion_params *params, const char *model,
+                                          struct sv_error *error) SL_MUST_CHECK;

@@ -117,13 +117,7 @@ static struct sl_model *open_model(const struct sv_registry *registry, int direc
     if (!check_memory(directory, err))
         return NULL;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
-    struct sl_model *m = sl_model_open(registry->options.engine, path, err);
-    if (!m || sl_model_info(m)->task != SL_TASK_TRANSLATION)
-        return m;
-    sl_model_close(m);
-    sl_fail(err, SL_BAD_INPUT,
-            "it translates, which requests cannot ask for: use `sluice translate`");
-    return NULL;
+    return sl_model_open(registry->options.engine, path, err);
 }
 
 /* Clients see paths relative to the store. */

@@ -86,7 +86,8 @@ static const char *describe_task(const struct sv_model_ref *ref)
     static const char *const verbs[] = {[SL_TASK_COMPLETION] = "completes",
                                         [SL_TASK_CLASSIFICATION] = "classifies",
                                         [SL_TASK_PRETRAINING] = "embeds",
-                                        [SL_TASK_TOKEN_CLASSIFICATION] = "labels the tokens of"};
+                                        [SL_TASK_TOKEN_CLASSIFICATION] = "labels the tokens of",
+                                        [SL_TASK_TRANSLATION] = "translates"};
     return verbs[sl_model_info(ref->model)->task];
 }
 

@@ -54,6 +54,15 @@ static int slots_that_fit(const struct sv_model_ref *ref, int wanted)
     return slots;
 }
 
+/* A text to translate is not divided: beside a token of each other text there is room for one, and
+ * for its translation's first tokens in a first run. */
+static int batch_tokens_for(const struct sv_model_ref *ref, const struct sv_completion_options *o)
+{
+    const struct sl_model_info *info = sl_model_info(ref->model);
+    const int least = info->task == SL_TASK_TRANSLATION ? o->max_sequences + 2 * info->context : 0;
+    return o->max_batch_tokens > least ? o->max_batch_tokens : least;
+}
+
 static bool allocate(struct executor *executor, struct sl_err *err)
 {
     size_t slots = (size_t)executor->options.max_sequences;
@@ -79,6 +88,7 @@ struct sv_executor *sv_completion_executor_create(struct sv_model_ref *ref,
         return NULL;
     executor->options = *options;
     executor->options.max_sequences = slots_that_fit(ref, options->max_sequences);
+    executor->options.max_batch_tokens = batch_tokens_for(ref, &executor->options);
     sv_executor_init(&executor->base, &sv_completion_executor_ops, ref, &options->bounds, metrics);
     if (!allocate(executor, err)) {
         (void)sl_wrap(err, "session of '%s'", ref->id);
@@ -334,7 +344,11 @@ static int build_batch(struct executor *executor)
         *feed = (struct sl_chunk){.slot = s->slot, .operating_point = s->task->operating_point};
         sl_generation_next_chunk(s->generation, executor->session, rows - (runnable - count - 1),
                                  feed);
-        rows -= feed->count;
+        if (feed->count == 0) { /* its source waits for a step with room */
+            runnable--;
+            continue;
+        }
+        rows -= feed->count + feed->source_count;
         executor->fed[count++] = s;
     }
     assert(rows >= 0);
@@ -375,7 +389,7 @@ static void record_batch(struct executor *executor, int count, int64_t took)
 {
     int rows = 0;
     for (int i = 0; i < count; i++)
-        rows += executor->feeds[i].count;
+        rows += executor->feeds[i].count + executor->feeds[i].source_count;
     sv_executor_record_batch(&executor->base, count, rows, took);
     sv_executor_record_layers(&executor->base);
 }

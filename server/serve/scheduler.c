@@ -234,7 +234,7 @@ static struct sv_executor *make_executor(const struct sv_scheduler *scheduler,
 {
     const struct sv_scheduler_options *options = &scheduler->options;
     const struct sl_model_info *info = sl_model_info(ref->model);
-    if (info->task == SL_TASK_COMPLETION)
+    if (info->generates)
         return sv_completion_executor_create(ref, &options->complete, scheduler->metrics, err);
     if (sv_classify_outputs(info) > 0)
         return sv_classification_executor_create(ref, &options->classify, scheduler->metrics, err);

@@ -50,6 +50,8 @@ static void expect_learnt(const char *architecture, const char *extra, const cha
     cr_expect(strstr(r.out, "{\"line\":1,\"translation\":\"zwei Katzen\",\"log_probability\":-0."),
               "%s", r.out);
     cr_expect(strstr(r.out, "{\"line\":2,\"translation\":\"\","), "%s", r.out);
+    sluice_expect_success(&r, ARGS("eval", w.output, "--data", pairs, "--json"));
+    cr_expect(strstr(r.out, "{\"bleu\":") && strstr(r.out, ",\"chrf\":100,"), "%s", r.out);
 }
 
 Test(sluice_translate, the_transformer_learns_pairs_by_heart)
@@ -90,6 +92,8 @@ Test(sluice_translate, mistakes_are_named)
                  "--source and --target are for --task translation");
     expect_error(ARGS("train", "vanilla", "--data", pairs, "--task", "poetry", "--run-dir", w.run),
                  "invalid --task 'poetry': expected classification or translation");
+    expect_error(ARGS("eval", SL_SOURCE_DIR "/models/shakespeare/1", "--data", pairs),
+                 "evaluate it with --corpus");
     expect_error(ARGS("translate", SL_SOURCE_DIR "/models/shakespeare/1", texts),
                  "the model is for completion");
 }

@@ -19,7 +19,7 @@ static const struct {
     {"engine/checkpoint",
      "base kernels autograd ops layers arch tokenizer model formats pretrained"},
     {"engine/data", "base tokenizer"},
-    {"engine/infer", "base kernels autograd ops layers arch model"},
+    {"engine/infer", "base kernels autograd ops layers arch tokenizer model"},
     {"engine/vectors", "base kernels autograd model tokenizer data"},
     {"engine/train",
      "base kernels autograd ops layers arch model formats checkpoint infer tokenizer data vectors"},

@@ -14,6 +14,7 @@ enum { FIELDS_MAX = 16 };
 const struct metric metrics[METRICS] = {
     [METRIC_LOSS] = {.name = "loss"},
     [METRIC_ACCURACY] = {.name = "accuracy"},
+    [METRIC_BLEU] = {.name = "bleu"},
     [METRIC_GATE_MEAN] = {.name = "gate_mean"},
     [METRIC_BEST_ACCURACY] = {.name = "best_accuracy", .is_logged = true},
     [METRIC_TRAIN_ACCURACY] = {.name = "train_accuracy", .is_logged = true},
