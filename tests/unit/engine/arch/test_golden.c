@@ -20,6 +20,7 @@ static const struct {
     bool exits;           /* logits of tokens that leave early */
 } records[] = {
     {.name = "vanilla", .modes = {"soft"}},
+    {.name = "translator", .modes = {"soft"}},
     {.name = "tsa", .modes = {"soft", "hard", "mixed"}, .steps = true},
     {.name = "early_exit", .modes = {"soft"}, .exits = true},
     {.name = "encoder", .modes = {"soft"}, .steps = true},
@@ -102,11 +103,20 @@ static bool classifies(const struct golden *g)
     return g->m->config.task == SL_TASK_CLASSIFICATION;
 }
 
+/* Rows that have logits: not those of texts to translate. */
+static int predicted_rows(const struct golden *g)
+{
+    int rows = g->batch.rows;
+    for (int i = 0; i < g->batch.count; i++)
+        rows -= g->sequences[i].source;
+    return rows;
+}
+
 static size_t logits_count(const struct golden *g)
 {
     if (classifies(g))
         return (size_t)g->batch.count * (size_t)g->m->config.classes;
-    return (size_t)g->batch.rows * (size_t)g->m->config.vocab;
+    return (size_t)predicted_rows(g) * (size_t)g->m->config.vocab;
 }
 
 /* Hyper-parameters that are not recorded keep their standard: they say how to draw. */
@@ -121,6 +131,8 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
         config.task = SL_TASK_CLASSIFICATION;
         config.classes = (int)fact(g, "classes");
     }
+    if (sl_safetensors_find(&g->file, "sources"))
+        config.task = SL_TASK_TRANSLATION;
     for (const struct sl_param *h = arch->hypers; h->name; h++) {
         char name[64];
         (void)snprintf(name, sizeof name, "hyper.%s", h->name);
@@ -143,22 +155,27 @@ static int32_t *ids(const struct golden *g, const char *name, int count)
     return out;
 }
 
-/* Texts are as long as the context, unless lengths are recorded. */
+/* Texts are as long as the context, unless lengths are recorded; with texts to translate, theirs
+ * are, and the lengths are of both. */
 static void load_batch(struct golden *g)
 {
     int count = (int)fact(g, "sequences"), context = g->m->config.context_length;
-    int32_t *lengths = NULL;
+    int32_t *lengths = NULL, *sources = NULL;
     if (sl_safetensors_find(&g->file, "lengths"))
         lengths = ids(g, "lengths", count);
+    if (sl_safetensors_find(&g->file, "sources"))
+        sources = ids(g, "sources", count);
     g->batch = (struct sl_batch){.count = count};
     g->sequences = calloc((size_t)count, sizeof *g->sequences);
     cr_assert(g->sequences);
     for (int i = 0; i < count; i++) {
         int rows = lengths ? lengths[i] : context;
-        g->sequences[i] = (struct sl_sequence){.first = g->batch.rows, .rows = rows};
+        g->sequences[i] = (struct sl_sequence){
+            .first = g->batch.rows, .rows = rows, .source = sources ? sources[i] : 0};
         g->batch.rows += rows;
     }
     free(lengths);
+    free(sources);
     g->tokens = ids(g, "tokens", g->batch.rows);
     g->targets = classifies(g) ? NULL : ids(g, "targets", g->batch.rows);
     g->labels = classifies(g) ? ids(g, "labels", count) : NULL;
@@ -166,7 +183,9 @@ static void load_batch(struct golden *g)
     g->batch.targets = g->targets;
     g->batch.labels = g->labels;
     g->batch.sequences = g->sequences;
-    g->batch.loss_scale = 1.0f / (float)(classifies(g) ? count : g->batch.rows);
+    g->batch.loss_scale = 1.0f / (float)(classifies(g) ? count : predicted_rows(g));
+    if (sl_safetensors_metadata(&g->file, "label_smoothing"))
+        g->batch.label_smoothing = (float)fact(g, "label_smoothing");
     g->batch.row_scale = 1.0f / (float)g->batch.rows;
 }
 
@@ -295,16 +314,21 @@ static void serve(const struct golden *g, float *out)
     struct sl_session *s = sl_session_create(g->m, &options, &err);
     cr_assert(s, "%s", err.text);
     cr_assert_leq(g->batch.count, 16);
-    for (int i = 0; i < g->batch.count; i++)
+    for (int i = 0; i < g->batch.count; i++) {
+        const struct sl_sequence *text = &g->sequences[i];
         feeds[i] = (struct sl_chunk){.slot = i,
-                                     .tokens = g->tokens + g->sequences[i].first,
-                                     .count = g->sequences[i].rows,
+                                     .tokens = g->tokens + text->first + text->source,
+                                     .count = text->rows - text->source,
+                                     .source = g->tokens + text->first,
+                                     .source_count = text->source,
                                      .all_logits = true};
+    }
     EXPECT_OK(sl_session_run(s, feeds, g->batch.count, &err), err);
-    size_t vocab = (size_t)g->m->config.vocab;
-    for (int i = 0; i < g->batch.count; i++)
-        memcpy(out + (size_t)g->sequences[i].first * vocab, feeds[i].logits,
-               (size_t)g->sequences[i].rows * vocab * sizeof *out);
+    for (int i = 0; i < g->batch.count; i++) {
+        const size_t numbers = (size_t)feeds[i].count * (size_t)g->m->config.vocab;
+        memcpy(out, feeds[i].logits, numbers * sizeof *out);
+        out += numbers;
+    }
     sl_session_destroy(s);
 }
 
