@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """record_transevolve.py - records what small TransEvolve models compute, by PyTorch and in double
-precision: two classifiers and a language model, with logits, losses and all gradients.
+precision: two classifiers, a language model and a translator, with logits, losses and all
+gradients.
 
 Written from the equations of "Redesigning the Transformer Architecture with Insights from
 Multi-particle Dynamical Systems" as published: all four terms of the scores, full rotations, one
@@ -21,13 +22,15 @@ from golden import case, draw, draw_texts, main, norm
 
 SIZES = {"width": 32, "heads": 4, "ffn_width": 64, "context_length": 24, "dropout": 0.0}
 VOCAB, LENGTHS = 17, (24, 5, 1, 19)
+SOURCES = (7, 24, 13, 1)  # lengths of texts to translate
 EPSILON = 1e-3  # of all norms
 MODELS = {
     "full_2": {"classes": 2, "depth": 4, "blocks": 2, "feed_forward": 0, "time_encoding": 0},
     "random_1": {"classes": 3, "depth": 3, "blocks": 1, "feed_forward": 1, "time_encoding": 1},
     "causal": {"classes": 0, "depth": 3, "blocks": 1, "feed_forward": 0, "time_encoding": 0},
+    "translator": {"classes": 0, "depth": 2, "blocks": 1, "feed_forward": 0, "time_encoding": 0, "translates": True},
 }
-SEED = {"full_2": 11, "random_1": 12, "causal": 13}
+SEED = {"full_2": 11, "random_1": 12, "causal": 13, "translator": 14}
 
 
 # ---- numbers that the engine draws: SplitMix64 by counter, keys by FNV-1a, Box and Muller --------
@@ -66,24 +69,38 @@ def depths(model):
     return [total * (i + 1) // blocks - total * i // blocks for i in range(blocks)]
 
 
-def shapes(model):
+def block_shapes(model, scope, from_source=False):
     d, f = SIZES["width"], SIZES["ffn_width"]
-    out = {"token_embedding.weight": (VOCAB, d)}
+    out = {}
     for i, count in enumerate(depths(model)):
-        block = f"blocks.{i}."
-        for name in ("query.weight", "key.weight", "time_projection.query", "time_projection.key"):
-            out[block + name] = (2 * d, d)
+        block = f"{scope}blocks.{i}."
+        scores = [block] + [block + "source."] * from_source
+        for of in scores:
+            for name in ("query.weight", "key.weight", "time_projection.query", "time_projection.key"):
+                out[of + name] = (2 * d, d)
         for l in range(count):
             layer = f"{block}layers.{l}."
-            out[f"{block}time_projection.{l}.coefficients"] = (d,)
+            for of in scores:
+                out[f"{of}time_projection.{l}.coefficients"] = (d,)
             out[layer + "attention.output.weight"] = (d, d)
-            for name in ("attention_norm", "mlp_norm"):
+            if from_source:
+                out[layer + "source_attention.output.weight"] = (d, d)
+            for name in ("attention_norm", "mlp_norm") + (("source_norm",) if from_source else ()):
                 out[f"{layer}{name}.weight"] = out[f"{layer}{name}.bias"] = (d,)
             for name, outs, ins in (("up", f, d), ("down", d, f)):
                 kind = ".scales" if model["feed_forward"] else ".weight"
                 out[f"{layer}mlp.{name}{kind}"] = (ins,) if model["feed_forward"] else (outs, ins)
                 out[f"{layer}mlp.{name}.bias"] = (outs,)
         out[block + "norm.weight"] = out[block + "norm.bias"] = (d,)
+    return out
+
+
+def shapes(model):
+    d, translates = SIZES["width"], "translates" in model
+    out = {"token_embedding.weight": (VOCAB, d)}
+    if translates:
+        out.update(block_shapes(model, "encoder."))
+    out.update(block_shapes(model, "", translates))
     if model["classes"]:
         outs = 1 if model["classes"] == 2 else model["classes"]
         out["final_norm.weight"] = out["final_norm.bias"] = (d,)
@@ -126,10 +143,10 @@ def time_vector(p, model, block, l, count):
     return (p[f"{block}time_projection.{l}.coefficients"] * waves).reshape(SIZES["heads"], -1)
 
 
-def meet(p, model, block, x):
-    """What does not depend on the depth: A0, and the operators that meet T."""
+def meet(p, block, h, x):
+    """What does not depend on the depth: A0 of the queries of h and the keys of x, and the operators that meet T."""
     heads, d = SIZES["heads"], SIZES["width"]
-    q, k = x @ p[block + "query.weight"].T, x @ p[block + "key.weight"].T
+    q, k = h @ p[block + "query.weight"].T, x @ p[block + "key.weight"].T
     of_query = p[block + "time_projection.query"].reshape(2 * d, heads, -1)
     of_key = p[block + "time_projection.key"].reshape(2 * d, heads, -1)
     a0 = split(q) @ split(k).transpose(-1, -2) / math.sqrt(2 * d / heads)
@@ -148,7 +165,7 @@ def evolve(meeting, t, values, causal):
         future = torch.ones(scores.shape[-2:], dtype=torch.float64).triu(1)
         scores = scores - 1e9 * future
     mixed_values = torch.softmax(scores, -1) @ split(values)
-    return mixed_values.transpose(0, 1).reshape(values.shape)
+    return mixed_values.transpose(0, 1).reshape(-1, values.shape[-1])
 
 
 def rotation(name, span, time, outs):
@@ -180,20 +197,33 @@ def mix(p, model, layer, l, x):
     return h @ p[layer + "mlp.down.weight"].T + p[layer + "mlp.down.bias"]
 
 
-def forward(p, model, tokens):
-    """Logits of one sequence: of each token, or of its class."""
-    causal = model["classes"] == 0
+def run_blocks(p, model, scope, tokens, causal, source=None):
+    """The state after all blocks; the decoder of a translator also sees the state of its source."""
     x = math.sqrt(SIZES["width"]) * p["token_embedding.weight"][tokens] + positions(len(tokens))
     for i, count in enumerate(depths(model)):
-        block = f"blocks.{i}."
-        meeting = meet(p, model, block, x)
+        block = f"{scope}blocks.{i}."
+        meeting = meet(p, block, x, x)
+        of_source = None if source is None else meet(p, block + "source.", x, source)
         for l in range(count):
             layer = f"{block}layers.{l}."
             t = time_vector(p, model, block, l, count)
             seen = evolve(meeting, t, norm(p, layer + "attention_norm", x, EPSILON), causal)
             x = x + seen @ p[layer + "attention.output.weight"].T
+            if source is not None:
+                t = time_vector(p, model, block + "source.", l, count)
+                seen = evolve(of_source, t, norm(p, layer + "source_norm", source, EPSILON), causal=False)
+                x = x + seen @ p[layer + "source_attention.output.weight"].T
             x = x + mix(p, model, layer, l, norm(p, layer + "mlp_norm", x, EPSILON))
         x = norm(p, block + "norm", x, EPSILON)
+    return x
+
+
+def forward(p, model, tokens, source=None):
+    """Logits of one sequence: of each token, or of its class."""
+    causal = model["classes"] == 0
+    if source is not None:
+        source = run_blocks(p, model, "encoder.", source, causal=False)
+    x = run_blocks(p, model, "", tokens, causal, source)
     if causal:
         return x @ p["token_embedding.weight"].T
     y = norm(p, "final_norm", x.mean(0, keepdim=True), EPSILON)
@@ -204,11 +234,24 @@ def forward(p, model, tokens):
 # ---- what is recorded ----------------------------------------------------------------------------
 
 
+def pair(sources, texts, targets):
+    """Sequences of a text to translate and its translation, of which only the second has targets."""
+    left, tokens, aims = list(targets), [], []
+    for source, text in zip(sources, texts):
+        tokens += source + text
+        aims += [-1] * len(source) + left[: len(text)]
+        left = left[len(text):]
+    return {"tokens": tokens, "targets": aims, "lengths": [len(s) + len(t) for s, t in zip(sources, texts)],
+            "sources": SOURCES}
+
+
 def record(name):
     model, p = MODELS[name], draw(shapes(MODELS[name]), scaled, SEED[name])
     texts, targets = draw_texts(LENGTHS, VOCAB)
     labels = [i % max(model["classes"], 1) for i in range(len(LENGTHS))]
-    logits = torch.cat([forward(p, model, text) for text in texts])
+    translates, sources = "translates" in model, draw_texts(SOURCES, VOCAB, least=1)[0]
+    logits = torch.cat([forward(p, model, text, source if translates else None)
+                        for text, source in zip(texts, sources)])
     aims = torch.tensor(labels if model["classes"] else targets)
     loss = torch.nn.functional.cross_entropy(logits, aims)
     loss.backward()
@@ -216,13 +259,15 @@ def record(name):
         if key.endswith("time_projection.key"):  # cancels in the softmax: what is left is rounding
             assert float(x.grad.abs().max()) < 1e-15
             x.grad = torch.zeros_like(x)
+    sequences = {"tokens": sum(texts, []), "targets": targets, "lengths": LENGTHS}
+    if translates:
+        sequences = pair(sources, texts, targets)
     facts = {"architecture": "transevolve", "vocab": VOCAB, "sequences": len(LENGTHS),
-             "loss": float(loss), "aux_loss": 0.0}
+             "loss": float(loss.detach()), "aux_loss": 0.0}
     if model["classes"]:
         facts["classes"] = model["classes"]
-    hypers = {**SIZES, **{k: v for k, v in model.items() if k != "classes"}, "skip_time_zero": 1}
-    tensors = {"tokens": sum(texts, []), "targets": targets, "labels": labels, "lengths": LENGTHS,
-               "logits.soft": logits}
+    hypers = {**SIZES, **{k: v for k, v in model.items() if k not in ("classes", "translates")}, "skip_time_zero": 1}
+    tensors = {**sequences, "labels": labels, "logits.soft": logits}
     return case(p, hypers, facts, tensors)
 
 

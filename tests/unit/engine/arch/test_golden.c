@@ -34,6 +34,7 @@ static const struct {
     {.name = "transevolve_full_2", .modes = {"soft"}},
     {.name = "transevolve_random_1", .modes = {"soft"}},
     {.name = "transevolve_causal", .modes = {"soft"}},
+    {.name = "transevolve_translator", .modes = {"soft"}},
 };
 
 enum { RECORDS = sizeof records / sizeof records[0], THREADS = 2 };
