@@ -167,7 +167,7 @@ static bool make_sequences(const struct sv_completion_params *params, struct com
     for (int i = 0; i < c->task.count; i++) {
         const struct sv_tokens *prompt = &c->prompts[i / samples];
         struct sv_sequence *sequence = &c->task.sequences[i];
-        options->prompt = prompt->ids + (prompt->given - prompt->count);
+        options->prompt = prompt->ids + (translates(c) ? 0 : prompt->given - prompt->count);
         options->prompt_count = prompt->count;
         options->choice = i % samples;
         sequence->choice = i;

@@ -12,11 +12,13 @@
 static bool fail_length(const struct sv_model_ref *ref, const char *param, int tokens,
                         struct sv_error *error)
 {
-    const int context = sl_model_info(ref->model)->context;
+    const struct sl_model_info *info = sl_model_info(ref->model);
+    const int context = info->context;
     return sv_fail(error, SV_CONTEXT_LENGTH, param,
                    "'%s' has %d tokens; the context of '%s' has %d. Set \"truncate\": true to use "
-                   "the last %d.",
-                   param, tokens, ref->id, context, context);
+                   "the %s %d.",
+                   param, tokens, ref->id, context,
+                   info->task == SL_TASK_TRANSLATION ? "first" : "last", context);
 }
 
 enum sv_progress sv_handle_completions(struct sv_request *request)

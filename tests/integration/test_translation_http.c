@@ -93,7 +93,7 @@ Test(translation_http, long_texts_are_rejected_or_truncated)
 {
     expect_error(GERMAN("\"prompt\":\"one one one one one one one one one one one one one one one "
                         "one one one one one\""),
-                 400, "context");
+                 400, "to use the first 16");
     json_t *root = translate(
         GERMAN("\"truncate\":true,\"prompt\":\"one one one one one one one one one one one one one "
                "one one one one one one one\""));
