@@ -44,11 +44,7 @@ TestSuite(chat_http, .init = start, .fini = stop);
 
 static json_t *chat(const char *body)
 {
-    struct http_response r = http_request(&t.daemon, "POST", "/v1/chat/completions", body);
-    cr_assert_eq(r.status, 200, "%s: %s", body, r.body.data);
-    json_t *root = json_from_response(&r);
-    http_response_release(&r);
-    return root;
+    return json_request(&t.daemon, "POST", "/v1/chat/completions", body);
 }
 
 static char *answer(const char *body)

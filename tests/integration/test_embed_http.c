@@ -42,11 +42,7 @@ TestSuite(embed_http, .init = start, .fini = stop);
 
 static json_t *post(const char *path, const char *body)
 {
-    struct http_response answer = http_request(&t.daemon, "POST", path, body);
-    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    json_t *root = json_from_response(&answer);
-    http_response_release(&answer);
-    return root;
+    return json_request(&t.daemon, "POST", path, body);
 }
 
 static void expect_error(const char *path, const char *body, long status, const char *part)

@@ -45,11 +45,7 @@ TestSuite(multi_label_http, .init = start, .fini = stop);
 
 static json_t *get(const char *path)
 {
-    struct http_response response = http_request(&t.daemon, "GET", path, NULL);
-    cr_assert_eq(response.status, 200, "%s: %s", path, response.body.data);
-    json_t *object = json_from_response(&response);
-    http_response_release(&response);
-    return object;
+    return json_request(&t.daemon, "GET", path, NULL);
 }
 
 static json_t *post(const char *path, const char *body)

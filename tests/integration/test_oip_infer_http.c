@@ -119,20 +119,12 @@ static void tei_expect_error(const char *method, const char *path, const char *b
 
 static json_t *got(const char *path)
 {
-    struct http_response answer = http_request(&d, "GET", path, NULL);
-    cr_assert_eq(answer.status, 200, "%s: %ld %s", path, answer.status, answer.body.data);
-    json_t *root = json_from_response(&answer);
-    http_response_release(&answer);
-    return root;
+    return json_request(&d, "GET", path, NULL);
 }
 
 static json_t *posted(const char *path, const char *body)
 {
-    struct http_response answer = http_request(&d, "POST", path, body);
-    cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
-    json_t *root = json_from_response(&answer);
-    http_response_release(&answer);
-    return root;
+    return json_request(&d, "POST", path, body);
 }
 
 static json_t *inferred(const char *path, const char *body)

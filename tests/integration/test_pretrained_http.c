@@ -67,11 +67,7 @@ Test(pretrained_http, a_new_one_is_found_at_a_signal)
 /* The response to a body at a path of the encoder with prompts, as JSON. */
 static json_t *ask(const char *path, const char *body)
 {
-    struct http_response r = http_request(&d, "POST", path, body);
-    cr_assert_eq(r.status, 200, "%s %s: %s", path, body, r.body.data);
-    json_t *o = json_from_response(&r);
-    http_response_release(&r);
-    return o;
+    return json_request(&d, "POST", path, body);
 }
 
 /* Where the prompt is named, and where it is part of the text. */

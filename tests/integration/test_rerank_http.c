@@ -260,11 +260,7 @@ Test(rerank_http, every_way_to_name_a_reranker)
 
 static json_t *post(const char *path, const char *body)
 {
-    struct http_response answer = http_request(&t.daemon, "POST", path, body);
-    cr_assert_eq(answer.status, 200, "%s", answer.body.data);
-    json_t *root = json_from_response(&answer);
-    http_response_release(&answer);
-    return root;
+    return json_request(&t.daemon, "POST", path, body);
 }
 
 static void expect_relevance(const json_t *result, const char *query, const char *text)

@@ -52,11 +52,7 @@ static void expect_error(const char *body, int status, const char *part)
 
 static json_t *translate(const char *body)
 {
-    struct http_response answer = http_request(&t.daemon, "POST", "/v1/completions", body);
-    cr_assert_eq(answer.status, 200, "%s: %s", body, answer.body.data);
-    json_t *root = json_from_response(&answer);
-    http_response_release(&answer);
-    return root;
+    return json_request(&t.daemon, "POST", "/v1/completions", body);
 }
 
 Test(translation_http, prompts_are_translated_in_ragged_batches)

@@ -16,6 +16,17 @@ json_t *json_from_response(const struct http_response *response)
     return json_from_text(response->body.data);
 }
 
+json_t *json_request(const struct daemon *daemon, const char *method, const char *path,
+                     const char *body)
+{
+    struct http_response response = http_request(daemon, method, path, body);
+    cr_assert_eq(response.status, 200, "%s %s %s: %ld %s", method, path, body ? body : "",
+                 response.status, response.body.data);
+    json_t *root = json_from_response(&response);
+    http_response_release(&response);
+    return root;
+}
+
 const json_t *json_at(const json_t *value, const char *path)
 {
     char name[32];

@@ -7,9 +7,12 @@
 
 #include <jansson.h>
 
-/* The caller releases what these two return. They fail when the text is no JSON. */
+/* The caller releases what these return. They fail when the text is no JSON. */
 json_t *json_from_text(const char *text);
 json_t *json_from_response(const struct http_response *response);
+/* Of a request that must be answered with 200; body NULL: none. */
+json_t *json_request(const struct daemon *daemon, const char *method, const char *path,
+                     const char *body);
 
 /* A member, or NULL. */
 const json_t *json_at(const json_t *value, const char *path);
