@@ -1,5 +1,6 @@
 /* print_translations.c - translations, a line each, or as JSON. */
 #include "sluicectl/print.h"
+#include "sluicectl/response_json.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -20,8 +21,7 @@ static void print_one(const struct class_printer *printer, const char *text,
 bool print_translations(struct class_printer *printer, const struct sl_buffer *body,
                         const char *const *texts, int count, struct client_error *failure)
 {
-    json_error_t error;
-    json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
+    json_t *response = response_parse(body->data, body->bytes, failure);
     const json_t *choices = json_object_get(response, "choices");
     bool good = json_array_size(choices) == (size_t)count;
     for (int i = 0; good && i < count; i++) {
@@ -32,7 +32,8 @@ bool print_translations(struct class_printer *printer, const struct sl_buffer *b
             print_one(printer, texts[i], translation);
         printer->texts++;
     }
+    if (response && !good)
+        (void)client_error_set(failure, EXIT_FAILED, "malformed response: no translations in it");
     json_decref(response);
-    return good ||
-           client_error_set(failure, EXIT_FAILED, "malformed response: no translations in it");
+    return good;
 }

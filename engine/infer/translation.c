@@ -15,6 +15,7 @@ enum { TEXTS_DEFAULT = 16, BEAM_DEFAULT = 4, EXTRA_DEFAULT = 50, TEXTS_MOST = 40
 /* A beginning of a translation, in a slot of its own. */
 struct beginning {
     int slot;
+    int parent; /* the beginning, a step ago, that it extends */
     double log_probability;
     int32_t *ids; /* with the token that begins every translation */
     int count;
@@ -99,7 +100,7 @@ static bool allocate(struct sl_translator *t, struct sl_err *err)
     t->beginnings = calloc(texts * 2 * beam, sizeof *t->beginnings);
     t->ids = calloc(texts * (2 * beam + 1) * context, sizeof *t->ids);
     t->chunks = calloc(texts * beam, sizeof *t->chunks);
-    t->candidates = calloc(2 * beam * beam, sizeof *t->candidates);
+    t->candidates = calloc(2 * beam, sizeof *t->candidates);
     t->log_probabilities = calloc(vocab, sizeof *t->log_probabilities);
     t->largest = calloc(2 * beam, sizeof *t->largest);
     if (!t->searches || !t->beginnings || !t->ids || !t->chunks || !t->candidates ||
@@ -155,6 +156,19 @@ static double score_of(const struct sl_translator *t, double log_probability, in
     return log_probability / pow((5.0 + tokens) / 6.0, (double)t->options.length_penalty);
 }
 
+/* Inserts it among the `count` most probable so far, of which `most` are kept. Returns how many
+ * there are then. */
+static int insert(struct candidate *candidates, int count, int most, struct candidate c)
+{
+    if (count == most && !(c.log_probability > candidates[count - 1].log_probability))
+        return count;
+    int at = count < most ? count++ : count - 1;
+    for (; at > 0 && candidates[at - 1].log_probability < c.log_probability; at--)
+        candidates[at] = candidates[at - 1];
+    candidates[at] = c;
+    return count;
+}
+
 /* What may follow the beginnings of a text, the most probable first: enough that `beam` of them do
  * not end. Returns how many. */
 static int find_candidates(struct sl_translator *t, const struct search *s,
@@ -166,18 +180,10 @@ static int find_candidates(struct sl_translator *t, const struct search *s,
         sl_log_softmax(chunks[b].logits, vocab, t->log_probabilities);
         const int found = sl_largest(t->log_probabilities, vocab, most, t->largest);
         for (int i = 0; i < found; i++) {
-            const struct candidate c = {.beginning = b,
-                                        .token = t->largest[i],
-                                        .log_probability =
-                                            s->now[b].log_probability +
-                                            (double)t->log_probabilities[t->largest[i]]};
-            int at = count;
-            if (count == most && !(c.log_probability > t->candidates[count - 1].log_probability))
-                break;
-            at = count < most ? count++ : count - 1;
-            for (; at > 0 && t->candidates[at - 1].log_probability < c.log_probability; at--)
-                t->candidates[at] = t->candidates[at - 1];
-            t->candidates[at] = c;
+            const double log_probability =
+                s->now[b].log_probability + (double)t->log_probabilities[t->largest[i]];
+            const struct candidate c = {b, t->largest[i], log_probability};
+            count = insert(t->candidates, count, most, c);
         }
     }
     return count;
@@ -202,7 +208,7 @@ static void extend(const struct search *s, const struct candidate *c, struct beg
     to->ids[from->count] = c->token;
     to->count = from->count + 1;
     to->log_probability = c->log_probability;
-    to->slot = -c->beginning - 1; /* for now: whose cache it needs */
+    to->parent = c->beginning;
 }
 
 /* The first that goes on from a beginning keeps its slot. Others copy it to slots that nobody
@@ -210,10 +216,8 @@ static void extend(const struct search *s, const struct candidate *c, struct beg
 static void assign_slots(struct sl_translator *t, struct search *s, int first_slot, int count)
 {
     bool taken[SL_BEAM_MAX] = {false};
-    int from[SL_BEAM_MAX];
     for (int i = 0; i < count; i++) {
-        const int slot = s->now[-s->next[i].slot - 1].slot;
-        from[i] = slot;
+        const int slot = s->now[s->next[i].parent].slot;
         s->next[i].slot = taken[slot - first_slot] ? -1 : slot;
         taken[slot - first_slot] = true;
     }
@@ -224,7 +228,7 @@ static void assign_slots(struct sl_translator *t, struct search *s, int first_sl
             free_slot++;
         taken[free_slot] = true;
         s->next[i].slot = first_slot + free_slot;
-        sl_session_copy(t->session, from[i], s->next[i].slot);
+        sl_session_copy(t->session, s->now[s->next[i].parent].slot, s->next[i].slot);
     }
 }
 
