@@ -4,7 +4,6 @@
 #include "cli/evaluation/label_names.h"
 #include "cli/training/dataset_summary.h"
 #include "data/data_options.h"
-#include "train/evaluate_translations.h"
 
 #include <string.h>
 
@@ -137,27 +136,19 @@ static bool open_labelled(struct eval_source *source, const struct eval_source_o
     return true;
 }
 
-static bool open_column(struct sl_dataset *set, const struct sl_model *m,
-                        const struct eval_source_options *o, const char *column, struct sl_err *err)
-{
-    const struct sl_dataset_encoding encoding = {.context = m->config.context_length,
-                                                 .truncation = o->truncation,
-                                                 .unknown = SL_UNKNOWN_REPLACE,
-                                                 .keep_text = true};
-    struct sl_record_options columns = o->columns;
-    columns.unlabelled = true;
-    columns.skip_incomplete = false; /* the other column would not be skipped with it */
-    columns.text = column;
-    return sl_dataset_open(set, o->data, &columns, NULL, err) &&
-           sl_dataset_encode(set, m->tokenizer, &encoding, err);
-}
-
 static bool open_pairs(struct eval_source *source, const struct eval_source_options *o,
                        struct sl_err *err)
 {
     const struct sl_model *m = source->model;
-    return open_column(&source->set, m, o, o->from ? o->from : "1", err) &&
-           open_column(&source->translations, m, o, o->to ? o->to : "2", err);
+    const struct sl_dataset_encoding encoding = {.context = m->config.context_length,
+                                                 .truncation = o->truncation,
+                                                 .unknown = SL_UNKNOWN_REPLACE,
+                                                 .keep_text = true};
+    const struct sl_pair_columns columns = {o->from, o->to};
+    return sl_dataset_open_pairs(&source->set, &source->translations, o->data, &o->columns, columns,
+                                 err) &&
+           sl_dataset_encode(&source->set, m->tokenizer, &encoding, err) &&
+           sl_dataset_encode(&source->translations, m->tokenizer, &encoding, err);
 }
 
 /* A text with characters that the model does not know is a likely mistake. */

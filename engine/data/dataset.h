@@ -49,6 +49,17 @@ struct sl_dataset {
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
                      const struct sl_record_options *options, const struct sl_labels *labels,
                      struct sl_err *err) SL_MUST_CHECK;
+
+/* Names or numbers; NULL: 1 and 2. */
+struct sl_pair_columns {
+    const char *source, *target;
+};
+
+/* Reads two columns of a file, texts and their translations, as sets of as many texts, without
+ * labels. A record without one of them is an error. */
+bool sl_dataset_open_pairs(struct sl_dataset *source, struct sl_dataset *target, const char *path,
+                           const struct sl_record_options *options, struct sl_pair_columns columns,
+                           struct sl_err *err) SL_MUST_CHECK;
 /* Fails if a model could learn nothing, because all texts have the same labels, or no two texts one
  * in common. */
 bool sl_dataset_check_labels(const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;

@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
-#include "train/evaluate_translations.h"
+#include "train/evaluate.h"
 #include "train/hyperparameters.h"
 #include "vectors/token_occurrences.h"
 

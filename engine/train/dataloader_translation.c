@@ -2,36 +2,22 @@
  * for every epoch. The two columns of a file are two data sets of as many texts. */
 #include "tokenizer/tokenizer.h"
 #include "train/dataloader_kind.h"
+#include "train/translation_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool open_column(struct sl_dataset *set, const char *path, const struct sl_data_sources *s,
-                        const char *column, struct sl_err *err)
-{
-    struct sl_record_options columns = s->columns;
-    columns.unlabelled = true;
-    columns.skip_incomplete = false; /* the other column would not be skipped with it */
-    columns.text = column;
-    return sl_dataset_open(set, path, &columns, NULL, err);
-}
-
-static bool open_pairs(struct sl_dataset *source, struct sl_dataset *target, const char *path,
-                       const struct sl_data_sources *s, struct sl_err *err)
-{
-    return open_column(source, path, s, s->source ? s->source : "1", err) &&
-           open_column(target, path, s, s->target ? s->target : "2", err);
-}
 
 static bool open_sets(struct sl_dataloader *d, const struct sl_data_sources *s, struct sl_err *err)
 {
     const struct sl_hyperparameters *h = d->hyperparameters;
     const double share = (double)h->validation_fraction;
     const uint64_t seed = (uint64_t)h->seed;
-    if (!open_pairs(&d->train, &d->translations, s->data, s, err))
+    const struct sl_pair_columns columns = {s->source, s->target};
+    if (!sl_dataset_open_pairs(&d->train, &d->translations, s->data, &s->columns, columns, err))
         return false;
     if (s->validation)
-        return open_pairs(&d->validation, &d->validation_translations, s->validation, s, err);
+        return sl_dataset_open_pairs(&d->validation, &d->validation_translations, s->validation,
+                                     &s->columns, columns, err);
     return sl_dataset_split(&d->train, share, seed, &d->validation, err) &&
            sl_dataset_split(&d->translations, share, seed, &d->validation_translations, err);
 }

@@ -1,8 +1,9 @@
-/* evaluate.c - predicts a whole text, window after window. */
+/* evaluate.c - predicts a whole text, window after window, or texts one after another. */
 #include "train/evaluate.h"
 
 #include "base/clock.h"
 #include "sluice/logits.h"
+#include "train/translation_pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +15,35 @@ struct evaluation {
     const struct sl_model *model;
     struct sl_span part;                      /* either this */
     const struct sl_completions *completions; /* or, unless NULL, these */
+    const struct sl_dataset *source, *target; /* or, unless NULL, the translations of texts */
     struct sl_tape tape;
     int32_t *tokens, *targets, *layers_used;
     struct sl_sequence sequences[WINDOWS];
-    int64_t predicted, right; /* of completions */
+    int64_t right; /* of completions */
 };
 
 static int64_t count_of(const struct evaluation *e)
 {
     return e->completions ? e->completions->count
+           : e->source    ? e->source->count
                           : sl_window_count(e->part, e->model->config.context_length);
+}
+
+/* Of a window, or of a text and its translation. */
+static int rows_most(const struct evaluation *e)
+{
+    return (e->source ? 2 : 1) * e->model->config.context_length;
 }
 
 static void append(struct evaluation *e, struct sl_batch *batch, int64_t index)
 {
     int32_t *tokens = e->tokens + batch->rows, *targets = e->targets + batch->rows;
     int rows = 0;
+    if (e->source) {
+        const struct sl_translation pair = {e->source, e->target, (int)index};
+        sl_translation_append(batch, e->tokens, e->targets, e->sequences, &pair);
+        return;
+    }
     if (e->completions)
         rows = sl_completions_copy(e->completions, (int)index, tokens, targets);
     else {
@@ -58,9 +72,21 @@ static struct sl_batch gather(struct evaluation *e, int64_t first)
     return batch;
 }
 
+/* Pairs of the longest texts that the model reads. */
+static struct sl_batch largest_pairs(struct evaluation *e)
+{
+    struct sl_batch batch = empty_batch(e);
+    for (; batch.count < WINDOWS; batch.rows += rows_most(e))
+        e->sequences[batch.count++] = (struct sl_sequence){
+            .first = batch.rows, .rows = rows_most(e), .source = rows_most(e) / 2};
+    return batch;
+}
+
 /* The first windows are as long as any; completions are not in order. */
 static struct sl_batch largest(struct evaluation *e)
 {
+    if (e->source)
+        return largest_pairs(e);
     if (!e->completions)
         return gather(e, 0);
     struct sl_batch batch = empty_batch(e);
@@ -71,12 +97,9 @@ static struct sl_batch largest(struct evaluation *e)
 
 static void count_right(struct evaluation *e, const struct sl_tensor *logits, int rows)
 {
-    for (int r = 0; r < rows; r++) {
-        if (e->targets[r] < 0)
-            continue;
-        e->predicted++;
-        e->right += e->targets[r] == sl_argmax(sl_row(logits, r), logits->cols);
-    }
+    for (int r = 0; r < rows; r++)
+        if (e->targets[r] >= 0)
+            e->right += e->targets[r] == sl_argmax(sl_row(logits, r), logits->cols);
 }
 
 static void forward(struct evaluation *e, const struct sl_batch *batch)
@@ -89,7 +112,7 @@ static void forward(struct evaluation *e, const struct sl_batch *batch)
 
 static bool start(struct evaluation *e, const struct sl_policy *policy, struct sl_err *err)
 {
-    size_t rows = WINDOWS * (size_t)e->model->config.context_length;
+    size_t rows = WINDOWS * (size_t)rows_most(e);
     e->tokens = calloc(rows, sizeof *e->tokens);
     e->targets = calloc(rows, sizeof *e->targets);
     e->layers_used = calloc(rows, sizeof *e->layers_used);
@@ -133,12 +156,13 @@ static void measure(struct evaluation *e, struct sl_evaluation *out)
         struct sl_batch batch = gather(e, i);
         forward(e, &batch);
         sl_forward_stats_add(&sum, &e->tape.stats);
-        for (int r = 0; r < batch.rows; r++)
+        for (int r = 0; r < batch.rows; r++) {
             layers += e->layers_used[r];
+            out->examples += e->targets[r] >= 0;
+        }
         out->tokens += batch.rows;
     }
-    out->examples = e->completions ? e->predicted : out->tokens;
-    out->accuracy = ratio((double)e->right, (double)e->predicted);
+    out->accuracy = e->completions ? ratio((double)e->right, (double)out->examples) : (double)NAN;
     out->loss = sum.loss / (double)out->examples;
     sl_evaluation_set_means(out, &sum, count);
     out->layers_mean = (double)layers / (double)out->tokens;
@@ -176,5 +200,13 @@ bool sl_evaluate_completions(const struct sl_model *model, const struct sl_compl
                              struct sl_err *err)
 {
     struct evaluation e = {.model = model, .completions = completions};
+    return evaluate(&e, policy, out, err);
+}
+
+bool sl_evaluate_translations(const struct sl_model *model, const struct sl_dataset *source,
+                              const struct sl_dataset *target, const struct sl_policy *policy,
+                              struct sl_evaluation *out, struct sl_err *err)
+{
+    struct evaluation e = {.model = model, .source = source, .target = target};
     return evaluate(&e, policy, out, err);
 }

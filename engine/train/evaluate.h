@@ -41,6 +41,12 @@ bool sl_evaluate_completions(const struct sl_model *model, const struct sl_compl
                              const struct sl_policy *policy, struct sl_evaluation *out,
                              struct sl_err *err) SL_MUST_CHECK;
 
+/* Evaluates the tokens of translations of texts, two encoded sets, by number. The accuracy is
+ * NAN. */
+bool sl_evaluate_translations(const struct sl_model *model, const struct sl_dataset *source,
+                              const struct sl_dataset *target, const struct sl_policy *policy,
+                              struct sl_evaluation *out, struct sl_err *err) SL_MUST_CHECK;
+
 /* Receives the probabilities of the labels of each text; a zeroed one does nothing. */
 struct sl_score_visitor {
     void (*visit)(void *context, int example, const float *scores);
