@@ -40,8 +40,9 @@ static inline vec vec_load_or(vec other, const float *x, int n)
     if (n >= LANES)
         memcpy(&other, x, sizeof other);
     else
-        for (int i = 0; i < n && i < LANES; i++) /* which gcc 14 does not see from the above */
-            other[i] = x[i];
+        for (int i = 0; i < LANES; i++) /* from `i < n` alone gcc 14 does not see that i < LANES */
+            if (i < n)
+                other[i] = x[i];
     return other;
 }
 
