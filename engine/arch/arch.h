@@ -79,6 +79,10 @@ struct sl_arch {
     const char *embeds;
     /* Numbers of such an embedding; NULL: sl_config.embedding_width, or the width. */
     int (*embedding_size)(const struct sl_config *c);
+    /* What each token is routed to, as `sluice inspect --routing` names it, and how many of these
+     * there are; NULL: to all alike, or the depth. */
+    const char *routes_to;
+    int (*routes)(const struct sl_config *c);
     bool takes_pairs;   /* its classifiers read a text, or two */
     bool embeds_tokens; /* a pretrained model gives the vectors of tokens, too */
     /* Whether a pretrained model of this config can be asked which tokens may stand at a place;

@@ -58,7 +58,9 @@ void sl_tape_begin(struct sl_tape *t, const struct sl_batch *batch, bool trainin
     sl_arena_rewind(&t->arena, 0);
     sl_arena_rewind(&t->structs, 0);
     t->training = training;
-    t->stats = (struct sl_forward_stats){.layers_used = t->stats.layers_used};
+    t->stats = (struct sl_forward_stats){.layers_used = t->stats.layers_used,
+                                         .routing = t->stats.routing,
+                                         .routing_parts = t->stats.routing_parts};
     t->random_site = 0;
     t->count = 0;
     t->spare_count = 0;
@@ -347,4 +349,13 @@ void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows)
         const int row = sl_rows_at(rows, i);
         used[origin ? origin[row] : row]++;
     }
+}
+
+void sl_stats_set_routing(struct sl_tape *t, int row, int part, float weight)
+{
+    const struct sl_forward_stats *stats = &t->stats;
+    if (!stats->routing || sl_tape_is_dry(t))
+        return;
+    size_t at = (size_t)(t->view->origin ? t->view->origin[row] : row);
+    stats->routing[at * (size_t)stats->routing_parts + (size_t)part] = weight;
 }

@@ -154,6 +154,10 @@ struct sl_forward_stats {
     double depth_count;   /* those rows: all but padding, or first rows only */
     double first_depth;   /* the same sum over the first rows of all sequences */
     int32_t *layers_used; /* per row: blocks that ran; NULL: not requested */
+    /* Rows x parts: the weight with which a part of the model acted on a row, 0 if it did not run
+     * (sl_arch.routes_to); NULL: not requested. */
+    float *routing;
+    int routing_parts;
 };
 
 /* Adds the sums of a pass to those of others. */
@@ -229,6 +233,8 @@ void sl_tape_forget(struct sl_tape *t, size_t mark);
 
 /* Records that every row (NULL), or these rows, ran one more block. */
 void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows);
+/* Records the weight of a part on a row, if routing is requested. */
+void sl_stats_set_routing(struct sl_tape *t, int row, int part, float weight);
 
 /* A fresh key for random numbers: one per step and place. */
 uint64_t sl_tape_random(struct sl_tape *t);

@@ -1,8 +1,11 @@
-/* command_inspect.c - `sluice inspect`: prints a model's configuration and its tensors. */
+/* command_inspect.c - `sluice inspect`: prints a model's configuration and its tensors, or what it
+ * routes the tokens of a text to. */
 #include "base/explained_words.h"
 #include "base/option_parser.h"
 #include "cli/command.h"
 #include "cli/operating_point_list.h"
+#include "cli/policy_options.h"
+#include "cli/routing/routing_output.h"
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -11,12 +14,20 @@
 #include <string.h>
 
 struct arguments {
-    const char *isa, *precision;
+    const char *model, *routing, *report, *isa, *precision;
     int threads;
     bool json;
 };
 
-static const struct sl_option rows[] = {ENGINE_OPTIONS(struct arguments), {0}};
+static const struct sl_option rows[] = {
+    {"routing", "FILE",
+     "print which blocks, steps or experts the tokens of this text use instead; of a classifier, "
+     "each line is a text",
+     SL_OPTION_STRING, offsetof(struct arguments, routing), 0, 0},
+    {"report", "DIR", "with --routing: write it to DIR/index.html, too, with the text in colours",
+     SL_OPTION_STRING, offsetof(struct arguments, report), 0, 0},
+    ENGINE_OPTIONS(struct arguments),
+    {0}};
 
 static double standard_deviation(const struct sl_parameter *p)
 {
@@ -190,26 +201,93 @@ static void print_text(const struct sl_model *m)
     print_tensors(m);
 }
 
+/* ---- routing --------------------------------------------------------------------------------- */
+
+static void add_all(struct routing_sums *sums, struct sl_routing *routing,
+                    const struct routing_text *text)
+{
+    const int32_t *ids = text->ids;
+    for (size_t i = 0; i < text->pieces; i++) {
+        sl_routing_run(routing, ids, text->lengths[i]);
+        routing_sums_add(sums, routing, ids, text->lengths[i]);
+        ids += text->lengths[i];
+    }
+}
+
+static bool inspect_routing(const struct sl_model *m, const struct arguments *a,
+                            const struct policy_options *options, struct sl_err *err)
+{
+    struct sl_policy policy = m->policy;
+    struct sl_routing routing = {0};
+    struct routing_text text = {0};
+    struct routing_sums sums = {0};
+    const struct routing_output output = {
+        .model_path = a->model, .text_path = a->routing, .model = m, .text = &text, .sums = &sums};
+    bool ok = policy_options_apply(options, m->arch, &policy, err) &&
+              (sl_routing_open(&routing, m, &policy, err) || sl_wrap(err, "--routing")) &&
+              routing_text_open(&text, m, a->routing, err) &&
+              routing_sums_open(&sums, m, routing.parts, text.ids, text.count, err);
+    if (ok)
+        add_all(&sums, &routing, &text);
+    ok = ok && (!a->report || routing_write_page(&output, &routing, a->report, err));
+    if (ok && a->json)
+        routing_print_json(&output);
+    else if (ok)
+        routing_print(&output);
+    routing_sums_close(&sums);
+    routing_text_close(&text);
+    sl_routing_close(&routing);
+    return ok;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static bool inspect(struct sl_engine *engine, const struct arguments *a,
+                    const struct policy_options *policy, struct sl_err *err)
+{
+    engine->keeps_values = true;
+    struct sl_model *m = command_model(engine, a->model, err);
+    bool ok = m && (!a->routing || inspect_routing(m, a, policy, err));
+    if (ok && !a->routing && a->json)
+        print_json(m);
+    else if (ok && !a->routing)
+        print_text(m);
+    sl_model_close(m);
+    return ok;
+}
+
+/* Options of the command, and what they set; without values for help. */
+static struct sl_option_parser parser_of(struct arguments *a, struct policy_options *policy)
+{
+    struct sl_option_parser parser = {.tables = {{.rows = rows, .values = a}}};
+    policy_options_add(policy, &parser, 1);
+    return parser;
+}
+
+static void options(const char *operand)
+{
+    (void)operand;
+    struct policy_options policy = {0};
+    struct sl_option_parser parser = parser_of(NULL, &policy);
+    command_help(&command_inspect, &parser);
+}
+
 static bool run(int count, char **words, struct sl_err *err)
 {
-    const char *model = NULL;
     struct arguments a = {0};
-    struct sl_option_parser parser = {
-        .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
+    struct policy_options policy = {0};
+    struct sl_option_parser parser = parser_of(&a, &policy);
+    parser.operands = &a.model;
+    parser.operands_max = 1;
     if (!sl_options_parse(&parser, count, words, err))
         return false;
-    if (!model)
+    if (!a.model)
         return fail_missing(&command_inspect, "MODEL-DIR", err);
+    if (!a.routing && (a.report || policy.count > 0))
+        return sl_fail(err, SL_BAD_INPUT, "%s needs --routing FILE",
+                       a.report ? "--report" : policy.given[0].name);
     struct sl_engine *engine = command_engine(a.threads, a.isa, a.precision, err);
-    if (engine)
-        engine->keeps_values = true;
-    struct sl_model *m = engine ? command_model(engine, model, err) : NULL;
-    if (m && a.json)
-        print_json(m);
-    else if (m)
-        print_text(m);
-    bool ok = m != NULL;
-    sl_model_close(m);
+    bool ok = engine && inspect(engine, &a, &policy, err);
     sl_engine_destroy(engine);
     return ok;
 }
@@ -217,7 +295,7 @@ static bool run(int count, char **words, struct sl_err *err)
 const struct command command_inspect = {
     .name = "inspect",
     .operands = "MODEL-DIR",
-    .help = "print a model's configuration and tensors",
+    .help = "print a model's configuration and tensors, or the routing of a text's tokens",
     .run = run,
-    .rows = rows,
+    .print_help = options,
 };

@@ -153,6 +153,9 @@ struct sl_gate {
     const struct sl_rows *rows;
 };
 
+/* Records, if it is requested, the weights with which a part of the model acts on rows. */
+void sl_gate_record(struct sl_tape *t, int part, struct sl_gate gate);
+
 /* A transformer block, whose updates a gate may scale or skip, row by row. The norm comes before
  * (Xiong et al. 2020) or after (Vaswani et al. 2017):
  *     h += g attention(norm(h));   h += g mlp(norm(h))

@@ -195,6 +195,16 @@ static struct sl_tensor *apply_norm_after(struct sl_tape *t, const struct sl_blo
                   : y;
 }
 
+void sl_gate_record(struct sl_tape *t, int part, struct sl_gate gate)
+{
+    if (!t->stats.routing || sl_tape_is_dry(t))
+        return;
+    int count = gate.rows ? gate.rows->count : t->view->batch->rows;
+    for (int i = 0; i < count; i++)
+        sl_stats_set_routing(t, sl_rows_at(gate.rows, i), part,
+                             gate.value ? *sl_row(gate.value, i) : 1.0f);
+}
+
 struct sl_tensor *sl_block_apply(struct sl_tape *t, const struct sl_block *k, struct sl_tensor *h,
                                  struct sl_gate gate)
 {

@@ -219,6 +219,12 @@ static struct sl_tensor *eam_forward(struct sl_tape *t, const void *self)
 
 /* -- the table -------------------------------------------------------------------------------- */
 
+static int expert_count(const struct sl_config *c)
+{
+    const struct sl_eam_config *own = sl_config_own(c);
+    return own->experts;
+}
+
 static bool eam_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct sl_eam_config *own = sl_config_own(c);
@@ -288,6 +294,8 @@ const struct sl_arch sl_arch_eam = {
     .paper = "Efficient Sequence Pooling Model for Sparse Attention with Mixture of Experts, 2024",
     .summary = "a token attends to O(log n) keys; tokens are pooled; a mixture of experts",
     .hypers = hypers,
+    .routes_to = "expert",
+    .routes = expert_count,
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct eam),
     .check = eam_check,

@@ -116,6 +116,6 @@ struct sl_moe {
     float dropout, load_balancing_weight;
 };
 struct sl_moe sl_moe_build(struct sl_builder *b, struct sl_moe_shape shape);
-/* origin: as in struct sl_linear_args. */
+/* origin: as in struct sl_linear_args, and after the last the number of rows of the batch. */
 struct sl_tensor *sl_moe_apply(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
                                const int32_t *origin);

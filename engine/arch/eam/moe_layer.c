@@ -152,6 +152,21 @@ static struct sl_tensor *apply_top_k(struct sl_tape *t, const struct sl_moe *e, 
     return sl_combine_experts(t, y, gate_weights, assignment);
 }
 
+/* A row stands for the tokens from its origin to that of the next. */
+static void record_routing(struct sl_tape *t, const struct sl_tensor *gate_weights,
+                           const int32_t *origin)
+{
+    if (!t->stats.routing || sl_tape_is_dry(t))
+        return;
+    for (int r = 0; r < gate_weights->rows; r++) {
+        int first = origin ? origin[r] : sl_rows_at(t->view->batch->wanted, r);
+        int end = origin ? origin[r + 1] : first + 1;
+        for (int row = first; row < end; row++)
+            for (int expert = 0; expert < gate_weights->cols; expert++)
+                sl_stats_set_routing(t, row, expert, sl_row(gate_weights, r)[expert]);
+    }
+}
+
 struct sl_tensor *sl_moe_apply(struct sl_tape *t, const struct sl_moe *e, struct sl_tensor *x,
                                const int32_t *origin)
 {
@@ -168,6 +183,7 @@ struct sl_tensor *sl_moe_apply(struct sl_tape *t, const struct sl_moe *e, struct
     } else {
         y = apply_dense(t, e, x, gate_weights, origin);
     }
+    record_routing(t, gate_weights, origin);
     struct sl_tensor *biases =
         sl_linear(t, gate_weights, (struct sl_linear_args){.weight = e->down_bias});
     return sl_residual(t, y, biases, (struct sl_residual_args){0});

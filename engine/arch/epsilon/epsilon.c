@@ -232,6 +232,7 @@ const struct sl_arch sl_arch_epsilon = {
     .policy = policy,
     .threshold = "halting_threshold",
     .skipping = skipping,
+    .routes_to = "step",
     .tasks = SL_COMPLETES | SL_CLASSIFIES,
     .size = sizeof(struct epsilon),
     .build = epsilon_build,

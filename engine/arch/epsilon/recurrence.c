@@ -255,6 +255,14 @@ static void record_depths(struct sl_tape *t, const struct sl_halting_state *halt
     }
 }
 
+/* The steps of a row before it halts, each as a part of the model. */
+static void record_routing(struct sl_tape *t, const struct sl_halting_state *halting)
+{
+    for (int r = 0; t->stats.routing && r < t->view->batch->rows; r++)
+        for (int step = 0; step < depth_of(halting, r) && !halting->padding[r]; step++)
+            sl_stats_set_routing(t, r, step, 1.0f);
+}
+
 static void record_layers(struct sl_tape *t, const struct sl_recurrence *s)
 {
     int32_t *used = t->stats.layers_used;
@@ -269,14 +277,17 @@ struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *
     if (!sl_tape_is_dry(t)) {
         record_depths(t, &s->halting, !skips_halted(t));
         record_layers(t, s);
+        record_routing(t, &s->halting);
     }
     return s->output;
 }
 
 struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causal_recurrence *w)
 {
-    if (!sl_tape_is_dry(t))
+    if (!sl_tape_is_dry(t)) {
         record_depths(t, &w->halting, /* others= */ true);
+        record_routing(t, &w->halting);
+    }
     return w->output;
 }
 

@@ -47,7 +47,9 @@ static struct sl_tensor *early_exit_forward(struct sl_tape *t, const void *self)
         struct sl_exit_decide_args rule = {
             .final = final, .weight = 1.0f / (float)m->depth, .last = i + 1 == m->depth};
         size_t mark = sl_tape_mark(t);
-        h = sl_block_apply(t, &m->blocks[i], h, sl_exit_gate(t, staying));
+        struct sl_gate gate = sl_exit_gate(t, staying);
+        sl_gate_record(t, i, gate);
+        h = sl_block_apply(t, &m->blocks[i], h, gate);
         if (t->training || i > 0 || rule.last)
             staying = sl_exit_decide(t, predict(t, m, i, h, staying), staying, rule);
         sl_tape_forget(t, mark);
@@ -78,6 +80,7 @@ const struct sl_arch sl_arch_early_exit = {
     .policy = policy,
     .threshold = "exit_threshold",
     .skipping = skipping,
+    .routes_to = "block",
     .tasks = SL_COMPLETES,
     .size = sizeof(struct early_exit),
     .build = early_exit_build,

@@ -80,6 +80,7 @@ static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
             gate = sl_router_apply(t, &m->routers[i - 1], h, training, candidates);
         else
             gate.rows = candidates;
+        sl_gate_record(t, i, gate);
         h = sl_block_apply(t, &m->blocks[i], h, gate);
     }
     return sl_wide_ngrams_apply(t, &m->ngrams, sl_output_head_apply(t, &m->head, h));
@@ -143,6 +144,7 @@ const struct sl_arch sl_arch_tsa = {
     .policy = policy,
     .threshold = "gate_limit",
     .skipping = skipping,
+    .routes_to = "block",
     .trained_policy = trained_policy,
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS,
     .embeds = "mean",

@@ -1,12 +1,15 @@
-/* synthetic_task.h - made data of the papers: lines that are a prompt, '|' and a completion, for
- * `sluice train --prompt-separator`. */
+/* synthetic_task.h - made data of the papers, a file of lines. */
 #pragma once
 
 #include "sluice/err.h"
 
+/* copy, sort: for `sluice train --prompt-separator '|'`, a prompt, '|' and the prompt once more, or
+ * its symbols in alphabetical order.
+ * listops: labelled texts, the value of an expression, a tab and the expression (listops.h). */
 struct synthetic_task {
-    const char *name; /* copy: the prompt once more; sort: its symbols in alphabetical order */
-    int lines, length, seed; /* length: symbols of a prompt, of 28, with repetitions */
+    const char *name;
+    int lines, seed;
+    int length; /* of a prompt: symbols, of 28, with repetitions; of an expression: see listops.h */
 };
 
 /* The names, ending with NULL. */

@@ -170,6 +170,17 @@ static inline __attribute__((always_inline)) void flat(const struct sl_gemm *g,
         finish(g, &b, BLOCK);
 }
 
+/* One row of x times ROW_PANELS panels. */
+static void one_row(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col)
+{
+    sl_row_multiply(s->sums, s->x, panel, s->panel, s->steps);
+    for (int p = 0; p < ROW_PANELS; p++) {
+        struct sum_block b = {
+            .sums = s->sums + p * SL_PANEL, .row = s->row, .rows = 1, .col = col + p * SL_PANEL};
+        finish(g, &b, BLOCK);
+    }
+}
+
 /* All columns of the rows that the tiles are configured for. */
 static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm *g,
                                                             struct strip *s, const bool int8)
@@ -177,7 +188,11 @@ static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm
     const uint16_t *panel = (const uint16_t *)g->packed + s->scales;
     const bool is_flat = s->rows <= TILE_ROWS;
     const int width = is_flat ? 2 * SL_PANEL : SL_PANEL;
-    for (int col = 0; col < g->n; col += width, panel += s->panel * (size_t)(width / SL_PANEL)) {
+    int col = 0;
+    for (; ROW_PANELS && s->rows == 1 && col + ROW_PANELS * SL_PANEL <= g->n;
+         col += ROW_PANELS * SL_PANEL, panel += ROW_PANELS * s->panel)
+        one_row(g, s, panel, col);
+    for (; col < g->n; col += width, panel += s->panel * (size_t)(width / SL_PANEL)) {
         if (is_flat)
             flat(g, s, panel, col, int8);
         for (int row = 0; !is_flat && row < s->rows; row += BLOCK)

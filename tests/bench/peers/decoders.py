@@ -54,7 +54,7 @@ def continuations(setup, store, precision):
     for prompt in prompts():
         command = [setup.build / "sluice", "generate", store / "decoder/1", "--prompt", prompt, "--temperature", "0"]
         out = setup.run(*command, "--max-tokens", CHECKED, "--precision", precision, "--json")
-        found.append(json.loads(out)["text"])
+        found.append(json.loads(out)["text"].removeprefix(prompt))
     return found
 
 
