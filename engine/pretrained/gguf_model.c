@@ -217,7 +217,7 @@ static struct sl_piece *strings_of(const struct sl_gguf_array *array)
  * as many. */
 static void *numbers_of(const struct sl_gguf_array *array, size_t count)
 {
-    void *copy = array && array->count == count ? malloc(array->bytes + 1) : NULL;
+    void *copy = array && array->count == count ? calloc(count + 1, sizeof(float)) : NULL;
     if (copy)
         memcpy(copy, array->data, array->bytes);
     return copy;

@@ -1,4 +1,4 @@
-/* test_sluice_routing.c - `sluice inspect --routing`: tables, JSON, the page, and what it refuses. */
+/* test_sluice_routing.c - `sluice inspect --routing`: tables, JSON and the page. */
 #include "support/json_query.h"
 #include "support/program.h"
 #include "support/sluice_cli.h"
