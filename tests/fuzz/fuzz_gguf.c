@@ -6,7 +6,7 @@
 
 static void read_tensor(const struct sl_weight *w)
 {
-    float *numbers = malloc(w->count * sizeof *numbers + 1);
+    float *numbers = calloc(w->count + 1, sizeof *numbers);
     if (numbers)
         sl_numbers_read(w->type, w->data, w->count, numbers);
     free(numbers);

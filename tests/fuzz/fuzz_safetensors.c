@@ -6,7 +6,7 @@
 
 static void numbers_read(const struct sl_safetensor *tensor)
 {
-    float *numbers = malloc(tensor->count * sizeof *numbers + 1);
+    float *numbers = calloc(tensor->count + 1, sizeof *numbers);
     if (numbers)
         sl_safetensor_read(tensor, numbers);
     free(numbers);
