@@ -354,8 +354,7 @@ void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows)
 void sl_stats_set_routing(struct sl_tape *t, int row, int part, float weight)
 {
     const struct sl_forward_stats *stats = &t->stats;
-    if (!stats->routing || sl_tape_is_dry(t))
-        return;
+    assert(stats->routing);
     size_t at = (size_t)(t->view->origin ? t->view->origin[row] : row);
     stats->routing[at * (size_t)stats->routing_parts + (size_t)part] = weight;
 }

@@ -233,7 +233,8 @@ void sl_tape_forget(struct sl_tape *t, size_t mark);
 
 /* Records that every row (NULL), or these rows, ran one more block. */
 void sl_stats_add_layer(struct sl_tape *t, const struct sl_rows *rows);
-/* Records the weight of a part on a row, if routing is requested. */
+/* Records the weight of a part on a row. Routing must be requested, which it never is in a dry
+ * run. */
 void sl_stats_set_routing(struct sl_tape *t, int row, int part, float weight);
 
 /* A fresh key for random numbers: one per step and place. */

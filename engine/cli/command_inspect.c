@@ -245,7 +245,7 @@ static bool inspect_routing(const struct sl_model *m, const struct arguments *a,
 static bool inspect(struct sl_engine *engine, const struct arguments *a,
                     const struct policy_options *policy, struct sl_err *err)
 {
-    engine->keeps_values = true;
+    engine->keeps_values = !a->routing; /* which tensors are printed from */
     struct sl_model *m = command_model(engine, a->model, err);
     bool ok = m && (!a->routing || inspect_routing(m, a, policy, err));
     if (ok && !a->routing && a->json)

@@ -67,6 +67,17 @@ void sl_routing_run(struct sl_routing *r, const int32_t *tokens, int count)
         r->entropy[i] = entropy_of(sl_row(logits, i), logits->cols);
 }
 
+struct sl_routing_total sl_routing_total(const struct sl_routing *r, int token)
+{
+    const float *weights = r->weights + (size_t)token * (size_t)r->parts;
+    struct sl_routing_total total = {0};
+    for (int p = 0; p < r->parts; p++) {
+        total.ran += weights[p] != 0.0f;
+        total.weight += (double)weights[p];
+    }
+    return total;
+}
+
 void sl_routing_close(struct sl_routing *r)
 {
     if (r->weights)

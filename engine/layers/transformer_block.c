@@ -197,7 +197,7 @@ static struct sl_tensor *apply_norm_after(struct sl_tape *t, const struct sl_blo
 
 void sl_gate_record(struct sl_tape *t, int part, struct sl_gate gate)
 {
-    if (!t->stats.routing || sl_tape_is_dry(t))
+    if (!t->stats.routing)
         return;
     int count = gate.rows ? gate.rows->count : t->view->batch->rows;
     for (int i = 0; i < count; i++)

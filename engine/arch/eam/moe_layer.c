@@ -156,7 +156,7 @@ static struct sl_tensor *apply_top_k(struct sl_tape *t, const struct sl_moe *e, 
 static void record_routing(struct sl_tape *t, const struct sl_tensor *gate_weights,
                            const int32_t *origin)
 {
-    if (!t->stats.routing || sl_tape_is_dry(t))
+    if (!t->stats.routing)
         return;
     for (int r = 0; r < gate_weights->rows; r++) {
         int first = origin ? origin[r] : sl_rows_at(t->view->batch->wanted, r);

@@ -31,6 +31,7 @@ static void put(struct drawing *d, char token)
 }
 
 /* A quarter of the nodes above the last level are lists. Stops when the text is full. */
+// NOLINTNEXTLINE(misc-no-recursion): at most LISTOPS_DEPTH deep
 static void draw_node(struct drawing *d, int depth)
 {
     if (depth == LISTOPS_DEPTH || below(d, 4) > 0) {
@@ -44,6 +45,7 @@ static void draw_node(struct drawing *d, int depth)
     put(d, ']');
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to
 size_t listops_draw(char *text, size_t length, uint64_t draw)
 {
     for (uint64_t attempt = 0;; attempt++) {
@@ -79,6 +81,7 @@ static int apply(char token, int *arguments, size_t count)
     return token == 'm' ? arguments[0] : arguments[count - 1];
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): at most LISTOPS_DEPTH deep
 static int read_node(struct reading *r, int depth)
 {
     int arguments[ARGUMENTS_MOST];

@@ -16,11 +16,6 @@ static const char *const headings[ROUTING_KINDS] = {
     [ROUTING_FREQUENCY] = "by how often the token occurs in this text",
     [ROUTING_ENTROPY] = "by the entropy of the prediction after the token"};
 
-static const char *part_of(const struct routing_output *o)
-{
-    return o->model->arch->routes_to;
-}
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_columns(const struct routing_output *o)
@@ -28,7 +23,7 @@ static void print_columns(const struct routing_output *o)
     char name[32];
     printf("\n  %-22s %8s %6s %6s ", "", "tokens", "run", "weight");
     for (int p = 0; p < o->sums->parts; p++) {
-        (void)snprintf(name, sizeof name, p == 0 ? "%s 1" : "%.0s%d", part_of(o), p + 1);
+        (void)snprintf(name, sizeof name, p == 0 ? "%s 1" : "%.0s%d", routing_part(o), p + 1);
         printf(" %7s", name);
     }
     printf("\n");
@@ -60,10 +55,10 @@ void routing_print(const struct routing_output *o)
 {
     const struct routing_sums *s = o->sums;
     printf("%s%zu tokens of %s, %d %ss\n", o->text->is_cut ? "the first " : "", o->text->count,
-           o->text_path, s->parts, part_of(o));
+           o->text_path, s->parts, routing_part(o));
     printf("run: %ss that act on a token; weight: the sum of their weights; then the mean weight "
            "of each %s\n",
-           part_of(o), part_of(o));
+           routing_part(o), routing_part(o));
     enum routing_kind kind = ROUTING_KINDS;
     for (int g = 0; g < ROUTING_GROUPS; g++) {
         const struct routing_group *group = &s->groups[g];
@@ -123,7 +118,7 @@ void routing_print_json(const struct routing_output *o)
     sl_json_add(&json,
                 "{'architecture':%s,'routes_to':%s,'parts':%d,'tokens':%zu,'truncated':%i,"
                 "'groups':[",
-                o->model->arch->name, part_of(o), s->parts, o->text->count, o->text->is_cut);
+                o->model->arch->name, routing_part(o), s->parts, o->text->count, o->text->is_cut);
     for (int g = 0; g < ROUTING_GROUPS; g++)
         write_group(&json, s, &s->groups[g]);
     sl_json_add(&json, "],'most_frequent':[");

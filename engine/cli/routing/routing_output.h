@@ -11,6 +11,12 @@ struct routing_output {
     const struct routing_sums *sums;
 };
 
+/* What tokens are routed to: "block", "step", "expert". */
+static inline const char *routing_part(const struct routing_output *output)
+{
+    return output->model->arch->routes_to;
+}
+
 void routing_print(const struct routing_output *output);
 void routing_print_json(const struct routing_output *output);
 /* Writes DIR/index.html; routing: to run the beginning of the text again, which the page shows. */

@@ -10,11 +10,6 @@
 
 enum { SHOWN = 2000 /* tokens in colours */, BARS_MAX = 12 };
 
-static const char *part_of(const struct routing_output *o)
-{
-    return o->model->arch->routes_to;
-}
-
 /* ---- the text -------------------------------------------------------------------------------- */
 
 /* A token as it stands in the text, or as the vocabulary spells it if it adds nothing to that. */
@@ -36,17 +31,12 @@ static void write_piece(struct sl_buffer *out, const struct routing_output *o,
                         const struct sl_routing *routing, const int32_t *ids, int count)
 {
     for (int i = 0; i < count; i++) {
-        const float *weights = routing->weights + (size_t)i * (size_t)routing->parts;
-        double weight = 0.0;
-        int ran = 0;
-        for (int p = 0; p < routing->parts; p++) {
-            weight += (double)weights[p];
-            ran += weights[p] != 0.0f;
-        }
+        const struct sl_routing_total total = sl_routing_total(routing, i);
         sl_buffer_printf(out,
                          "<span class=\"right\" style=\"--s:%.2f\" title=\"%d of %d, weight "
                          "%.2f\">",
-                         0.85 * weight / routing->parts, ran, routing->parts, weight);
+                         0.85 * total.weight / routing->parts, total.ran, routing->parts,
+                         total.weight);
         write_token(out, o->sums->tokenizer, ids[i], i == 0);
         sl_buffer_append_string(out, "</span>");
     }
@@ -61,7 +51,7 @@ static void write_text(struct sl_buffer *out, const struct routing_output *o,
     sl_buffer_printf(out,
                      "<p>The darker a token, the larger the weights of the %ss that act on it. "
                      "Point at one to see them.</p>\n<p dir=\"auto\">",
-                     part_of(o));
+                     routing_part(o));
     for (size_t i = 0; i < o->text->pieces && shown < SHOWN; i++) {
         sl_routing_run(routing, ids, o->text->lengths[i]);
         write_piece(out, o, routing, ids, o->text->lengths[i]);
@@ -83,7 +73,7 @@ static void write_groups(struct sl_buffer *out, const struct routing_output *o,
     const char *columns[BARS_MAX + 5] = {"", "tokens", "run", "weight"};
     const int parts = o->sums->parts < BARS_MAX ? o->sums->parts : BARS_MAX;
     for (int p = 0; p < parts; p++) {
-        (void)snprintf(names[p], sizeof names[p], "%s %d", part_of(o), p + 1);
+        (void)snprintf(names[p], sizeof names[p], "%s %d", routing_part(o), p + 1);
         columns[4 + p] = names[p];
         numbers[4 + p] = '1';
     }
@@ -120,10 +110,10 @@ static void write_chart(struct sl_buffer *out, const struct routing_output *o)
     const struct chart_series series[] = {{"tokens on which it acts", x, ran, parts},
                                           {"mean weight", x, weight, parts}};
     char title[64];
-    (void)snprintf(title, sizeof title, "Routing by %s", part_of(o));
+    (void)snprintf(title, sizeof title, "Routing by %s", routing_part(o));
     html_section(out, title);
     chart_write(out, &(struct chart){.title = title,
-                                     .x_name = part_of(o),
+                                     .x_name = routing_part(o),
                                      .series = series,
                                      .series_count = 2,
                                      .percent = true,

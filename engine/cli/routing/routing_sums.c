@@ -125,7 +125,7 @@ bool routing_sums_open(struct routing_sums *s, const struct sl_model *m, int par
 {
     *s = (struct routing_sums){.tokenizer = m->tokenizer, .parts = parts, .vocab = m->config.vocab};
     const size_t vocab = (size_t)s->vocab, numbers = (size_t)parts;
-    s->memory = calloc(2 * ROUTING_GROUPS * numbers, sizeof *s->memory);
+    s->memory = calloc((size_t)2 * ROUTING_GROUPS * numbers, sizeof *s->memory);
     s->by_id = calloc(vocab, sizeof *s->by_id);
     s->ranked = malloc(vocab * sizeof(struct routing_token *));
     if (!s->memory || !s->by_id || !s->ranked)
@@ -161,10 +161,9 @@ void routing_sums_add(struct routing_sums *s, const struct sl_routing *routing, 
         add_to_group(s, frequency_of(s, ids[i]), weights);
         if (predicts)
             add_to_group(s, entropy_of((double)routing->entropy[i]), weights);
-        for (int p = 0; p < s->parts; p++) {
-            token->ran += weights[p] != 0.0f;
-            token->weight += (double)weights[p];
-        }
+        const struct sl_routing_total total = sl_routing_total(routing, i);
+        token->ran += total.ran;
+        token->weight += total.weight;
     }
 }
 

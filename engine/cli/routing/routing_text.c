@@ -3,24 +3,20 @@
 
 #include "base/dynarray.h"
 #include "base/int_math.h"
-#include "data/compressed_file.h"
 #include "data/corpus.h"
+#include "data/line_reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* A piece of `count` tokens, which are to be written behind the others. */
-static int32_t *add_piece(struct routing_text *t, int count, struct sl_err *err)
+/* A piece of the next `count` tokens of `ids`. */
+static bool add_piece(struct routing_text *t, int count, struct sl_err *err)
 {
-    if (!sl_dynarray_reserve(&t->ids, &t->capacity, t->count + (size_t)count, sizeof *t->ids,
-                             err) ||
-        !sl_dynarray_reserve(&t->lengths, &t->pieces_capacity, t->pieces + 1, sizeof *t->lengths,
+    if (!sl_dynarray_reserve(&t->lengths, &t->pieces_capacity, t->pieces + 1, sizeof *t->lengths,
                              err))
-        return NULL;
-    int32_t *piece = t->ids + t->count;
+        return false;
     t->lengths[t->pieces++] = count;
     t->count += (size_t)count;
-    return piece;
+    return true;
 }
 
 static bool add_windows(struct routing_text *t, const struct sl_model *m, const char *path,
@@ -29,31 +25,26 @@ static bool add_windows(struct routing_text *t, const struct sl_model *m, const 
     struct sl_corpus corpus = {0};
     if (!sl_corpus_open(&corpus, path, m->tokenizer, err))
         return false;
+    t->ids = corpus.ids; /* taken over */
     t->is_cut = corpus.count > ROUTING_TOKENS_MAX;
-    const int64_t most = t->is_cut ? ROUTING_TOKENS_MAX : corpus.count;
+    int left = t->is_cut ? ROUTING_TOKENS_MAX : (int)corpus.count;
     bool ok = true;
-    for (int64_t at = 0; ok && at < most;) {
-        int64_t left = most - at;
-        int count = left < m->config.context_length ? (int)left : m->config.context_length;
-        int32_t *piece = add_piece(t, count, err);
-        ok = piece != NULL;
-        if (ok)
-            memcpy(piece, corpus.ids + at, (size_t)count * sizeof *piece);
-        at += count;
+    for (int count; ok && left > 0; left -= count) {
+        count = sl_min(left, m->config.context_length);
+        ok = add_piece(t, count, err);
     }
-    sl_corpus_close(&corpus);
     return ok;
 }
 
-static bool add_line(struct routing_text *t, const struct sl_model *m, const char *line,
-                     size_t bytes, struct sl_err *err)
+static bool add_line(struct routing_text *t, const struct sl_model *m, const struct sl_line *line,
+                     struct sl_err *err)
 {
     const int context = m->config.context_length;
     if (!sl_dynarray_reserve(&t->ids, &t->capacity, t->count + (size_t)context, sizeof *t->ids,
                              err))
         return false;
-    const struct sl_encoding job = {.text = line,
-                                    .bytes = bytes,
+    const struct sl_encoding job = {.text = line->text,
+                                    .bytes = line->bytes,
                                     .unknown = SL_UNKNOWN_REPLACE,
                                     .special = true,
                                     .max_tokens = context,
@@ -67,20 +58,20 @@ static bool add_line(struct routing_text *t, const struct sl_model *m, const cha
 static bool add_lines(struct routing_text *t, const struct sl_model *m, const char *path,
                       struct sl_err *err)
 {
-    struct sl_decompressed_file file = {0};
-    if (!sl_decompressed_file_open(&file, path, err))
-        return false;
-    const char *line = file.data, *end = line + file.size;
-    bool ok = true;
-    int number = 1;
-    for (; ok && line < end && t->count < ROUTING_TOKENS_MAX; number++) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop ? stop : end;
-        ok = add_line(t, m, line, (size_t)(stop - line), err) || sl_wrap_file(err, path, number);
-        line = stop + (stop < end);
+    const struct sl_data_limits limits = {0};
+    struct sl_line_reader *lines = sl_line_reader_open(path, NULL, &limits, err);
+    bool ok = lines != NULL;
+    while (ok) {
+        struct sl_line line;
+        ok = sl_line_reader_next(lines, &line, err);
+        if (!ok || !line.text)
+            break;
+        t->is_cut = t->count >= ROUTING_TOKENS_MAX;
+        if (t->is_cut)
+            break;
+        ok = add_line(t, m, &line, err) || sl_line_reader_wrap(lines, line.number, err);
     }
-    t->is_cut = line < end;
-    sl_decompressed_file_close(&file);
+    sl_line_reader_close(lines);
     return ok;
 }
 
