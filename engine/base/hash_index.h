@@ -29,7 +29,8 @@ static inline int32_t *sl_hash_slot(const struct sl_hash_index *h, uint64_t key)
 {
     const uint64_t mixed = key * UINT64_C(0x9E3779B97F4A7C15) >> 32;
     uint32_t at = (uint32_t)(mixed * h->slot_count >> 32);
-    while (h->slots[at] && h->keys[h->slots[at] - 1] != key)
+    for (uint32_t left = h->slot_count;
+         left > 1 && h->slots[at] && h->keys[h->slots[at] - 1] != key; left--)
         at = at + 1 < h->slot_count ? at + 1 : 0;
     return &h->slots[at];
 }

@@ -80,6 +80,18 @@ static double fact(const struct golden *g, const char *name)
     return value;
 }
 
+/* A fact that is a whole number. */
+static int count_fact(const struct golden *g, const char *name)
+{
+    const char *text = sl_safetensors_metadata(&g->file, name);
+    cr_assert(text, "no %s is recorded", name);
+    char *end;
+    long value = strtol(text, &end, 10);
+    cr_assert(end != text && *end == '\0' && value >= 0 && value <= INT_MAX, "%s is '%s'", name,
+              text);
+    return (int)value;
+}
+
 /* A tensor "prefix.name" as an array, to be freed. */
 static float *recorded(const struct golden *g, const char *prefix, const char *name, size_t count)
 {
@@ -126,11 +138,11 @@ static struct sl_config config_of(const struct golden *g, const struct sl_arch *
     struct sl_config config;
     struct sl_err err;
     sl_config_set_defaults(arch, &config);
-    config.vocab = (int)fact(g, "vocab");
+    config.vocab = count_fact(g, "vocab");
     config.padding_token = 1;
     if (sl_safetensors_metadata(&g->file, "classes")) {
         config.task = SL_TASK_CLASSIFICATION;
-        config.classes = (int)fact(g, "classes");
+        config.classes = count_fact(g, "classes");
     }
     if (sl_safetensors_find(&g->file, "sources"))
         config.task = SL_TASK_TRANSLATION;
@@ -160,7 +172,7 @@ static int32_t *ids(const struct golden *g, const char *name, int count)
  * are, and the lengths are of both. */
 static void load_batch(struct golden *g)
 {
-    int count = (int)fact(g, "sequences"), context = g->m->config.context_length;
+    int count = count_fact(g, "sequences"), context = g->m->config.context_length;
     int32_t *lengths = NULL, *sources = NULL;
     if (sl_safetensors_find(&g->file, "lengths"))
         lengths = ids(g, "lengths", count);
@@ -476,7 +488,7 @@ static struct sl_hyperparameters hyperparameters_of(const struct golden *g)
         found++;
     }
     cr_assert_geq(found, 10, "%d numbers of a hyperparameters", found);
-    hyperparameters.steps = (int)fact(g, "steps");
+    hyperparameters.steps = count_fact(g, "steps");
     return hyperparameters;
 }
 

@@ -373,7 +373,7 @@ Test(safetensors, flipped_bits_never_lead_astray, .init = setup, .fini = teardow
         image.data[bit / 8] = (char)(image.data[bit / 8] ^ 1 << bit % 8);
         if (sl_safetensors_parse(&file, image.data, image.size, &err)) {
             for (int t = 0; t < file.count; t++) {
-                float *numbers = malloc(file.tensors[t].count * sizeof *numbers + 1);
+                float *numbers = calloc(file.tensors[t].count + 1, sizeof *numbers);
                 cr_assert(numbers);
                 sl_safetensor_read(&file.tensors[t], numbers);
                 free(numbers);
