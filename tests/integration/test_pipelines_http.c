@@ -286,7 +286,7 @@ Test(pipelines_http, embeddings_of_all_tokens)
 /* By the logits of every token, which the model gives where masks are. */
 static void expect_sparse(const json_t *have, const char *text)
 {
-    struct in_process_classifier c = in_process_open(t.daemon.store, FILLER);
+    struct in_process_classifier c = in_process_open_in(t.daemon.store, FILLER, "fp32");
     struct sl_err err;
     int32_t ids[64];
     long count = sl_tokenizer_tokenize(sl_model_tokenizer(c.model),

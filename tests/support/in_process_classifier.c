@@ -3,12 +3,13 @@
 
 #include "support/test.h"
 
-struct in_process_classifier in_process_open(const char *store, const char *name)
+struct in_process_classifier in_process_open_in(const char *store, const char *name,
+                                                const char *precision)
 {
     struct sl_err err;
     struct in_process_classifier c = {0};
     char directory[PATH_MAX], version[PATH_MAX];
-    const struct sl_engine_options engine = {.threads = 1};
+    const struct sl_engine_options engine = {.threads = 1, .precision = precision};
     (void)test_path(version, test_path(directory, store, name), "4");
     EXPECT_OK((c.engine = sl_engine_create(&engine, &err)), err);
     EXPECT_OK((c.model = sl_model_open(c.engine, version, &err)), err);
@@ -16,6 +17,11 @@ struct in_process_classifier in_process_open(const char *store, const char *name
         .max_batch_size = 1, .max_batch_tokens = sl_model_info(c.model)->context};
     EXPECT_OK((c.classifier = sl_classifier_create(c.model, &options, &err)), err);
     return c;
+}
+
+struct in_process_classifier in_process_open(const char *store, const char *name)
+{
+    return in_process_open_in(store, name, NULL);
 }
 
 void in_process_close(struct in_process_classifier *c)

@@ -28,7 +28,11 @@ struct classification {
     bool finite;
 };
 
-/* Opens version 4 of a model in a store. */
+/* Opens version 4 of a model in a store, in this precision. */
+struct in_process_classifier in_process_open_in(const char *store, const char *name,
+                                                const char *precision);
+
+/* In the engine's own choice of precision, as a daemon does that is told none. */
 struct in_process_classifier in_process_open(const char *store, const char *name);
 
 void in_process_close(struct in_process_classifier *c);

@@ -35,6 +35,7 @@ Test(session, short_texts_take_little_of_large_slots)
     struct sl_config config = fixture_config_for(arch, SL_TASK_COMPLETION);
     config.context_length = CONTEXT;
     config.width = 128;
+    config.heads = 4;
     config.depth = 8;
     struct sl_model *m = fixture_model(engine, arch, &config);
     const struct sl_session_options options = {.max_sequences = SLOTS, .max_batch_tokens = SLOTS};

@@ -50,9 +50,8 @@ static const struct {
     {"llama_chat", SL_TASK_COMPLETION},
 };
 
-/* How far off is still right, of the largest number. fp32: the order of additions. bf16: 8 bits of
- * each factor of each product. */
-static const double bounds[] = {[SL_F32] = 1e-5, [SL_BF16] = 0.05};
+/* How far off is still right, of the largest number, in fp32: the order of additions. */
+static const double bound = 1e-5;
 
 enum { TEXTS_MAX = 8, ROWS_MAX = 64 };
 
@@ -125,7 +124,7 @@ static void golden_open(struct golden *g, int i)
     char directory[PATH_MAX], path[PATH_MAX];
     struct sl_pretrained p;
     struct sl_err err;
-    *g = (struct golden){.name = families[i].name, .engine = fixture_engine(NULL, 2)};
+    *g = (struct golden){.name = families[i].name, .engine = fixture_exact_engine(2)};
     (void)snprintf(directory, sizeof directory, GOLDEN "%s", g->name);
     EXPECT_OK(sl_path_join(path, directory, "expected.safetensors", &err), err);
     EXPECT_OK(sl_map_open(&g->map, path, &err), err);
@@ -176,7 +175,7 @@ static void expect_outputs(struct golden *g)
         error =
             fmax(error, reference_max_relative(sl_row(out, i), want + (size_t)i * (size_t)out->cols,
                                                (size_t)out->cols));
-    cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s: %g", g->name, error);
+    cr_expect_leq(error, bound, "%s: %g", g->name, error);
     sl_tape_release(&t);
     free(want);
 }
@@ -223,7 +222,7 @@ static void expect_served(struct golden *g)
         const size_t each =
             (size_t)items[i].rows * (size_t)sl_model_info(g->m)->output_size[items[i].output];
         double error = reference_max_relative(items[i].logits, want + at, each);
-        cr_expect_leq(error, bounds[g->engine->kernels->operand], "%s, served: %g", g->name, error);
+        cr_expect_leq(error, bound, "%s, served: %g", g->name, error);
         at += each;
     }
     cr_assert_eq(at, count, "%s", g->name);
@@ -245,7 +244,6 @@ static double gradient_norm(const struct sl_model *m)
 static void expect_gradients(struct golden *g)
 {
     struct sl_tape t;
-    const double bound = bounds[g->engine->kernels->operand];
     if (!sl_safetensors_metadata(&g->file, "loss"))
         return;
     fixture_tape_init(&t, g->m, &g->batch, /* training= */ true);

@@ -108,7 +108,7 @@ Test(sentences, encode_as_recorded)
 {
     static const struct sl_classifier_options options = {.max_batch_size = 1,
                                                          .max_batch_tokens = TOKENS_MAX};
-    struct sl_engine *engine = fixture_engine(NULL, 1);
+    struct sl_engine *engine = fixture_exact_engine(1);
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         char path[PATH_MAX];
         struct sl_err err;
