@@ -50,7 +50,7 @@ enum { LETTERS = 1, CONTINUATIONS = 5, SPECIALS = 6, OTHERS = 7 }; /* of `groups
 static bool is_special(const struct sl_tokenizer *tokenizer, int32_t id)
 {
     for (int s = 0; s < SL_SPECIALS; s++)
-        if (sl_tokenizer_special(tokenizer, s) == id && s != SL_SPECIAL_UNKNOWN)
+        if (sl_tokenizer_special(tokenizer, (enum sl_special)s) == id && s != SL_SPECIAL_UNKNOWN)
             return true;
     return false;
 }

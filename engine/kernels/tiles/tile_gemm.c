@@ -1,4 +1,4 @@
-/* tile_gemm.c - matrix products of bf16 in tiles, and with AMX of int8.
+/* tile_gemm.c - matrix products of bf16 and int8 in the tiles of AMX.
  *
  * Tiles 0 to 3 hold sums. 32 rows of x at a time are multiplied by one panel of B as 2 x 2 tiles;
  * 16 rows or fewer by two panels as 1 x 4, so that four independent sums are always in flight (a
@@ -170,17 +170,6 @@ static inline __attribute__((always_inline)) void flat(const struct sl_gemm *g,
         finish(g, &b, BLOCK);
 }
 
-/* One row of x times ROW_PANELS panels. */
-static void one_row(const struct sl_gemm *g, const struct strip *s, const uint16_t *panel, int col)
-{
-    sl_row_multiply(s->sums, s->x, panel, s->panel, s->steps);
-    for (int p = 0; p < ROW_PANELS; p++) {
-        struct sum_block b = {
-            .sums = s->sums + p * SL_PANEL, .row = s->row, .rows = 1, .col = col + p * SL_PANEL};
-        finish(g, &b, BLOCK);
-    }
-}
-
 /* All columns of the rows that the tiles are configured for. */
 static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm *g,
                                                             struct strip *s, const bool int8)
@@ -188,11 +177,7 @@ static inline __attribute__((always_inline)) void run_strip(const struct sl_gemm
     const uint16_t *panel = (const uint16_t *)g->packed + s->scales;
     const bool is_flat = s->rows <= TILE_ROWS;
     const int width = is_flat ? 2 * SL_PANEL : SL_PANEL;
-    int col = 0;
-    for (; ROW_PANELS && s->rows == 1 && col + ROW_PANELS * SL_PANEL <= g->n;
-         col += ROW_PANELS * SL_PANEL, panel += ROW_PANELS * s->panel)
-        one_row(g, s, panel, col);
-    for (; col < g->n; col += width, panel += s->panel * (size_t)(width / SL_PANEL)) {
+    for (int col = 0; col < g->n; col += width, panel += s->panel * (size_t)(width / SL_PANEL)) {
         if (is_flat)
             flat(g, s, panel, col, int8);
         for (int row = 0; !is_flat && row < s->rows; row += BLOCK)
@@ -240,21 +225,17 @@ static void gemm(const struct sl_gemm *g)
     gemm_of(g, false);
 }
 
-#ifdef __AMX_INT8__
 static void int8_gemm(const struct sl_gemm *g)
 {
     assert(g->k <= g->int8_group); /* a tile adds up all products of a row */
     gemm_of(g, true);
 }
-#endif
 
 void SL_LEVEL(gemm)(struct sl_kernels *t)
 {
     t->fuses_epilogue = true;
     t->gemm = gemm;
-#ifdef __AMX_INT8__
     t->int8_bias = 0;
     t->int8_group = SL_INT8_DEPTH_MAX;
     t->int8_gemm = int8_gemm;
-#endif
 }

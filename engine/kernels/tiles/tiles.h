@@ -128,18 +128,6 @@ SL_TILE_PRODUCTS(sl_tiles_multiply_upper, sl_tiles_multiply_lower, sl_tiles_mult
 SL_TILE_PRODUCTS(sl_int8_multiply_upper, sl_int8_multiply_lower, sl_int8_multiply_flat,
                  _tile_dpbssd)
 
-enum { ROW_PANELS = 0 }; /* a row is a tile like any other */
-
-static inline void sl_row_multiply(float *sums, const uint16_t *x, const uint16_t *panel,
-                                   size_t next, int steps)
-{
-    (void)sums;
-    (void)x;
-    (void)panel;
-    (void)next;
-    (void)steps;
-}
-
 /* Two tiles to rows `bytes` apart; `right` is the distance, in floats, of the second. */
 static inline __attribute__((always_inline)) void sl_tiles_store_upper(float *to, size_t right,
                                                                        size_t bytes)
@@ -177,11 +165,6 @@ static inline void sl_tiles_configure(int above, int below)
 {
     sl_tiles.rows[0] = above > 0 ? above : 0;
     sl_tiles.rows[1] = below > 0 ? below : 0;
-}
-
-static inline void sl_tiles_configure_flat(int rows)
-{
-    sl_tiles_configure(rows, rows);
 }
 
 static inline void sl_tiles_release(void)
@@ -263,63 +246,6 @@ static inline void sl_tiles_multiply_upper(struct sl_tile_pair left, struct sl_t
 static inline void sl_tiles_multiply_lower(struct sl_tile_pair left, struct sl_tile_pair right)
 {
     sl_multiply_half(2, left.second, left.bytes, right);
-}
-
-static inline void sl_tiles_multiply_flat(struct sl_tile_pair left, struct sl_tile_pair right,
-                                          struct sl_tile_pair rightmost)
-{
-    sl_multiply_half(0, left.first, left.bytes, right);
-    sl_multiply_half(2, left.first, left.bytes, rightmost);
-}
-
-enum { ROW_PANELS = 4 };
-
-/* A row of x times so many panels, `next` elements from one to the next: 32 sums of each. A sum is
- * a chain of products in the order of k, as in tiles. The chains of one panel alone would leave the
- * units waiting for the product before. */
-static inline void sl_row_multiply(float *sums, const uint16_t *x, const uint16_t *panel,
-                                   size_t next, int steps)
-{
-    __m512 left[ROW_PANELS], right[ROW_PANELS];
-#pragma GCC unroll 4
-    for (size_t p = 0; p < ROW_PANELS; p++)
-        left[p] = right[p] = _mm512_setzero_ps();
-    for (int i = 0; i < steps * TILE_PAIRS; i++, x += 2, panel += TILE_BYTES / sizeof *panel) {
-        int both;
-        memcpy(&both, x, sizeof both);
-        const __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
-#pragma GCC unroll 4
-        for (size_t p = 0; p < ROW_PANELS; p++) {
-            const uint16_t *b = panel + p * next;
-            left[p] = _mm512_dpbf16_ps(left[p], factor, (__m512bh)_mm512_loadu_si512(b));
-            right[p] =
-                _mm512_dpbf16_ps(right[p], factor, (__m512bh)_mm512_loadu_si512(b + TILE_ELEMENTS));
-        }
-        if (i % TILE_PAIRS == TILE_PAIRS - 1)
-            panel += TILE_ELEMENTS; /* past the tile on the right */
-    }
-#pragma GCC unroll 4
-    for (size_t p = 0; p < ROW_PANELS; p++) {
-        _mm512_storeu_ps(sums + 2 * p * TILE_ROWS, left[p]);
-        _mm512_storeu_ps(sums + (2 * p + 1) * TILE_ROWS, right[p]);
-    }
-}
-
-/* Only AMX multiplies tiles of int8. */
-static inline void sl_int8_multiply_upper(struct sl_tile_pair left, struct sl_tile_pair right)
-{
-    sl_tiles_multiply_upper(left, right);
-}
-
-static inline void sl_int8_multiply_lower(struct sl_tile_pair left, struct sl_tile_pair right)
-{
-    sl_tiles_multiply_lower(left, right);
-}
-
-static inline void sl_int8_multiply_flat(struct sl_tile_pair left, struct sl_tile_pair right,
-                                         struct sl_tile_pair rightmost)
-{
-    sl_tiles_multiply_flat(left, right, rightmost);
 }
 
 static inline void sl_store_half(int tile, float *to, size_t right, size_t bytes)
