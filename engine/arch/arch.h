@@ -83,6 +83,8 @@ struct sl_arch {
      * there are; NULL: to all alike, or the depth. */
     const char *routes_to;
     int (*routes)(const struct sl_config *c);
+    /* Its hyper-parameters say what a block computes: its weights mean nothing to others. */
+    bool describes_blocks;
     bool takes_pairs;   /* its classifiers read a text, or two */
     bool embeds_tokens; /* a pretrained model gives the vectors of tokens, too */
     /* Whether a pretrained model of this config can be asked which tokens may stand at a place;

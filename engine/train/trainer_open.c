@@ -34,13 +34,22 @@ static bool copy_hyperparameters(struct sl_train_options *t, const struct sl_mod
     return true;
 }
 
+/* Weights of the same name and size may be of a block that computes something else. */
+static bool check_blocks(const struct sl_arch *arch, const struct sl_arch *from, struct sl_err *err)
+{
+    return arch == from || !(arch->describes_blocks || from->describes_blocks) ||
+           sl_fail(err, SL_BAD_INPUT, "its architecture is %s, so train %s from it, not %s",
+                   from->name, from->name, arch->name);
+}
+
 bool sl_train_options_init_from(struct sl_train_options *t, const char *directory,
                                 struct sl_err *err)
 {
     struct sl_checkpoint start;
     if (!sl_checkpoint_open(&start, directory, err))
         return false;
-    const bool ok = copy_hyperparameters(t, &start.model_config, err);
+    const bool ok = check_blocks(t->arch, start.model_config.arch, err) &&
+                    copy_hyperparameters(t, &start.model_config, err);
     sl_checkpoint_close(&start);
     return ok || sl_wrap(err, "'%s'", directory);
 }

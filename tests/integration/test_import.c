@@ -62,6 +62,27 @@ Test(import, shards_and_old_names_are_read)
     sluice_expect_success(&r, ARGS("import", t.source, "--output", t.dirs.output));
 }
 
+/* Another architecture has parameters of the same names and computes something else with them. */
+Test(import, only_its_own_architecture_is_trained_from_it)
+{
+    static struct program_result r;
+    static const char texts[] = "good\ta b c\ngood\tb c a\nbad\tx y z\nbad\ty z x\n";
+    char data[SL_PATH_MAX], version[SL_PATH_MAX];
+    struct sl_err err;
+    import_write(&t, "texts.tsv", texts, strlen(texts));
+    EXPECT_OK(sl_path_join(data, t.source, "texts.tsv", &err), err);
+    EXPECT_OK(sl_path_join(version, t.dirs.top, "tuned/1", &err), err);
+    sluice_expect_success(&r, ARGS("import", GOLDEN "bert", "--output", t.dirs.output));
+    sluice_run(&r, ARGS("train", "encoder", "--init-from", t.dirs.output, "--data", data, "--label",
+                        "1", "--text", "2", "--output", version));
+    cr_expect_eq(r.exit_code, 2);
+    EXPECT_SAID(r.err, "its architecture is transformer, so train transformer from it");
+    sluice_expect_success(&r,
+                          ARGS("train", "transformer", "--init-from", t.dirs.output, "--data", data,
+                               "--label", "1", "--text", "2", "--steps", "2", "--validation", data,
+                               "--run-dir", t.dirs.run, "--output", version));
+}
+
 /* -- conversations ---------------------------------------------------------------------------- */
 
 static void expect_answer(const char *model, const char *want)

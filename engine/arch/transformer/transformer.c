@@ -257,6 +257,7 @@ const struct sl_arch sl_arch_transformer = {
     .tasks = SL_COMPLETES | SL_CLASSIFIES | SL_PRETRAINS | SL_CLASSIFIES_TOKENS,
     .embeds = "mean",
     .embedding_size = sl_transformer_embedding_size,
+    .describes_blocks = true,
     .takes_pairs = true,
     .embeds_tokens = true,
     .predicts_tokens = sl_transformer_predicts_tokens,

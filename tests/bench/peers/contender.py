@@ -6,6 +6,7 @@ row are loaded at the same time, but only one computes.
 """
 
 import json
+import signal
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -34,11 +35,17 @@ class Contender:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"{self.name}: ended with {self.process.wait()}: {self.errors()}")
+            raise Failed(self.ending())
         try:
             return json.loads(line)
         except ValueError:
             raise Failed(f"{self.name}: printed no JSON: {line.strip()}") from None
+
+    def ending(self):
+        status = self.process.wait()
+        if status < 0:  # what it last said is not why
+            return f"{self.name}: ended by {signal.Signals(-status).name}"
+        return f"{self.name}: ended with {status}: {self.errors()}"
 
     def errors(self):
         self.log.seek(0)
