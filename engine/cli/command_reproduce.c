@@ -3,6 +3,7 @@
 #include "base/option_parser.h"
 #include "checkpoint/base_model.h"
 #include "cli/command.h"
+#include "cli/reproduce/experiment_figures.h"
 #include "cli/reproduce/experiment_results.h"
 #include "cli/reproduce/experiment_run.h"
 
@@ -140,7 +141,8 @@ static bool run_one(const struct arguments *a, const struct experiment *e, struc
                                  .threads = a->threads};
     if (!experiment_run_check_data(&run, err))
         return false;
-    bool ok = experiment_results_open(&run, err) && experiment_run_all(&run, err);
+    bool ok = experiment_results_open(&run, err) && experiment_run_all(&run, err) &&
+              experiment_figures_write(&run, err);
     if (ok)
         (a->json ? experiment_results_print_json : experiment_results_print)(run.results);
     json_decref(run.results);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,12 @@ struct json_t *sl_json_object(const struct json_t *object, const char *key, stru
         return NULL;
     }
     return value;
+}
+
+double sl_json_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
 bool sl_json_whole(const struct json_t *object, const char *key, struct sl_bounds bounds,

@@ -48,6 +48,9 @@ const char *sl_json_text(const struct json_t *object, const char *key, struct sl
 struct json_t *sl_json_object(const struct json_t *object, const char *key, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* An optional number; NAN: it is missing, or something else. */
+double sl_json_number(const struct json_t *object, const char *key);
+
 /* The bounds of a whole number. */
 struct sl_bounds {
     int64_t min, max;

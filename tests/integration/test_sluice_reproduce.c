@@ -181,6 +181,56 @@ Test(sluice_reproduce, a_table_is_printed_kept_and_not_run_again)
     json_decref(o);
 }
 
+static const char *read_figure(const char *name)
+{
+    static char text[1 << 16], path[PATH_MAX];
+    test_read_file(text, sizeof text, test_path(path, output, name));
+    return text;
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)); text++)
+        count++;
+    return count;
+}
+
+/* Lines of evaluations, and points of rows. A row of which the paper says nothing is one, too. */
+Test(sluice_reproduce, figures_are_drawn)
+{
+    write_experiment(
+        HEAD "train: --corpus corpus.txt --steps 30 " SIZES
+             "\neval: --corpus corpus.txt --validation-fraction 0.02\nquick: --steps 2\nseeds: 1\n"
+             "tolerance: {loss: 9, gate_mean: 1}\nfigures:\n"
+             "  - {name: curve, title: A < B, points: evaluations, x: step, y: validation_loss}\n"
+             "  - {name: work, title: W, points: evaluations, x: active_tokens, y: train_loss}\n"
+             "  - {name: trade, title: T, points: rows, x: gate_mean, y: loss}\nrows:\n"
+             "  - {name: a&b, train: tsa --router-bias -3, paper: {}}\n"
+             "  - {name: c, train: tsa --router-bias 1, paper: {loss: 2}}\n");
+    sluice_expect_success(&r, RUN(NULL));
+    json_t *o = read_results(results);
+    const json_t *curve = json_object_get(json_array_get(json_object_get(o, "runs"), 0), "curve");
+    const json_t *row = json_array_get(json_object_get(o, "rows"), 0), *last = NULL;
+    cr_assert_eq(json_array_size(curve), 3);
+    last = json_array_get(curve, 2);
+    cr_expect_float_eq(json_number_at(last, "step"), 30.0, 0.0);
+    cr_expect_lt(json_number_at(last, "active_tokens"), json_number_at(last, "trained_tokens"));
+    cr_expect(json_is_null(json_object_get(row, "paper")));
+    cr_expect(json_is_null(json_object_get(row, "within")));
+    cr_expect_eq(json_array_size(json_object_get(o, "rows")), 4);
+    json_decref(o);
+    const char *figure = read_figure("glass/bottles-curve.svg");
+    EXPECT_SAID(figure, ">A &lt; B</text>");
+    EXPECT_SAID(figure, ">a&amp;b</text>");
+    cr_expect_eq(count_of(figure, "<polyline"), 2);
+    cr_expect_eq(count_of(read_figure("glass/bottles-work.svg"), "<polyline"), 2);
+    figure = read_figure("glass/bottles-trade.svg");
+    cr_expect_eq(count_of(figure, "<circle"), 2);
+    sluice_expect_success(&r, ARGS("reproduce", "--page", results));
+    EXPECT_SAID(r.out, "| a&b | loss |  | ");
+}
+
 /* A difference beyond the tolerance is no failure, but it is said. */
 Test(sluice_reproduce, a_row_beyond_the_tolerance_says_no)
 {

@@ -1,7 +1,11 @@
 /* report_chart.c - draws charts as SVG. */
 #include "cli/report/report_chart.h"
 
+#include "cli/report/report_html.h"
+
 #include <math.h>
+
+enum { COLOURS = 8 };
 
 /* In units of the drawing, which is scaled to the page. */
 enum { WIDTH = 480, HEIGHT = 270, LEFT = 54, RIGHT = 16, TOP = 12, BOTTOM = 42, TICKS = 5 };
@@ -146,7 +150,8 @@ static void draw_series(struct sl_buffer *out, const struct chart *c, int number
                         const struct axes *axes)
 {
     const struct chart_series *s = &c->series[number];
-    sl_buffer_printf(out, "<polyline class=\"s%d\" points=\"", number);
+    const int colour = number % COLOURS;
+    sl_buffer_printf(out, "<polyline class=\"s%d\" points=\"", colour);
     for (int i = 0; i < s->count; i++)
         if (isfinite(s->y[i]))
             sl_buffer_printf(out, "%.1f,%.1f ", at_x(axes, s->x[i]), at_y(axes, s->y[i]));
@@ -154,7 +159,7 @@ static void draw_series(struct sl_buffer *out, const struct chart *c, int number
     for (int i = 0; c->dots && i < s->count; i++)
         if (isfinite(s->y[i]))
             sl_buffer_printf(out, "<circle class=\"d%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n",
-                             number, at_x(axes, s->x[i]), at_y(axes, s->y[i]));
+                             colour, at_x(axes, s->x[i]), at_y(axes, s->y[i]));
 }
 
 void chart_write(struct sl_buffer *out, const struct chart *c)
@@ -170,6 +175,58 @@ void chart_write(struct sl_buffer *out, const struct chart *c)
     for (int s = 0; c->series_count > 1 && s < c->series_count; s++)
         sl_buffer_printf(out, "<span class=\"key k%d\"></span>%s", s, c->series[s].name);
     sl_buffer_append_string(out, "</figcaption>\n</figure>\n");
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+enum { LEGEND_COLUMNS = 3, LEGEND_HEIGHT = 18, TITLE_HEIGHT = 24 };
+
+/* Told apart by people who do not see all colours: Okabe and Ito's. */
+static const char file_style[] =
+    "<style>text{fill:#444;font:13px system-ui,sans-serif}.title{fill:#000;font-weight:600}"
+    ".axis{stroke:#888;fill:none}.grid{stroke:#ddd}polyline,.key{fill:none;stroke-width:2;"
+    "stroke-linejoin:round}"
+    ".s0{stroke:#0072b2}.s1{stroke:#d55e00}.s2{stroke:#009e73}.s3{stroke:#cc79a7}"
+    ".s4{stroke:#56b4e9}.s5{stroke:#e69f00}.s6{stroke:#000}.s7{stroke:#999}"
+    ".d0{fill:#0072b2}.d1{fill:#d55e00}.d2{fill:#009e73}.d3{fill:#cc79a7}"
+    ".d4{fill:#56b4e9}.d5{fill:#e69f00}.d6{fill:#000}.d7{fill:#999}</style>\n";
+
+static void draw_legend(struct sl_buffer *out, const struct chart *c, double top)
+{
+    for (int s = 0; s < c->series_count; s++) {
+        const int column = s % LEGEND_COLUMNS, row = s / LEGEND_COLUMNS;
+        const double x = LEFT + column * (double)PLOT_WIDTH / LEGEND_COLUMNS,
+                     y = top + row * (double)LEGEND_HEIGHT;
+        sl_buffer_printf(out,
+                         "<line class=\"key s%d\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+                         "y2=\"%.1f\"/>\n<text x=\"%.1f\" y=\"%.1f\">",
+                         s % COLOURS, x, y, x + 16.0, y, x + 22.0, y + 4.0);
+        html_string(out, c->series[s].name);
+        sl_buffer_append_string(out, "</text>\n");
+    }
+}
+
+void chart_write_file(struct sl_buffer *out, const struct chart *c)
+{
+    struct axes axes;
+    const int lines = c->series_count > 1 ? (c->series_count - 1) / LEGEND_COLUMNS + 1 : 0;
+    const int above = TITLE_HEIGHT + lines * LEGEND_HEIGHT;
+    if (!find_axes(c, &axes))
+        return;
+    sl_buffer_printf(out,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %d %d %d\" "
+                     "width=\"%d\">\n%s<rect x=\"0\" y=\"%d\" width=\"100%%\" height=\"100%%\" "
+                     "fill=\"#fff\"/>\n<text class=\"title\" x=\"%d\" y=\"%d\">",
+                     -above, WIDTH, HEIGHT + above, 2 * WIDTH, file_style, -above, LEFT,
+                     16 - above);
+    html_string(out, c->title);
+    sl_buffer_append_string(out, "</text>\n");
+    if (lines > 0)
+        draw_legend(out, c, TITLE_HEIGHT + LEGEND_HEIGHT / 2.0 - above);
+    draw_axes(out, c, &axes);
+    for (int s = 0; s < c->series_count; s++)
+        draw_series(out, c, s, &axes);
+    sl_buffer_append_string(out, "</svg>\n");
 }
 
 /* ---- reliability ----------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ struct chart_series {
 };
 
 struct chart {
-    const char *title, *x_name; /* constants */
+    const char *title, *x_name; /* constants, but in a file */
     const struct chart_series *series;
     int series_count;
     bool percent; /* y are fractions */
@@ -21,6 +21,10 @@ struct chart {
 
 /* Nothing if no series has two points. */
 void chart_write(struct sl_buffer *out, const struct chart *chart);
+
+/* The same as an SVG file, with the title and the names of the series, which may be any text. Of
+ * more than 8 series the colours repeat. */
+void chart_write_file(struct sl_buffer *out, const struct chart *chart);
 
 /* The reliability diagram: how often predictions of a score are right. */
 void chart_reliability(struct sl_buffer *out, const struct label_predictions *predictions);

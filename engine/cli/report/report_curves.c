@@ -4,6 +4,7 @@
 #include "base/dynarray.h"
 #include "cli/report/report_chart.h"
 #include "cli/report/report_html.h"
+#include "formats/json_io.h"
 #include "sluice/err.h"
 
 #include <errno.h>
@@ -32,12 +33,6 @@ struct curves {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* A run that continues from an earlier state repeats the steps since. */
 static void go_back_to(struct curves *c, double step)
 {
@@ -48,7 +43,7 @@ static void go_back_to(struct curves *c, double step)
 static bool add_event(struct curves *c, const json_t *event, struct sl_err *err)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
-    const double step = number(event, "step");
+    const double step = sl_json_number(event, "step");
     if (!name || !isfinite(step))
         return true;
     if (strcmp(name, "started") == 0)
@@ -60,7 +55,7 @@ static bool add_event(struct curves *c, const json_t *event, struct sl_err *err)
     struct point *p = &c->points[c->count++];
     p->x = step;
     for (int i = 0; i < COLUMNS; i++)
-        p->y[i] = number(event, keys[i]);
+        p->y[i] = sl_json_number(event, keys[i]);
     return true;
 }
 

@@ -20,6 +20,18 @@ const struct metric metrics[METRICS] = {
     [METRIC_TRAIN_ACCURACY] = {.name = "train_accuracy", .is_logged = true},
     [METRIC_VALIDATION_DEPTH] = {.name = "validation_depth", .is_logged = true}};
 
+const char *const experiment_curve_columns[] = {"step",
+                                                "trained_tokens",
+                                                "active_tokens",
+                                                "seconds",
+                                                "train_loss",
+                                                "validation_loss",
+                                                "validation_gate_mean",
+                                                "train_accuracy",
+                                                "validation_accuracy",
+                                                "validation_depth",
+                                                NULL};
+
 /* A key of a mapping, and what its value becomes. The last row is zero. */
 struct field {
     const char *name;
@@ -187,19 +199,30 @@ static bool read_name(struct experiment *e, int node, const char *name, void *me
     return sl_yaml_fail(e->yaml, node, err);
 }
 
-static bool read_task(struct experiment *e, int node, const char *name, void *member,
-                      struct sl_err *err)
+/* What a value may be, and what such a value is called in an error. */
+struct choices {
+    const char *what, *const *names;
+};
+
+static bool read_one_of(struct experiment *e, int node, const char *name, struct choices choices,
+                        void *member, struct sl_err *err)
 {
     char advice[SL_NAME_ADVICE_BYTES];
     if (!read_text(e, node, name, member, err))
         return false;
     const char *text = *(const char **)member;
-    for (const char *const *task = synthetic_task_names; *task; task++)
-        if (strcmp(*task, text) == 0)
+    for (const char *const *one = choices.names; *one; one++)
+        if (strcmp(*one, text) == 0)
             return true;
-    (void)sl_fail(err, SL_BAD_INPUT, "unknown task '%s'; %s", text,
-                  sl_name_advice(advice, text, synthetic_task_names));
+    (void)sl_fail(err, SL_BAD_INPUT, "unknown %s '%s'; %s", choices.what, text,
+                  sl_name_advice(advice, text, choices.names));
     return sl_yaml_fail(e->yaml, node, err);
+}
+
+static bool read_task(struct experiment *e, int node, const char *name, void *member,
+                      struct sl_err *err)
+{
+    return read_one_of(e, node, name, (struct choices){"task", synthetic_task_names}, member, err);
 }
 
 static bool read_whole(struct experiment *e, int node, const char *name, void *member,
@@ -299,6 +322,54 @@ static bool read_rows(struct experiment *e, int node, const char *name, void *me
     return true;
 }
 
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static bool read_points(struct experiment *e, int node, const char *name, void *member,
+                        struct sl_err *err)
+{
+    static const char *const kinds[] = {"evaluations", "rows", NULL};
+    return read_one_of(e, node, name, (struct choices){"kind of points", kinds}, member, err);
+}
+
+static bool check_axis(const struct experiment_figure *f, const char *axis, struct sl_err *err)
+{
+    const char *all[METRICS + 1] = {NULL};
+    char advice[SL_NAME_ADVICE_BYTES];
+    for (int m = 0; m < METRICS; m++)
+        all[m] = metrics[m].name;
+    const char *const *names = strcmp(f->points, "rows") == 0 ? all : experiment_curve_columns;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], axis) == 0)
+            return true;
+    return sl_fail(err, SL_BAD_INPUT, "figure '%s': unknown '%s'; %s", f->name, axis,
+                   sl_name_advice(advice, axis, names));
+}
+
+static bool read_figures(struct experiment *e, int node, const char *name, void *member,
+                         struct sl_err *err)
+{
+    static const struct field fields[] = {
+        {"name", read_name, offsetof(struct experiment_figure, name), false},
+        {"title", read_text, offsetof(struct experiment_figure, title), false},
+        {"about", read_text, offsetof(struct experiment_figure, about), true},
+        {"points", read_points, offsetof(struct experiment_figure, points), false},
+        {"x", read_text, offsetof(struct experiment_figure, x), false},
+        {"y", read_text, offsetof(struct experiment_figure, y), false},
+        {0}};
+    (void)member;
+    if (!check_list(e, node, name, EXPERIMENT_FIGURES_MAX, err))
+        return false;
+    for (int i = 0; i < sl_yaml_count(e->yaml, node); i++) {
+        int item = sl_yaml_item(e->yaml, node, i);
+        struct experiment_figure *f = &e->figures[e->figure_count++];
+        if (!read_mapping(e, item, "a figure", fields, f, err))
+            return false;
+        if (!check_axis(f, f->x, err) || !check_axis(f, f->y, err))
+            return sl_yaml_fail(e->yaml, item, err);
+    }
+    return true;
+}
+
 static bool read_file(struct experiment *e, const char *path, struct sl_err *err)
 {
     static const struct field fields[] = {
@@ -312,6 +383,7 @@ static bool read_file(struct experiment *e, const char *path, struct sl_err *err
         {"quick", read_text, offsetof(struct experiment, quick), false},
         {"seeds", read_seeds, 0, false},
         {"tolerance", read_metrics, offsetof(struct experiment, tolerance), false},
+        {"figures", read_figures, 0, true},
         {"rows", read_rows, 0, false},
         {0}};
     int root = sl_yaml_root(e->yaml);
@@ -324,16 +396,13 @@ static bool read_file(struct experiment *e, const char *path, struct sl_err *err
 static bool check(const struct experiment *e, struct sl_err *err)
 {
     for (const struct experiment_row *row = e->rows; row < e->rows + e->row_count; row++)
-        for (int m = 0; m < METRICS; m++) {
-            if (isnan(row->paper[m]))
-                continue;
-            if (isnan(e->tolerance[m]))
+        for (int m = 0; m < METRICS; m++)
+            if (!isnan(row->paper[m]) && isnan(e->tolerance[m]))
                 return sl_fail(err, SL_BAD_INPUT, "tolerance lacks %s, which row '%s' has",
                                metrics[m].name, row->name);
-            if (!metrics[m].is_logged && !e->eval)
-                return sl_fail(err, SL_BAD_INPUT, "%s of row '%s' needs 'eval'", metrics[m].name,
-                               row->name);
-        }
+    for (int m = 0; m < METRICS; m++)
+        if (!isnan(e->tolerance[m]) && !metrics[m].is_logged && !e->eval)
+            return sl_fail(err, SL_BAD_INPUT, "%s needs 'eval'", metrics[m].name);
     return true;
 }
 

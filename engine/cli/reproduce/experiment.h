@@ -16,23 +16,37 @@
  *     quick: --steps 50                              more arguments with --quick
  *     seeds: 1 2 3
  *     tolerance: {loss: 0.02}
+ *     figures:                                       optional
+ *       - name: loss                                 written as NAME-loss.svg
+ *         title: Validation loss by step
+ *         about: figure 2, left                      optional
+ *         points: evaluations                        of the training, a line for each row; or rows
+ *         x: step
+ *         y: validation_loss
  *     rows:
  *       - name: tsa
  *         train: tsa --compute-weight 0.001          the architecture comes first
  *         paper: {loss: 1.4482}
  *
- * A row is a training for each seed; its value of a metric is the mean. Arguments are words between
+ * A row is a training for each seed; its value of a metric is the mean. What is measured has a
+ * tolerance; what the paper got may be missing. Arguments are words between
  * spaces; a word that is the name of a data file stands for its path. */
 #pragma once
 
 #include "cli/reproduce/synthetic_task.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sl_yaml;
 struct json_t;
 
-enum { EXPERIMENT_DATA_MAX = 8, EXPERIMENT_ROWS_MAX = 32, EXPERIMENT_SEEDS_MAX = 16 };
+enum {
+    EXPERIMENT_DATA_MAX = 8,
+    EXPERIMENT_ROWS_MAX = 32,
+    EXPERIMENT_SEEDS_MAX = 16,
+    EXPERIMENT_FIGURES_MAX = 8
+};
 
 /* What rows are compared by: members of the JSON of `sluice eval`, or of the last evaluation in the
  * log of the training. */
@@ -57,6 +71,16 @@ struct experiment_data {
     struct synthetic_task task; /* instead of `origin`; its name may be NULL */
 };
 
+/* A curve has these of each evaluation: members of its event in the log of the training, and
+ *     active_tokens   tokens trained so far, each by the mean gate of its evaluation */
+extern const char *const experiment_curve_columns[];
+
+struct experiment_figure {
+    const char *name, *title, *about;
+    const char *points; /* "evaluations" or "rows" */
+    const char *x, *y;  /* columns of a curve, or metrics */
+};
+
 struct experiment_row {
     const char *name, *train;
     double paper[METRICS]; /* NAN: not given */
@@ -73,6 +97,8 @@ struct experiment {
     int data_count;
     struct experiment_row rows[EXPERIMENT_ROWS_MAX];
     int row_count;
+    struct experiment_figure figures[EXPERIMENT_FIGURES_MAX];
+    int figure_count;
 };
 
 /* Reads a file .../PAPER/NAME.yaml. Errors name file, line and column. */

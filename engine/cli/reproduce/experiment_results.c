@@ -20,12 +20,6 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -85,13 +79,19 @@ static int find(const json_t *runs, const char *row, int seed)
     return -1;
 }
 
+const json_t *experiment_results_find(const json_t *results, const char *row, int seed)
+{
+    const json_t *runs = json_object_get(results, "runs");
+    const int at = find(runs, row, seed);
+    return at >= 0 ? json_array_get(runs, (size_t)at) : NULL;
+}
+
 bool experiment_results_have(const struct experiment_run *run, const char *row, int seed,
                              const json_t *train)
 {
-    const json_t *runs = json_object_get(run->results, "runs");
-    int at = find(runs, row, seed);
-    return at >= 0 && json_equal(json_object_get(json_array_get(runs, (size_t)at), "train"),
-                                 (json_t *)(uintptr_t)train); /* jansson has no const for it */
+    const json_t *one = experiment_results_find(run->results, row, seed);
+    return one && json_equal(json_object_get(one, "train"),
+                             (json_t *)(uintptr_t)train); /* jansson has no const for it */
 }
 
 /* The model of the CPU as Linux calls it; "" if it does not. */
@@ -109,7 +109,7 @@ static void read_cpu(char cpu[static 128])
         (void)fclose(file);
 }
 
-static json_t *run_object(const struct experiment_result *r)
+static json_t *run_object(const struct experiment *e, const struct experiment_result *r)
 {
     char cpu[128], date[16];
     struct tm day;
@@ -127,9 +127,10 @@ static json_t *run_object(const struct experiment_result *r)
     put(o, "date", json_string(date));
     put(o, "wall_seconds", real(r->seconds));
     for (int m = 0; m < METRICS; m++)
-        if (!isnan(r->row->paper[m]))
+        if (!isnan(e->tolerance[m]))
             put(values, metrics[m].name, real(r->values[m]));
     put(o, "values", values);
+    put(o, "curve", json_incref(r->curve));
     return o;
 }
 
@@ -139,28 +140,26 @@ static json_t *run_object(const struct experiment_result *r)
 static json_t *row_object(const struct experiment_run *run, const struct experiment_row *row, int m)
 {
     const struct experiment *e = run->experiment;
-    const json_t *runs = json_object_get(run->results, "runs");
     double sum = 0.0, seconds = 0.0;
     int count = 0;
     for (int i = 0; i < e->seed_count; i++) {
-        int at = find(runs, row->name, e->seeds[i]);
-        const json_t *one = at >= 0 ? json_array_get(runs, (size_t)at) : NULL;
-        double value = number_of(json_object_get(one, "values"), metrics[m].name);
+        const json_t *one = experiment_results_find(run->results, row->name, e->seeds[i]);
+        double value = sl_json_number(json_object_get(one, "values"), metrics[m].name);
         if (isnan(value))
             continue;
         sum += value;
-        seconds += number_of(one, "wall_seconds");
+        seconds += sl_json_number(one, "wall_seconds");
         count++;
     }
     if (count == 0)
         return NULL;
-    double difference = sum / count - row->paper[m];
-    bool is_within = fabs(difference) <= e->tolerance[m];
-    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o}", "row", row->name, "metric",
-                     metrics[m].name, "paper", row->paper[m], "ours", sum / count, "difference",
-                     difference, "tolerance", e->tolerance[m], "within",
-                     run->quick ? json_null() : json_boolean(is_within), "wall_seconds",
-                     real(seconds));
+    const double difference = sum / count - row->paper[m]; /* NAN: the paper has none */
+    const bool is_compared = !run->quick && isfinite(difference);
+    return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "row", row->name, "metric",
+                     metrics[m].name, "paper", real(row->paper[m]), "ours", sum / count,
+                     "difference", real(difference), "tolerance", e->tolerance[m], "within",
+                     is_compared ? json_boolean(fabs(difference) <= e->tolerance[m]) : json_null(),
+                     "wall_seconds", real(seconds));
 }
 
 static void set_rows(struct experiment_run *run)
@@ -169,7 +168,7 @@ static void set_rows(struct experiment_run *run)
     json_t *rows = json_array();
     for (int i = 0; i < e->row_count; i++)
         for (int m = 0; m < METRICS; m++) {
-            json_t *row = isnan(e->rows[i].paper[m]) ? NULL : row_object(run, &e->rows[i], m);
+            json_t *row = isnan(e->tolerance[m]) ? NULL : row_object(run, &e->rows[i], m);
             if (row)
                 (void)json_array_append_new(rows, row);
         }
@@ -200,7 +199,8 @@ bool experiment_results_open(struct experiment_run *run, struct sl_err *err)
 bool experiment_results_add(struct experiment_run *run, const struct experiment_result *result,
                             struct sl_err *err)
 {
-    json_t *runs = json_object_get(run->results, "runs"), *object = run_object(result);
+    json_t *runs = json_object_get(run->results, "runs"),
+           *object = run_object(run->experiment, result);
     int at = find(runs, result->row->name, result->seed);
     bool failed = at >= 0 ? json_array_set_new(runs, (size_t)at, object)
                           : json_array_append_new(runs, object);
@@ -229,6 +229,24 @@ static const char *duration(double seconds, char text[static 32])
     return text;
 }
 
+enum { VALUE_TEXT = 32 };
+
+/* What the paper got and how far ours is from it; empty where it got nothing. */
+struct paper_text {
+    char value[VALUE_TEXT], difference[VALUE_TEXT];
+};
+
+static struct paper_text paper_text(const json_t *row)
+{
+    struct paper_text text = {0};
+    if (isnan(sl_json_number(row, "paper")))
+        return text;
+    (void)snprintf(text.value, sizeof text.value, "%.4f", sl_json_number(row, "paper"));
+    (void)snprintf(text.difference, sizeof text.difference, "%+.4f",
+                   sl_json_number(row, "difference"));
+    return text;
+}
+
 void experiment_results_print(const json_t *results)
 {
     const json_t *rows = json_object_get(results, "rows");
@@ -244,11 +262,12 @@ void experiment_results_print(const json_t *results)
                  "difference", "tolerance", "within  wall time");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        (void)printf("%-*s  %-16s  %8.4f  %8.4f  %+10.4f  %-9.4g  %-6s  %s\n", width,
-                     text_of(row, "row"), text_of(row, "metric"), number_of(row, "paper"),
-                     number_of(row, "ours"), number_of(row, "difference"),
-                     number_of(row, "tolerance"), verdict(row),
-                     duration(number_of(row, "wall_seconds"), time));
+        const struct paper_text paper = paper_text(row);
+        (void)printf("%-*s  %-16s  %8s  %8.4f  %10s  %-9.4g  %-6s  %s\n", width,
+                     text_of(row, "row"), text_of(row, "metric"), paper.value,
+                     sl_json_number(row, "ours"), paper.difference,
+                     sl_json_number(row, "tolerance"), verdict(row),
+                     duration(sl_json_number(row, "wall_seconds"), time));
     }
     if (json_is_true(json_object_get(results, "quick")))
         (void)printf("\nA quick run shows the direction only: it is not compared.\n");
@@ -277,7 +296,7 @@ static void print_runs(const json_t *runs)
         (void)printf("| %s | %lld | %s, %s, %lld thread%s | %s | %s |\n", text_of(run, "row"),
                      (long long)json_integer_value(json_object_get(run, "seed")),
                      text_of(run, "cpu"), text_of(run, "isa"), threads, threads == 1 ? "" : "s",
-                     text_of(run, "date"), duration(number_of(run, "wall_seconds"), time));
+                     text_of(run, "date"), duration(sl_json_number(run, "wall_seconds"), time));
     }
 }
 
@@ -304,10 +323,11 @@ bool experiment_results_print_page(const char *path, struct sl_err *err)
                  "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        (void)printf("| %s | %s | %.4f | %.4f | %+.4f | %.4g | %s | %s |\n", text_of(row, "row"),
-                     text_of(row, "metric"), number_of(row, "paper"), number_of(row, "ours"),
-                     number_of(row, "difference"), number_of(row, "tolerance"), verdict(row),
-                     duration(number_of(row, "wall_seconds"), time));
+        const struct paper_text paper = paper_text(row);
+        (void)printf("| %s | %s | %s | %.4f | %s | %.4g | %s | %s |\n", text_of(row, "row"),
+                     text_of(row, "metric"), paper.value, sl_json_number(row, "ours"),
+                     paper.difference, sl_json_number(row, "tolerance"), verdict(row),
+                     duration(sl_json_number(row, "wall_seconds"), time));
     }
     print_runs(json_object_get(results, "runs"));
     json_decref(results);

@@ -2,13 +2,14 @@
  *
  *     {"experiment", "title", "paper", "url", "quick", "version",
  *      "runs": [{"row", "seed", "train", "eval", "cpu", "isa", "threads", "date", "wall_seconds",
- *                "values": {METRIC: number}}],
+ *                "values": {METRIC: number}, "curve": [{COLUMN: number}]}],
  *      "rows": [{"row", "metric", "paper", "ours", "difference", "tolerance", "within",
  *                "wall_seconds"}]}
  *
  * A run is one training, "train" and "eval" are the words of its commands; "eval" may be null. A
  * row is a metric: the mean over the seeds that have run. "within" is null for a quick run, which
- * is no reproduction. Wall times are those of the trainings. */
+ * is no reproduction, and with "paper" and "difference" where the paper has no value. Wall times
+ * are those of the trainings. A curve has a point for each evaluation (experiment.h). */
 #pragma once
 
 #include "base/file.h"
@@ -35,7 +36,12 @@ struct experiment_result {
     int threads;
     double seconds;
     const double *values; /* METRICS; NAN: not measured */
+    struct json_t *curve;
 };
+
+/* The run of a row and seed; NULL: there is none. */
+const struct json_t *experiment_results_find(const struct json_t *results, const char *row,
+                                             int seed);
 
 /* Adds a run, in place of an earlier one of its row and seed, and writes the file. */
 bool experiment_results_add(struct experiment_run *run, const struct experiment_result *result,

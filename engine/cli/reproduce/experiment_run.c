@@ -202,7 +202,41 @@ struct log {
     double seconds; /* of all processes that trained */
     bool is_published;
     double values[METRICS]; /* of the last evaluation; NAN: none */
+    json_t *curve;          /* a point for each evaluation */
 };
+
+/* A run that continues from an earlier state repeats the steps since. */
+static void go_back_to(json_t *curve, double step)
+{
+    size_t count = json_array_size(curve);
+    while (count > 0 && sl_json_number(json_array_get(curve, count - 1), "step") > step)
+        (void)json_array_remove(curve, --count);
+}
+
+/* Tokens since the evaluation before count by the mean gate of this one, if there are gates. */
+static double active_tokens(const json_t *curve, const json_t *event)
+{
+    const size_t count = json_array_size(curve);
+    const json_t *before = count > 0 ? json_array_get(curve, count - 1) : NULL;
+    const double gate = sl_json_number(event, "validation_gate_mean");
+    const double now = sl_json_number(event, "trained_tokens");
+    if (!before)
+        return now * (isnan(gate) ? 1.0 : gate);
+    return sl_json_number(before, "active_tokens") +
+           (now - sl_json_number(before, "trained_tokens")) * (isnan(gate) ? 1.0 : gate);
+}
+
+static void add_point(json_t *curve, const json_t *event)
+{
+    json_t *point = json_object();
+    for (const char *const *column = experiment_curve_columns; *column; column++) {
+        const double value = strcmp(*column, "active_tokens") == 0 ? active_tokens(curve, event)
+                                                                   : sl_json_number(event, *column);
+        if (isfinite(value))
+            (void)json_object_set_new(point, *column, json_real(value));
+    }
+    (void)json_array_append_new(curve, point);
+}
 
 static void read_event(struct log *log, const json_t *event, double *seconds)
 {
@@ -214,11 +248,15 @@ static void read_event(struct log *log, const json_t *event, double *seconds)
         log->threads = (int)json_integer_value(json_object_get(event, "threads"));
         log->seconds += *seconds;
         *seconds = 0.0;
+        go_back_to(log->curve, sl_json_number(event, "step"));
     }
     if (json_is_number(number))
         *seconds = json_number_value(number);
     log->is_published = name && strcmp(name, "published") == 0;
-    for (int m = 0; m < METRICS && name && strcmp(name, "evaluated") == 0; m++) {
+    if (!name || strcmp(name, "evaluated") != 0)
+        return;
+    add_point(log->curve, event);
+    for (int m = 0; m < METRICS; m++) {
         const json_t *value = json_object_get(event, metrics[m].name);
         if (metrics[m].is_logged && json_is_number(value))
             log->values[m] = json_number_value(value);
@@ -230,7 +268,7 @@ static bool read_log(const struct trial *t, struct log *log, struct sl_err *err)
     char path[SL_PATH_MAX], *line = NULL;
     size_t room = 0;
     double seconds = 0.0;
-    *log = (struct log){0};
+    *log = (struct log){.curve = json_array()};
     for (int m = 0; m < METRICS; m++)
         log->values[m] = (double)NAN;
     FILE *file = sl_path_join(path, t->state, "log.jsonl", err) ? fopen(path, "re") : NULL;
@@ -271,6 +309,7 @@ static bool evaluate(const struct trial *t, const json_t *words, double values[M
     return object != NULL;
 }
 
+/* What the paper has must be there. */
 static bool check_values(const struct trial *t, const double values[METRICS], struct sl_err *err)
 {
     for (int m = 0; m < METRICS; m++)
@@ -285,9 +324,8 @@ static bool check_values(const struct trial *t, const double values[METRICS], st
 static bool finish(struct trial *t, json_t *train_command, json_t *eval_command, struct sl_err *err)
 {
     struct log log;
-    if (!read_log(t, &log, err) || !evaluate(t, eval_command, log.values, err) ||
-        !check_values(t, log.values, err))
-        return false;
+    bool ok = read_log(t, &log, err) && evaluate(t, eval_command, log.values, err) &&
+              check_values(t, log.values, err);
     const struct experiment_result result = {.row = t->row,
                                              .seed = t->seed,
                                              .train = train_command,
@@ -295,14 +333,17 @@ static bool finish(struct trial *t, json_t *train_command, json_t *eval_command,
                                              .isa = log.isa,
                                              .threads = log.threads,
                                              .seconds = log.seconds,
-                                             .values = log.values};
-    return experiment_results_add(t->run, &result, err);
+                                             .values = log.values,
+                                             .curve = log.curve};
+    ok = ok && experiment_results_add(t->run, &result, err);
+    json_decref(log.curve);
+    return ok;
 }
 
-static bool needs_eval(const struct experiment_row *row)
+static bool needs_eval(const struct experiment *e)
 {
     for (int m = 0; m < METRICS; m++)
-        if (!metrics[m].is_logged && !isnan(row->paper[m]))
+        if (!metrics[m].is_logged && !isnan(e->tolerance[m]))
             return true;
     return false;
 }
@@ -311,7 +352,7 @@ static bool run_trial(struct trial *t, struct sl_err *err)
 {
     if (!set_paths(t, err))
         return false;
-    bool evaluates = needs_eval(t->row);
+    bool evaluates = needs_eval(t->run->experiment);
     json_t *train_command = train_words(t, err);
     json_t *eval_command = train_command && evaluates ? eval_words(t, err) : NULL;
     bool ok = train_command && (eval_command || !evaluates);

@@ -84,13 +84,18 @@ Test(experiment, mistakes_are_named_with_their_place)
         {"tolerance: {loss: -1}\n", "name.yaml:1:19", "invalid loss '-1'"},
         {"tolerance: {loss: nan}\n", "name.yaml:1:19", "invalid loss 'nan'"},
         {"tolerance: 3\n", "name.yaml:1:12", "tolerance is a single value"},
+        {"figures: [{name: f, title: t, points: lines, x: step, y: loss}]\n", "name.yaml:1:39",
+         "unknown kind of points 'lines'; choose one of: evaluations, rows"},
+        {"figures: [{name: f, title: t, points: rows, x: step, y: loss}]\n", "name.yaml:1:11",
+         "figure 'f': unknown 'step'"},
+        {"figures: [{name: f, title: t, points: evaluations, x: step, y: loss}]\n",
+         "name.yaml:1:11", "figure 'f': unknown 'loss'"},
         {"rows: [{name: a b, train: t, paper: {loss: 1}}]\n", "name.yaml:1:15", "invalid name"},
         {"rows: [{name: a, train: t, paper: {loss: 1}}, {name: a, train: t, paper: {loss: 1}}]\n",
          "name.yaml:1:47", "a second row is named 'a'"},
         {TOP "seeds: 1\ntolerance: {accuracy: 0.1}\n" ROWS, "name.yaml",
          "tolerance lacks loss, which row 'r' has"},
-        {TOP "seeds: 1\ntolerance: {loss: 0.1}\n" ROWS, "name.yaml",
-         "loss of row 'r' needs 'eval'"},
+        {TOP "seeds: 1\ntolerance: {loss: 0.1}\n" ROWS, "name.yaml", "loss needs 'eval'"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
