@@ -3,6 +3,7 @@
 #
 #     at most 111 lines besides the rows of architectures
 #     each number of its comparison stands in docs/results.md
+#     docs/papers.md has the results in docs/experiments/
 #     its table of architectures lists what `sluice train --help` lists, for the same tasks
 #     the other address that it suggests for `make run` is not taken by conf/run.yaml
 #     each command of its table of guarantees runs a test, which passes
@@ -19,6 +20,12 @@ fail() {
     echo "$*" >&2
     failed=1
 }
+
+# The results of the papers' tables are those of the files beside it.
+marker='What follows is the output of'
+(cd "$top/docs" && "$build/sluice" reproduce --page experiments/*/*.json) > "$scratch/results" || fail "docs/experiments/"
+sed "1,/^$marker/d" "$top/docs/papers.md" | tail -n +2 | cmp -s - "$scratch/results" ||
+    fail "docs/papers.md does not end with the output of: cd docs && sluice reproduce --page experiments/*/*.json"
 
 # Each architecture has a row of its own.
 [ "$(grep -vc '^| `[a-z_]*` |.*| \(yes\|no\) |' "$top/README.md")" -le 111 ] ||

@@ -203,7 +203,8 @@ Test(sluice_reproduce, figures_are_drawn)
         HEAD "train: --corpus corpus.txt --steps 30 " SIZES
              "\neval: --corpus corpus.txt --validation-fraction 0.02\nquick: --steps 2\nseeds: 1\n"
              "tolerance: {loss: 9, gate_mean: 1}\nfigures:\n"
-             "  - {name: curve, title: A < B, points: evaluations, x: step, y: validation_loss}\n"
+             "  - {name: curve, title: A < B, about: figure 1, points: evaluations, x: step, "
+             "y: validation_loss}\n"
              "  - {name: work, title: W, points: evaluations, x: active_tokens, y: train_loss}\n"
              "  - {name: trade, title: T, points: rows, x: gate_mean, y: loss}\nrows:\n"
              "  - {name: a&b, train: tsa --router-bias -3, paper: {}}\n"
@@ -229,6 +230,31 @@ Test(sluice_reproduce, figures_are_drawn)
     cr_expect_eq(count_of(figure, "<circle"), 2);
     sluice_expect_success(&r, ARGS("reproduce", "--page", results));
     EXPECT_SAID(r.out, "| a&b | loss |  | ");
+    EXPECT_SAID(r.out, "bottles-curve.svg)\n\nThe paper's figure 1.\n");
+}
+
+/* Rows of one training differ in how its model is evaluated. */
+Test(sluice_reproduce, rows_share_a_training)
+{
+#define SHARED(last)                                                                               \
+    HEAD "train: --corpus corpus.txt --steps 3 " SIZES                                             \
+         "\neval: --corpus corpus.txt --validation-fraction 0.02\nquick: --steps 2\nseeds: 1\n"    \
+         "tolerance: {loss: 9, layer_ops_skipped: 1}\nrows:\n"                                     \
+         "  - {name: all, train: tsa, eval: --gate soft, paper: {loss: 2}}\n"                      \
+         "  - {name: last, train: tsa, eval: --gate " last ", paper: {}}\n"
+    write_experiment(SHARED("mixed --gate-limit 1"));
+    sluice_expect_success(&r, RUN(NULL));
+    cr_expect_eq(count_of(r.out, ": training"), 1);
+    json_t *o = read_results(results);
+    cr_expect_eq(json_array_size(json_object_get(o, "rows")), 4);
+    cr_expect_float_eq(value_of(o, 0, "loss"), value_of(o, 1, "loss"), 1e-6);
+    json_decref(o);
+    write_experiment(SHARED("mixed --gate-limit 0"));
+    sluice_expect_success(&r, RUN(NULL));
+    EXPECT_SAID(r.out, "all, seed 1: done before");
+    o = read_results(results);
+    cr_expect_gt(value_of(o, 1, "layer_ops_skipped"), 0.4);
+    json_decref(o);
 }
 
 /* A difference beyond the tolerance is no failure, but it is said. */

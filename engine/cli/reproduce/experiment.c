@@ -16,6 +16,7 @@ const struct metric metrics[METRICS] = {
     [METRIC_ACCURACY] = {.name = "accuracy"},
     [METRIC_BLEU] = {.name = "bleu"},
     [METRIC_GATE_MEAN] = {.name = "gate_mean"},
+    [METRIC_LAYER_OPS_SKIPPED] = {.name = "layer_ops_skipped"},
     [METRIC_BEST_ACCURACY] = {.name = "best_accuracy", .is_logged = true},
     [METRIC_TRAIN_ACCURACY] = {.name = "train_accuracy", .is_logged = true},
     [METRIC_VALIDATION_DEPTH] = {.name = "validation_depth", .is_logged = true}};
@@ -298,6 +299,7 @@ static bool read_row(struct experiment *e, int node, struct sl_err *err)
     static const struct field fields[] = {
         {"name", read_name, offsetof(struct experiment_row, name), false},
         {"train", read_text, offsetof(struct experiment_row, train), false},
+        {"eval", read_text, offsetof(struct experiment_row, eval), true},
         {"paper", read_metrics, offsetof(struct experiment_row, paper), false},
         {0}};
     struct experiment_row *row = &e->rows[e->row_count++];

@@ -26,10 +26,12 @@
  *     rows:
  *       - name: tsa
  *         train: tsa --compute-weight 0.001          the architecture comes first
+ *         eval: --gate hard                          optional: more arguments
  *         paper: {loss: 1.4482}
  *
  * A row is a training for each seed; its value of a metric is the mean. What is measured has a
- * tolerance; what the paper got may be missing. Arguments are words between
+ * tolerance; what the paper got may be missing. A row whose arguments of training are those of an
+ * earlier one has its model. Arguments are words between
  * spaces; a word that is the name of a data file stands for its path. */
 #pragma once
 
@@ -55,6 +57,7 @@ enum {
     METRIC_ACCURACY,
     METRIC_BLEU,
     METRIC_GATE_MEAN,
+    METRIC_LAYER_OPS_SKIPPED,
     METRIC_BEST_ACCURACY,
     METRIC_TRAIN_ACCURACY,
     METRIC_VALIDATION_DEPTH,
@@ -82,7 +85,7 @@ struct experiment_figure {
 };
 
 struct experiment_row {
-    const char *name, *train;
+    const char *name, *train, *eval;
     double paper[METRICS]; /* NAN: not given */
 };
 

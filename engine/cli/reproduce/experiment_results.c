@@ -40,6 +40,20 @@ bool experiment_results_path(const struct experiment_run *run, const char *suffi
     return bytes < SL_PATH_MAX || sl_fail(err, SL_BAD_INPUT, "the path of --output is too long");
 }
 
+static json_t *optional(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+static json_t *figures_of(const struct experiment *e)
+{
+    json_t *list = json_array();
+    for (const struct experiment_figure *f = e->figures; f < e->figures + e->figure_count; f++)
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", f->name, "title",
+                                                    f->title, "about", optional(f->about)));
+    return list;
+}
+
 static json_t *create(const struct experiment_run *run)
 {
     const struct experiment *e = run->experiment;
@@ -47,7 +61,9 @@ static json_t *create(const struct experiment_run *run)
     put(o, "experiment", json_string(e->id));
     put(o, "title", json_string(e->title));
     put(o, "paper", json_string(e->paper));
-    put(o, "url", e->url ? json_string(e->url) : json_null());
+    put(o, "url", optional(e->url));
+    put(o, "about", optional(e->about));
+    put(o, "figures", figures_of(e));
     put(o, "quick", json_boolean(run->quick));
     put(o, "version", json_string(sl_version()));
     put(o, "runs", json_array());
@@ -86,12 +102,19 @@ const json_t *experiment_results_find(const json_t *results, const char *row, in
     return at >= 0 ? json_array_get(runs, (size_t)at) : NULL;
 }
 
+/* jansson's comparison takes no constants. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+    return json_equal((json_t *)(uintptr_t)a, (json_t *)(uintptr_t)b);
+}
+
 bool experiment_results_have(const struct experiment_run *run, const char *row, int seed,
-                             const json_t *train)
+                             const json_t *train, const json_t *eval)
 {
     const json_t *one = experiment_results_find(run->results, row, seed);
-    return one && json_equal(json_object_get(one, "train"),
-                             (json_t *)(uintptr_t)train); /* jansson has no const for it */
+    const json_t *evaluated = json_object_get(one, "eval");
+    return one && is_same(json_object_get(one, "train"), train) &&
+           (eval ? is_same(evaluated, eval) : json_is_null(evaluated));
 }
 
 /* The model of the CPU as Linux calls it; "" if it does not. */
@@ -309,6 +332,26 @@ static void print_heading(const json_t *results)
     (void)printf("## %s\n\n%s%s:\n\n    sluice reproduce %.*s %s%s\n\n", text_of(results, "title"),
                  text_of(results, "paper"), is_quick ? ", a quick run" : "", paper, id,
                  id[paper] ? id + paper + 1 : "", is_quick ? " --quick" : "");
+    if (text_of(results, "about")[0])
+        (void)printf("%s\n\n", text_of(results, "about"));
+}
+
+/* The figures beside a file of results, which ends in .json. */
+static void print_figures(const json_t *results, const char *path)
+{
+    const json_t *figures = json_object_get(results, "figures");
+    const char *dot = strrchr(path, '.');
+    const int stem = (int)(dot ? dot - path : (ptrdiff_t)strlen(path));
+    for (size_t i = 0; i < json_array_size(figures); i++) {
+        const json_t *f = json_array_get(figures, i);
+        char file[SL_PATH_MAX];
+        int bytes = snprintf(file, sizeof file, "%.*s-%s.svg", stem, path, text_of(f, "name"));
+        if (bytes >= SL_PATH_MAX || access(file, R_OK) != 0)
+            continue;
+        (void)printf("\n![%s](%s)\n", text_of(f, "title"), file);
+        if (text_of(f, "about")[0])
+            (void)printf("\nThe paper's %s.\n", text_of(f, "about"));
+    }
 }
 
 bool experiment_results_print_page(const char *path, struct sl_err *err)
@@ -330,6 +373,7 @@ bool experiment_results_print_page(const char *path, struct sl_err *err)
                      duration(sl_json_number(row, "wall_seconds"), time));
     }
     print_runs(json_object_get(results, "runs"));
+    print_figures(results, path);
     json_decref(results);
     return true;
 }

@@ -1,6 +1,7 @@
 /* experiment_results.h - what an experiment got, as JSON in OUTPUT/PAPER/NAME.json:
  *
- *     {"experiment", "title", "paper", "url", "quick", "version",
+ *     {"experiment", "title", "paper", "url", "about", "figures": [{"name", "title", "about"}],
+ *      "quick", "version",
  *      "runs": [{"row", "seed", "train", "eval", "cpu", "isa", "threads", "date", "wall_seconds",
  *                "values": {METRIC: number}, "curve": [{COLUMN: number}]}],
  *      "rows": [{"row", "metric", "paper", "ours", "difference", "tolerance", "within",
@@ -24,9 +25,9 @@ bool experiment_results_path(const struct experiment_run *run, const char *suffi
 /* Sets run->results to those so far, to be released also after a failure. */
 bool experiment_results_open(struct experiment_run *run, struct sl_err *err) SL_MUST_CHECK;
 
-/* Whether they have the run of this command. */
+/* Whether they have the run of these commands; eval may be NULL. */
 bool experiment_results_have(const struct experiment_run *run, const char *row, int seed,
-                             const struct json_t *train);
+                             const struct json_t *train, const struct json_t *eval);
 
 struct experiment_result {
     const struct experiment_row *row;
@@ -47,8 +48,8 @@ const struct json_t *experiment_results_find(const struct json_t *results, const
 bool experiment_results_add(struct experiment_run *run, const struct experiment_result *result,
                             struct sl_err *err) SL_MUST_CHECK;
 
-/* Print the rows beside the paper's: as a table, as a line of JSON each, or as the Markdown page of
- * a file of results. */
+/* Print the rows beside the paper's: as a table, as a line of JSON each, or as the Markdown section
+ * of a file of results, with the figures that lie beside it. */
 void experiment_results_print(const struct json_t *results);
 void experiment_results_print_json(const struct json_t *results);
 bool experiment_results_print_page(const char *path, struct sl_err *err) SL_MUST_CHECK;

@@ -14,10 +14,10 @@
 
 enum { EVAL_BYTES_MAX = 1 << 24 };
 
-/* One training: a row with a seed. */
+/* A row with a seed, and the row whose training it has: itself or an earlier one. */
 struct trial {
     struct experiment_run *run;
-    const struct experiment_row *row;
+    const struct experiment_row *row, *trained;
     int seed;
     char directory[SL_PATH_MAX], state[SL_PATH_MAX], model[SL_PATH_MAX];
 };
@@ -81,14 +81,25 @@ bool experiment_run_check_data(const struct experiment_run *run, struct sl_err *
 
 /* ---- paths and commands ---------------------------------------------------------------------- */
 
+static bool set_directory(const struct trial *t, const struct experiment_row *row,
+                          char path[static SL_PATH_MAX], struct sl_err *err)
+{
+    char name[320];
+    (void)snprintf(name, sizeof name, "/%s-seed%d", row->name, t->seed);
+    return experiment_results_path(t->run, name, path, err);
+}
+
 static bool set_paths(struct trial *t, struct sl_err *err)
 {
-    char name[320], state[SL_PATH_MAX];
-    (void)snprintf(name, sizeof name, "/%s-seed%d", t->row->name, t->seed);
-    return experiment_results_path(t->run, name, t->directory, err) &&
-           sl_path_join(t->state, t->directory, "run", err) &&
+    char trained[SL_PATH_MAX], state[SL_PATH_MAX];
+    t->trained = t->run->experiment->rows;
+    while (strcmp(t->trained->train, t->row->train) != 0)
+        t->trained++;
+    return set_directory(t, t->row, t->directory, err) &&
+           set_directory(t, t->trained, trained, err) &&
+           sl_path_join(t->state, trained, "run", err) &&
            sl_path_join(state, t->state, "state", err) &&
-           sl_path_join(t->model, t->directory, "model/1", err);
+           sl_path_join(t->model, trained, "model/1", err);
 }
 
 /* Adds the words of a text; a data file's name becomes its path. */
@@ -154,7 +165,8 @@ static json_t *eval_words(const struct trial *t, struct sl_err *err)
 {
     json_t *words = json_pack("[s]", "eval");
     (void)json_array_append_new(words, sl_json_string(t->model));
-    if (add_words(t, words, t->run->experiment->eval, err)) {
+    if (add_words(t, words, t->run->experiment->eval, err) &&
+        add_words(t, words, t->row->eval, err)) {
         add_threads(t, words);
         (void)json_array_append_new(words, json_string("--json"));
         return words;
@@ -182,6 +194,10 @@ static bool is_started(const struct trial *t)
 /* Its progress goes to a terminal, or with --json to standard output. */
 static bool train(const struct trial *t, const json_t *words, struct sl_err *err)
 {
+    if (t->trained != t->row) {
+        announce(t, "evaluating");
+        return sl_directory_make(t->directory, err);
+    }
     bool resumes = is_started(t), shows = t->run->json || isatty(STDOUT_FILENO);
     json_t *all = json_copy((json_t *)(uintptr_t)words); /* jansson has no const for it */
     if (resumes)
@@ -356,7 +372,7 @@ static bool run_trial(struct trial *t, struct sl_err *err)
     json_t *train_command = train_words(t, err);
     json_t *eval_command = train_command && evaluates ? eval_words(t, err) : NULL;
     bool ok = train_command && (eval_command || !evaluates);
-    if (ok && experiment_results_have(t->run, t->row->name, t->seed, train_command))
+    if (ok && experiment_results_have(t->run, t->row->name, t->seed, train_command, eval_command))
         announce(t, "done before");
     else
         ok = ok && train(t, train_command, err) && finish(t, train_command, eval_command, err);
