@@ -5,6 +5,7 @@
 #include "formats/tensor_io.h"
 #include "formats/vocabulary.h"
 #include "model/shared_values.h"
+#include "pretrained/pretrained.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -210,10 +211,20 @@ static bool vocab_name(const char **name, const char *directory, struct sl_err *
     return true;
 }
 
+static bool fail_foreign(const char *path, struct sl_err *err)
+{
+    return sl_fail(err, SL_BAD_INPUT,
+                   "'%s' is a model as other programs save it; make a version of it with `sluice "
+                   "import %s --output STORE/MODEL/1`",
+                   path, path);
+}
+
 bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct sl_err *err)
 {
     const char *vocab;
     *c = (struct sl_checkpoint){0};
+    if (sl_pretrained_is(directory))
+        return fail_foreign(directory, err);
     if (!vocab_name(&vocab, directory, err))
         return fail_in(directory, err);
     members_name(c->members, vocab);

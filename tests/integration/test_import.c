@@ -72,6 +72,10 @@ Test(import, only_its_own_architecture_is_trained_from_it)
     import_write(&t, "texts.tsv", texts, strlen(texts));
     EXPECT_OK(sl_path_join(data, t.source, "texts.tsv", &err), err);
     EXPECT_OK(sl_path_join(version, t.dirs.top, "tuned/1", &err), err);
+    sluice_run(&r, ARGS("train", "transformer", "--init-from", GOLDEN "bert", "--data", data,
+                        "--label", "1", "--text", "2", "--output", version));
+    cr_expect_eq(r.exit_code, 2);
+    EXPECT_SAID(r.err, "is a model as other programs save it; make a version of it with");
     sluice_expect_success(&r, ARGS("import", GOLDEN "bert", "--output", t.dirs.output));
     sluice_run(&r, ARGS("train", "encoder", "--init-from", t.dirs.output, "--data", data, "--label",
                         "1", "--text", "2", "--output", version));
