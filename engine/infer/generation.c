@@ -150,8 +150,15 @@ static void begin_completion(struct sl_generation *g, const struct sl_generation
     g->history_count += o->prompt_count;
 }
 
+/* What a token was chosen from: the logits after the token before it, and how many layers that one
+ * took. The first token of a prompt has none. */
+struct prediction {
+    const float *logits;
+    int layers;
+};
+
 /* The first token of a text that echoes its prompt loses a blank that only its tokenizer added. */
-static void append_token(struct sl_generation *g, int32_t id, const float *logits);
+static void append_token(struct sl_generation *g, int32_t id, struct prediction from);
 static void settle(struct sl_generation *g);
 
 struct sl_generation *sl_generation_create(const struct sl_model *model,
@@ -181,7 +188,7 @@ struct sl_generation *sl_generation_create(const struct sl_model *model,
     g->usage.prompt_tokens = options->prompt_count;
     /* Without log probabilities an echoed prompt is part of the text from the start. */
     for (int i = g->history_start; options->echo && !options->logprobs && i < g->history_count; i++)
-        append_token(g, g->history[i], NULL);
+        append_token(g, g->history[i], (struct prediction){0});
     g->echoed = g->text_bytes;
     settle(g);
     return g;
@@ -225,18 +232,17 @@ static void top_tokens(const struct sl_generation *g, struct sl_token_logprob *r
     }
 }
 
-/* logits: those from which the token was chosen; NULL for the first token of a prompt. */
-static bool append_record(struct sl_generation *g, int32_t id, const float *logits)
+static bool append_record(struct sl_generation *g, int32_t id, struct prediction from)
 {
     size_t want = (size_t)g->records_count + 1;
     if (!sl_dynarray_reserve(&g->records, &g->records_room, want, sizeof *g->records, NULL))
         return false;
     struct sl_token_logprob *record = &g->records[g->records_count++];
-    *record =
-        (struct sl_token_logprob){.id = id, .log_probability = NAN, .text_offset = g->text_bytes};
-    if (!logits)
+    *record = (struct sl_token_logprob){
+        .id = id, .log_probability = NAN, .text_offset = g->text_bytes, .layers = from.layers};
+    if (!from.logits)
         return true;
-    sl_log_softmax(logits, vocab_of(g), g->log_probabilities);
+    sl_log_softmax(from.logits, vocab_of(g), g->log_probabilities);
     record->log_probability = g->log_probabilities[id];
     top_tokens(g, record);
     return true;
@@ -255,7 +261,7 @@ static void rewrite_translation(struct sl_generation *g)
     sl_buffer_release(&text);
 }
 
-static void append_token(struct sl_generation *g, int32_t id, const float *logits)
+static void append_token(struct sl_generation *g, int32_t id, struct prediction from)
 {
     if (translates(g->model)) {
         rewrite_translation(g);
@@ -265,7 +271,7 @@ static void append_token(struct sl_generation *g, int32_t id, const float *logit
     bool first = g->options.echo && g->text_bytes == 0;
     size_t bytes = sl_tokenizer_decode_next(tokenizer, id, first, NULL, 0);
     if (!sl_dynarray_reserve(&g->text, &g->text_room, g->text_bytes + bytes + 1, 1, NULL) ||
-        (g->options.logprobs && !append_record(g, id, logits))) {
+        (g->options.logprobs && !append_record(g, id, from))) {
         g->finish = SL_FINISH_ERROR;
         return;
     }
@@ -362,11 +368,13 @@ static void echo(struct sl_generation *g, const struct sl_chunk *chunk)
 {
     int first = (int)(chunk->tokens - g->history);
     if (first == 0 && g->history_start == 0)
-        append_token(g, g->history[0], NULL);
+        append_token(g, g->history[0], (struct prediction){0});
     for (int i = 0; i < chunk->count; i++) {
         int next = first + i + 1;
         if (next < g->history_start + g->options.prompt_count)
-            append_token(g, g->history[next], chunk->logits + (size_t)i * (size_t)vocab_of(g));
+            append_token(g, g->history[next],
+                         (struct prediction){chunk->logits + (size_t)i * (size_t)vocab_of(g),
+                                             chunk->token_layers[i]});
     }
     g->echoed = g->text_bytes;
 }
@@ -377,11 +385,11 @@ static bool ends(const struct sl_generation *g, int32_t id)
                                 : sl_chat_facts_ends(&g->model->chat, id);
 }
 
-static void choose(struct sl_generation *g, const float *logits)
+static void choose(struct sl_generation *g, struct prediction from)
 {
     const struct sl_sampling *s = &g->options.sampling;
     bool penalised = s->presence_penalty != 0.0f || s->frequency_penalty != 0.0f;
-    struct sl_sample_params choice = {.logits = logits,
+    struct sl_sample_params choice = {.logits = from.logits,
                                       .vocab = vocab_of(g),
                                       .sampling = s,
                                       .counts = penalised ? g->counts : NULL,
@@ -389,7 +397,7 @@ static void choose(struct sl_generation *g, const float *logits)
                                       .index = (uint64_t)g->usage.completion_tokens,
                                       .scratch = g->scratch};
     int32_t id = sl_sample(&choice);
-    size_t from = g->text_bytes;
+    size_t text_bytes = g->text_bytes;
     g->counts[id]++;
     g->history[g->history_count++] = id;
     g->usage.completion_tokens++;
@@ -397,10 +405,13 @@ static void choose(struct sl_generation *g, const float *logits)
         g->finish = SL_FINISH_STOP;
         return;
     }
-    append_token(g, id, logits);
-    size_t reach = SL_STOP_BYTES_MAX;
-    from = translates(g->model) ? 0 : from > g->echoed + reach ? from - reach : g->echoed;
-    size_t stop = find_stop(g, from);
+    append_token(g, id, from);
+    size_t reach = SL_STOP_BYTES_MAX, first = g->echoed;
+    if (translates(g->model))
+        first = 0;
+    else if (text_bytes > g->echoed + reach)
+        first = text_bytes - reach;
+    size_t stop = find_stop(g, first);
     if (stop < g->text_bytes) {
         g->text_bytes = stop;
         while (g->records_count > 0 && g->records[g->records_count - 1].text_offset >= stop)
@@ -427,7 +438,7 @@ void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *chunk)
     const float *last =
         chunk->logits + (chunk->all_logits ? (size_t)(chunk->count - 1) * (size_t)vocab_of(g) : 0);
     if (caught_up && g->options.max_tokens > 0)
-        choose(g, last);
+        choose(g, (struct prediction){last, chunk->token_layers[chunk->count - 1]});
     else if (caught_up)
         g->finish = SL_FINISH_LENGTH;
     settle(g);

@@ -266,6 +266,7 @@ static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
         f->layers_used = 0;
         for (int j = 0; j < s->sequences[i].rows; j++)
             f->layers_used += s->runner.layers_used[s->sequences[i].first + j];
+        f->token_layers = s->runner.layers_used + s->sequences[i].first + f->source_count;
         s->caches[f->slot].length += f->count;
         s->caches[f->slot].source_length += f->source_count;
         place += rows;

@@ -57,6 +57,7 @@ struct sl_token_logprob {
     int32_t id;
     float log_probability; /* NAN for the first token of an echoed prompt */
     size_t text_offset;    /* bytes, into the text */
+    int layers;            /* that computed it: those of the token before; 0 where it is NAN */
     int top_count;
     int32_t top_ids[SL_LOGPROBS_MAX];
     float top_log_probabilities[SL_LOGPROBS_MAX];

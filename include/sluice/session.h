@@ -51,6 +51,7 @@ struct sl_chunk {
     const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
     int64_t layers_used; /* token-layer operations executed */
     int64_t layers_full; /* that a model without gates would execute: count x depth */
+    const int32_t *token_layers; /* layers that ran on each of the tokens, until the next run */
     bool finite; /* false: these logits hold NaN or infinity; other chunks are not affected */
 };
 

@@ -31,7 +31,7 @@ struct completion {
     struct sv_completion_task task;
     char id[48];
     int64_t created;
-    bool with_tokens;             /* log probabilities are requested */
+    struct sv_token_facts facts;  /* what is requested of each token */
     _Atomic int64_t last_sent_ns; /* when the stream last sent something */
 };
 
@@ -197,7 +197,8 @@ static bool make_stream(const struct sv_completion_params *params, struct comple
                  .fingerprint = c->ref->fingerprint,
                  .created = c->created},
         .choices = c->task.count,
-        .tokens = c->with_tokens ? sl_model_tokenizer(c->ref->model) : NULL,
+        .tokens = sl_model_tokenizer(c->ref->model),
+        .facts = c->facts,
         .include_usage = params->include_usage,
         .on_space = on_stream_space,
         .context = c,
@@ -245,12 +246,11 @@ static void add_choice(struct sl_json_writer *json, const struct completion *c,
                        const struct sv_sequence *sequence)
 {
     struct sv_completion_choice piece = {.choice = sequence->choice,
+                                         .tokens = sl_model_tokenizer(c->ref->model),
+                                         .facts = c->facts,
                                          .finish = sl_generation_finish(sequence->generation)};
     piece.text = sl_generation_text(sequence->generation, &piece.bytes);
-    if (c->with_tokens) {
-        piece.tokens = sl_model_tokenizer(c->ref->model);
-        piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
-    }
+    piece.records = sl_generation_logprobs(sequence->generation, &piece.record_count);
     c->api->format->whole(json, &piece);
 }
 
@@ -454,7 +454,7 @@ static bool begin(struct sv_request *request, const struct sv_completion_api *ap
         return false;
     }
     c->ref = ref ? ref : find_model(request, params->model.data, error);
-    c->with_tokens = params->logprobs_given;
+    c->facts = (struct sv_token_facts){params->logprobs_given, params->depths};
     if (!c->ref || (api->write_prompt && !api->write_prompt(c->ref, params, error)) ||
         !prepare(params, c, error)) {
         completion_destroy(c);

@@ -38,7 +38,7 @@ struct sl_generation_options sv_generation_options(const struct sv_completion_pa
                      .frequency_penalty = (float)params->frequency_penalty},
         .seed = seed,
         .stop_count = params->stop.count,
-        .logprobs = params->logprobs_given,
+        .logprobs = params->logprobs_given || params->depths, /* records have both */
         .top_logprobs = (int)params->logprobs,
         .echo = params->echo,
     };

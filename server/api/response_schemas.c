@@ -45,17 +45,18 @@ const struct sv_response_schema sv_response_schemas[] = {
      "model: string (name@version); system_fingerprint: string; choices: [CompletionChoice]; "
      "usage?: CompletionUsage|null"},
     {"CompletionChoice",
-     "index: size; text: string; logprobs: Logprobs|null; "
+     "index: size; text: string; logprobs: Logprobs|null; sluice?: TokenDepths; "
      "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
     {"Logprobs", "tokens: [string]; token_logprobs: [number|null]; top_logprobs: [{number}|null]; "
                  "text_offset: [size] (in characters)"},
+    {"TokenDepths", "tokens: [string]; depth: [integer|null] (layers that computed each token)"},
     {"ChatCompletion",
      "id: string; object: 'chat.completion'|'chat.completion.chunk' (the latter in a stream); "
      "created: integer (seconds since 1970); model: string (name@version); "
      "system_fingerprint: string; choices: [ChatChoice]; usage?: CompletionUsage|null"},
     {"ChatChoice",
      "index: size; message?: ChatAnswer; delta?: ChatDelta (in a stream, instead); "
-     "logprobs: ChatLogprobs|null; "
+     "logprobs: ChatLogprobs|null; sluice?: TokenDepths; "
      "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
     {"ChatAnswer", "role: 'assistant'; content: string; refusal: null"},
     {"ChatDelta", "role?: 'assistant' (in the first event); content?: string; refusal?: null"},

@@ -38,7 +38,7 @@ static void add_record(struct sl_json_writer *json, const struct sl_tokenizer *t
 
 static void add_logprobs(struct sl_json_writer *json, const struct sv_completion_choice *piece)
 {
-    if (!piece->tokens) {
+    if (!piece->facts.logprobs) {
         sl_json_add(json, "'logprobs':null");
         return;
     }
@@ -55,6 +55,7 @@ static void add_whole(struct sl_json_writer *json, const struct sv_completion_ch
     sl_json_add(json, "{'index':%d,'message':{'role':'assistant','content':%.*s,'refusal':null}",
                 piece->choice, (int)piece->bytes, piece->text);
     add_logprobs(json, piece);
+    sv_add_depths(json, piece);
     sl_json_add(json, "'finish_reason':%s}", sv_finish_name(piece->finish));
 }
 
@@ -71,6 +72,7 @@ static void add_piece(struct sl_json_writer *json, const struct sv_completion_ch
     sl_json_add(json, "{'index':%d,'delta':{'content':%.*s}", piece->choice, (int)piece->bytes,
                 piece->text);
     add_logprobs(json, piece);
+    sv_add_depths(json, piece);
     sl_json_add(json, "'finish_reason':null}");
 }
 

@@ -48,15 +48,39 @@ void sv_spell_token(struct sl_buffer *text, const struct sl_tokenizer *tokens, i
     sl_buffer_release(&raw);
 }
 
-static void add_tokens(struct sl_json_writer *json, const struct sv_completion_choice *piece,
-                       struct sl_buffer *text)
+/* The member "tokens". */
+static void add_tokens(struct sl_json_writer *json, const struct sv_completion_choice *piece)
 {
+    struct sl_buffer text = {0}; /* of one token */
     sl_json_add(json, "'tokens':[");
     for (int i = 0; i < piece->record_count; i++) {
-        sv_spell_token(text, piece->tokens, piece->records[i].id);
-        sl_json_add_bytes(json, text->data, text->bytes);
+        sv_spell_token(&text, piece->tokens, piece->records[i].id);
+        sl_json_add_bytes(json, text.data, text.bytes);
     }
-    sl_json_add(json, "],'token_logprobs':[");
+    sl_json_end_array(json);
+    json->out->failed = json->out->failed || text.failed;
+    sl_buffer_release(&text);
+}
+
+void sv_add_depths(struct sl_json_writer *json, const struct sv_completion_choice *piece)
+{
+    if (!piece->facts.depths)
+        return;
+    sl_json_begin_object(sl_json_key(json, "sluice"));
+    add_tokens(json, piece);
+    sl_json_add(json, "'depth':[");
+    for (int i = 0; i < piece->record_count; i++)
+        if (isnan(piece->records[i].log_probability))
+            sl_json_add_null(json);
+        else
+            sl_json_add_int(json, piece->records[i].layers);
+    sl_json_end_array(json);
+    sl_json_end_object(json);
+}
+
+static void add_probabilities(struct sl_json_writer *json, const struct sv_completion_choice *piece)
+{
+    sl_json_add(json, "'token_logprobs':[");
     for (int i = 0; i < piece->record_count; i++)
         sv_add_probability(json, piece->records[i].log_probability);
     sl_json_end_array(json);
@@ -103,7 +127,8 @@ static void add_records(struct sl_json_writer *json, const struct sv_completion_
 {
     struct sl_buffer text = {0}; /* of one token */
     sl_json_begin_object(json);
-    add_tokens(json, piece, &text);
+    add_tokens(json, piece);
+    add_probabilities(json, piece);
     sl_json_add(json, "'top_logprobs':[");
     for (int i = 0; i < piece->record_count; i++)
         add_top(json, piece, &piece->records[i], &text);
@@ -129,10 +154,11 @@ static void add_choice(struct sl_json_writer *json, const struct sv_completion_c
 {
     sl_json_add(json, "{'index':%d,'text':%.*s,'logprobs':", piece->choice, (int)piece->bytes,
                 piece->text);
-    if (piece->tokens)
+    if (piece->facts.logprobs)
         add_records(json, piece);
     else
         sl_json_add_null(json);
+    sv_add_depths(json, piece);
     sl_json_add(json, "'finish_reason':%s}", sv_finish_name(piece->finish));
 }
 

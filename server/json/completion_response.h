@@ -34,13 +34,24 @@ struct sv_completion_head {
     int64_t created;
 };
 
+/* What a response has of each token. */
+struct sv_token_facts {
+    bool logprobs, depths;
+};
+
+static inline bool sv_token_facts_any(struct sv_token_facts facts)
+{
+    return facts.logprobs || facts.depths;
+}
+
 /* A text or its next piece. */
 struct sv_completion_choice {
     int choice;
     const char *text;
     size_t bytes;
     size_t bytes_before, characters_before; /* of this text, in pieces before this one */
-    const struct sl_tokenizer *tokens;      /* for the records; NULL: no log probabilities */
+    struct sv_token_facts facts;
+    const struct sl_tokenizer *tokens; /* of the records */
     const struct sl_token_logprob *records;
     int record_count;
     enum sl_finish finish; /* SL_RUNNING: more will come */
@@ -54,6 +65,9 @@ void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_u
 
 /* What both shapes have. The value of finish_reason, NULL: null. */
 const char *sv_finish_name(enum sl_finish finish);
+/* The member "sluice" of a choice, if depths are requested: its tokens, and how many layers
+ * computed each; null for the first of an echoed prompt. */
+void sv_add_depths(struct sl_json_writer *json, const struct sv_completion_choice *piece);
 /* JSON has no infinity; this API writes -9999. */
 void sv_add_probability(struct sl_json_writer *json, float log_probability);
 /* What a token adds to a text; of one that adds nothing, how the vocabulary spells it. */

@@ -14,8 +14,12 @@ const struct sv_field sv_stream_option_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
+static const char *const depth_kinds[] = {"tokens", NULL};
+
 const struct sv_field sv_completion_extra_fields[] = {
     SV_BUDGET_FIELD(sv_completion_params, budget),
+    SV_KEYWORD_FIELD("depth", depth_kinds, .presence_offset = AT(depths),
+                     .help = "how many layers computed each token"),
     {.kind = SV_FIELD_END},
 };
 
@@ -82,9 +86,14 @@ bool sv_completion_params_check(const struct sv_completion_params *params, struc
 bool sv_completion_params_for_translation(struct sv_completion_params *params, const char *model,
                                           struct sv_error *error)
 {
-    if (params->echo || params->logprobs_given)
-        return sv_fail(error, SV_UNSUPPORTED_PARAMETER, params->echo ? "echo" : "logprobs",
-                       "'%s' translates: it accepts neither 'echo' nor 'logprobs'.", model);
+    const char *unsupported = params->echo             ? "echo"
+                              : params->logprobs_given ? "logprobs"
+                              : params->depths         ? "sluice.depth"
+                                                       : NULL;
+    if (unsupported)
+        return sv_fail(
+            error, SV_UNSUPPORTED_PARAMETER, unsupported,
+            "'%s' translates: it accepts neither 'echo' nor 'logprobs' nor 'sluice.depth'.", model);
     if (!params->max_tokens_given)
         params->max_tokens = -1;
     if (!params->temperature_given)

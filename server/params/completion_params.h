@@ -36,6 +36,7 @@ struct sv_completion_params {
     bool truncate;           /* Sluice's own: keep the end of a prompt that is too long */
     enum sl_unknown unknown; /* Sluice's own: characters outside the vocabulary */
     struct sv_budget budget; /* Sluice's own */
+    bool depths;             /* Sluice's own: how many layers computed each token */
 };
 
 extern const struct sv_field sv_completion_fields[], sv_chat_fields[];

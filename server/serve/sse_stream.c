@@ -44,9 +44,10 @@ static bool allocate(struct sv_sse_stream *stream)
     size_t choices = (size_t)stream->options.choices;
     stream->choices = calloc(choices, sizeof *stream->choices);
     stream->texts = malloc(choices * SV_STREAM_TEXT_BYTES);
-    if (stream->options.tokens)
+    if (sv_token_facts_any(stream->options.facts))
         stream->records = malloc(choices * SV_STREAM_TOKENS * sizeof *stream->records);
-    if (!stream->choices || !stream->texts || (stream->options.tokens && !stream->records))
+    if (!stream->choices || !stream->texts ||
+        (sv_token_facts_any(stream->options.facts) && !stream->records))
         return false;
     for (size_t i = 0; i < choices; i++) {
         stream->choices[i].text = stream->texts + i * SV_STREAM_TEXT_BYTES;
@@ -231,6 +232,7 @@ static void write_piece(struct sv_sse_stream *stream, int index, struct choice *
         .bytes = choice->bytes,
         .bytes_before = choice->bytes_sent,
         .characters_before = choice->characters_sent,
+        .facts = stream->options.facts,
         .tokens = stream->options.tokens,
         .records = choice->records,
         .record_count = choice->record_count,

@@ -20,7 +20,8 @@ struct sv_sse_stream;
 struct sv_sse_stream_options {
     struct sv_completion_head head; /* copied */
     int choices;
-    const struct sl_tokenizer *tokens; /* for log probabilities, or NULL; must outlive the stream */
+    struct sv_token_facts facts;
+    const struct sl_tokenizer *tokens; /* of these; must outlive the stream */
     bool include_usage;                /* usage in an event of its own */
     void (*on_space)(void *context);   /* called after a pull that emptied a full buffer */
     void *context;

@@ -240,6 +240,47 @@ Test(http, echo_and_log_probabilities)
     json_decref(root);
 }
 
+static double sum_of(const json_t *list)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_number_value(json_array_get(list, i));
+    return sum;
+}
+
+#define DEPTHS                                                                                     \
+    TINY "\"prompt\":\"abc\",\"max_tokens\":6,\"seed\":3,\"sluice\":{\"depth\":\"tokens\"}"
+
+/* Those of all tokens but the first, which nothing computed, add up to the layers of the usage. */
+Test(http, depths_of_tokens)
+{
+    json_t *root = completed("{" DEPTHS ",\"echo\":true}");
+    const json_t *depths = json_at(root, "choices/0/sluice/depth");
+    cr_assert(json_is_null(json_at(root, "choices/0/logprobs")));
+    cr_assert_eq(json_array_size(json_at(root, "choices/0/sluice/tokens")), 9);
+    cr_assert_str_eq(json_string_at(root, "choices/0/sluice/tokens/2"), "c");
+    cr_assert_eq(json_array_size(depths), 9);
+    cr_assert(json_is_null(json_array_get(depths, 0)));
+    cr_assert_float_eq(sum_of(depths), 8 * json_number_at(root, "usage/sluice/depth_mean"), 1e-3);
+    struct http_response streamed =
+        http_complete(&d, "{" DEPTHS ",\"stream\":true,\"logprobs\":0}");
+    double sum = 0.0;
+    for (const char *event = streamed.body.data; (event = strstr(event, "data: {")); event++) {
+        json_t *one = json_loads(event + 6, JSON_DISABLE_EOF_CHECK, NULL);
+        sum += sum_of(json_at(one, "choices/0/sluice/depth"));
+        cr_assert(json_is_object(json_at(one, "choices/0/logprobs")));
+        json_decref(one);
+    }
+    for (size_t i = 3; i < 9; i++)
+        sum -= json_number_value(json_array_get(depths, i));
+    cr_assert_float_eq(sum, 0.0, 1e-9);
+    http_response_release(&streamed);
+    json_decref(root);
+    struct http_response wrong =
+        http_complete(&d, "{" TINY "\"prompt\":\"a\",\"sluice\":{\"depth\":1}}");
+    tei_expect_error(&wrong, 400, "sluice.depth", "invalid_value");
+}
+
 Test(http, token_prompts_and_bias)
 {
     json_t *root = completed("{" TINY "\"prompt\":[[3,4],[5]],\"max_tokens\":4,"

@@ -328,8 +328,12 @@ Test(response_stream, bytes_have_names_of_their_own_and_offsets_of_whole_charact
                                                .text_offset = (size_t)i,
                                                .top_count = 2,
                                                .top_ids = {1 + 0xE2, 1 + 0x82}};
-    const struct sv_completion_choice piece = {
-        .text = text, .bytes = TOKENS, .tokens = bytes, .records = records, .record_count = TOKENS};
+    const struct sv_completion_choice piece = {.text = text,
+                                               .bytes = TOKENS,
+                                               .facts = {.logprobs = true},
+                                               .tokens = bytes,
+                                               .records = records,
+                                               .record_count = TOKENS};
     sv_text_format.whole(&(struct sl_json_writer){.out = &out}, &piece);
     json_t *root = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
     cr_assert(root, "%s: %s", error.text, out.data);
