@@ -17,7 +17,7 @@ struct arguments {
     struct sl_given_real temperature, top_p, budget;
     struct sl_strings stop;
     const char *truncate, *system;
-    bool chat, stream, no_stream, replace, usage;
+    bool chat, stream, no_stream, replace, usage, depth;
 };
 
 #define AT(member) offsetof(struct arguments, member)
@@ -49,6 +49,9 @@ static const struct sl_option rows[] = {
     {"stream", NULL, "print the text while it is generated [on a terminal]", SL_OPTION_FLAG,
      AT(stream), 0, 0},
     {"no-stream", NULL, "print the text when it is complete", SL_OPTION_FLAG, AT(no_stream), 0, 0},
+    {"depth", NULL,
+     "show how many layers computed each token: by color on a terminal, else as a line of each",
+     SL_OPTION_FLAG, AT(depth), 0, 0},
     {"usage", NULL, "print token counts to standard error", SL_OPTION_FLAG, AT(usage), 0, 0},
     {0}};
 
@@ -95,9 +98,11 @@ static bool is_valid(const struct arguments *a, const struct sl_buffer *prompt)
 /* How the text is to be read and computed. */
 static void add_handling(struct sl_json_writer *json, const struct arguments *a)
 {
-    if (a->budget.given) {
+    if (a->budget.given || a->depth) {
         sl_json_add(json, "'sluice':{");
         add_number(json, "budget", &a->budget);
+        if (a->depth)
+            sl_json_add(json, "'depth':'tokens'");
         sl_json_end_object(json);
     }
     if (a->seed.given)
@@ -150,7 +155,8 @@ static char *write_body(const struct arguments *a, const char *model,
 
 /* Prints a stream to standard output. */
 struct stream_printer {
-    bool json, usage;
+    bool json;
+    struct text_style style;
     bool failed; /* the failure is set */
     struct client_error *failure;
     struct sse_parser events;
@@ -160,7 +166,7 @@ static bool on_event(void *context, const char *data, size_t count)
 {
     struct stream_printer *printer = context;
     printer->failed |= printer->json ? !print_event(data, count, printer->failure)
-                                     : !print_texts(data, count, printer->usage, printer->failure);
+                                     : !print_texts(data, count, printer->style, printer->failure);
     return !printer->failed && fflush(stdout) == 0;
 }
 
@@ -171,9 +177,9 @@ static const char *path_of(const struct ctl_options *ctl)
 }
 
 static bool send_streaming(const struct ctl_options *ctl, struct client *client, const char *body,
-                           bool usage, struct client_error *failure)
+                           struct text_style style, struct client_error *failure)
 {
-    struct stream_printer printer = {.json = ctl->json, .usage = usage, .failure = failure};
+    struct stream_printer printer = {.json = ctl->json, .style = style, .failure = failure};
     struct client_response response = {0};
     printer.events = (struct sse_parser){.on_event = on_event, .context = &printer};
     const struct client_request request = {
@@ -187,13 +193,13 @@ static bool send_streaming(const struct ctl_options *ctl, struct client *client,
 }
 
 static bool send_whole(const struct ctl_options *ctl, struct client *client, const char *body,
-                       bool usage, struct client_error *failure)
+                       struct text_style style, struct client_error *failure)
 {
     const struct client_request request = {.path = path_of(ctl), .body = body};
     struct client_response response = {0};
     bool good = ctl_send(client, &request, &response, failure) &&
                 (ctl->json ? print_response(&response.body, NULL, failure)
-                           : print_texts(response.body.data, response.body.bytes, usage, failure));
+                           : print_texts(response.body.data, response.body.bytes, style, failure));
     client_response_release(&response);
     return good;
 }
@@ -207,9 +213,12 @@ static bool complete(const struct ctl_options *ctl, const struct arguments *a,
     if (!model)
         return false;
     char *body = write_body(a, model, prompt, stream);
+    const struct text_style style = {.usage = a->usage, .depths = a->depth};
     bool good =
-        body ? (stream ? send_streaming : send_whole)(ctl, client, body, a->usage, failure)
+        body ? (stream ? send_streaming : send_whole)(ctl, client, body, style, failure)
              : client_error_set(failure, EXIT_BAD_INPUT, "the prompt or a stop text is not UTF-8");
+    if (good && a->depth && !ctl->json)
+        print_depth_legend();
     if (good && !ctl->json && isatty(STDOUT_FILENO))
         (void)putchar('\n');
     free(body);

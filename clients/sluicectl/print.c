@@ -193,7 +193,8 @@ static const json_t *text_of(const json_t *choice)
     return text ? text : json_object_get(json_object_get(choice, "delta"), "content");
 }
 
-bool print_texts(const char *json, size_t count, bool usage, struct client_error *failure)
+bool print_texts(const char *json, size_t count, struct text_style style,
+                 struct client_error *failure)
 {
     json_t *response = response_parse(json, count, failure);
     if (!response)
@@ -202,9 +203,12 @@ bool print_texts(const char *json, size_t count, bool usage, struct client_error
     bool good = json_is_array(choices) || response_error_in_event(response, failure);
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *text = text_of(json_array_get(choices, i));
-        (void)fwrite(json_string_value(text), 1, json_string_length(text), stdout);
+        if (style.depths)
+            print_depths(json_array_get(choices, i));
+        else
+            (void)fwrite(json_string_value(text), 1, json_string_length(text), stdout);
     }
-    if (usage && json_is_object(json_object_get(response, "usage"))) {
+    if (style.usage && json_is_object(json_object_get(response, "usage"))) {
         (void)fflush(stdout);
         print_usage(json_object_get(response, "usage"));
     }

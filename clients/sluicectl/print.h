@@ -24,10 +24,21 @@ bool print_response(const struct sl_buffer *body, print_function *print,
 int print_model_ids(const struct sl_buffer *body, const char *task, char **ids, int max,
                     struct client_error *failure) SL_MUST_CHECK;
 
-/* The texts of a completion, or of one event of a stream. With `usage`, token counts go to standard
- * error. An error inside an event becomes the failure. */
-bool print_texts(const char *json, size_t count, bool usage, struct client_error *failure)
-    SL_MUST_CHECK;
+/* What is printed of completions. */
+struct text_style {
+    bool usage;  /* token counts, to standard error */
+    bool depths; /* tokens as print_depths does it */
+};
+
+/* The texts of a completion, or of one event of a stream. An error inside an event becomes the
+ * failure. */
+bool print_texts(const char *json, size_t count, struct text_style style,
+                 struct client_error *failure) SL_MUST_CHECK;
+/* The tokens of a choice: in the color of the number of layers that computed each, if the output
+ * has colors; else this number and the token on a line of their own. */
+void print_depths(const struct json_t *choice);
+/* Which color means how many layers, if the output has colors. */
+void print_depth_legend(void);
 /* An event of a stream unchanged, on one line. An error inside it becomes the failure. */
 bool print_event(const char *json, size_t count, struct client_error *failure) SL_MUST_CHECK;
 
