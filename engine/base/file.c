@@ -1,6 +1,7 @@
 /* file.c - mapped files, and atomic replacement of files and directories. */
 #include "base/file.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -195,20 +196,28 @@ static bool sync_path(const char *path, int flags, struct sl_err *err)
     return ok;
 }
 
-/* A new name is durable only after an fsync of its directory. */
-static bool sync_parent(const char *path, struct sl_err *err)
+/* The directory of a path; false: it is too long. */
+static bool parent_of(const char *path, char parent[PATH_MAX], struct sl_err *err)
 {
-    char parent[PATH_MAX];
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
     while (length > 0 && path[length - 1] != '/')
         length--;
-    if (length >= sizeof parent)
+    if (length >= PATH_MAX)
         return fail_long(err, path);
     memcpy(parent, path, length);
     parent[length] = '\0';
-    return sync_path(length > 0 ? parent : ".", O_DIRECTORY, err);
+    if (length == 0)
+        memcpy(parent, ".", 2);
+    return true;
+}
+
+/* A new name is durable only after an fsync of its directory. */
+static bool sync_parent(const char *path, struct sl_err *err)
+{
+    char parent[PATH_MAX];
+    return parent_of(path, parent, err) && sync_path(parent, O_DIRECTORY, err);
 }
 
 /* ---- replacing a file ---------------------------------------------------------------------- */
@@ -235,35 +244,72 @@ static bool write_all(int fd, const char *path, const struct sl_slice *slices, i
     for (int i = 0; i < count; i++)
         if (!write_slice(fd, &slices[i], path, err))
             return false;
-    /* mkostemp makes it readable by the owner only; the directory decides who may read it. */
+    /* It is readable by the owner only; the directory decides who may read it. */
     if (fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
         return fail_errno(err, "chmod", path);
     return fsync(fd) == 0 || fail_errno(err, "fsync", path);
+}
+
+/* A file on its way to a path. */
+struct fresh_file {
+    int fd;
+    bool has_name;
+    char name[PATH_MAX]; /* which it has, or will have */
+};
+
+/* Without a name until it is whole: a process that is killed leaves nothing behind. Where the file
+ * system has no such files, one with a name of its own. */
+static bool fresh_open(struct fresh_file *f, const char *path, struct sl_err *err)
+{
+    char parent[PATH_MAX];
+    if (!parent_of(path, parent, err))
+        return false;
+    f->fd = access("/proc/self/fd", X_OK) == 0
+                ? open(parent, O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR)
+                : -1;
+    f->has_name = f->fd < 0;
+    const int length = f->has_name ? snprintf(f->name, sizeof f->name, "%s.XXXXXX", path)
+                                   : snprintf(f->name, sizeof f->name, "%s.%d-%llx", path, gettid(),
+                                              (unsigned long long)sl_now_ns());
+    if (length < 0 || (size_t)length >= sizeof f->name) {
+        if (!f->has_name)
+            (void)close(f->fd);
+        return fail_long(err, path);
+    }
+    if (f->has_name)
+        f->fd = mkostemp(f->name, O_CLOEXEC);
+    return f->fd >= 0 || fail_errno(err, "create", path);
+}
+
+static bool fresh_set_name(struct fresh_file *f, const char *path, struct sl_err *err)
+{
+    char own[32];
+    if (f->has_name)
+        return true;
+    (void)snprintf(own, sizeof own, "/proc/self/fd/%d", f->fd);
+    f->has_name = linkat(AT_FDCWD, own, AT_FDCWD, f->name, AT_SYMLINK_FOLLOW) == 0;
+    return f->has_name || fail_errno(err, "create", path);
 }
 
 bool sl_file_replace(const char *path, const struct sl_slice *slices, int count, struct sl_err *err)
 {
     assert(path);
     assert(slices || count == 0);
-    char fresh[PATH_MAX];
+    struct fresh_file fresh;
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return fail_kind(err, path, "exists and is not a regular file");
-    int length = snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
-    if (length < 0 || (size_t)length >= sizeof fresh)
-        return fail_long(err, path);
-    int fd = mkostemp(fresh, O_CLOEXEC);
-    if (fd < 0)
-        return fail_errno(err, "create", path);
-    bool ok = write_all(fd, path, slices, count, err);
-    if (close(fd) != 0 && ok)
-        ok = fail_errno(err, "close", path);
-    if (ok && rename(fresh, path) != 0)
-        ok = fail_errno(err, "rename to", path);
-    if (!ok) {
-        (void)unlink(fresh);
+    if (!fresh_open(&fresh, path, err))
         return false;
-    }
+    bool ok = write_all(fresh.fd, path, slices, count, err) && fresh_set_name(&fresh, path, err);
+    if (close(fresh.fd) != 0 && ok)
+        ok = fail_errno(err, "close", path);
+    if (ok && rename(fresh.name, path) != 0)
+        ok = fail_errno(err, "rename to", path);
+    if (!ok && fresh.has_name)
+        (void)unlink(fresh.name);
+    if (!ok)
+        return false;
     return sync_parent(path, err);
 }
 
