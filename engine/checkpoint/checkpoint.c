@@ -186,6 +186,11 @@ static bool parts_agree(const struct sl_checkpoint *c, struct sl_err *err)
 
 static bool fail_in(const char *directory, struct sl_err *err)
 {
+    if (sl_pretrained_is(directory))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "'%s' is a model as other programs save it; make a version of it with "
+                       "`sluice import %s --output STORE/MODEL/1`",
+                       directory, directory);
     /* "cannot open 'x/1/config.json'" has the path already. */
     if (err && err->path[0])
         return false;
@@ -211,20 +216,10 @@ static bool vocab_name(const char **name, const char *directory, struct sl_err *
     return true;
 }
 
-static bool fail_foreign(const char *path, struct sl_err *err)
-{
-    return sl_fail(err, SL_BAD_INPUT,
-                   "'%s' is a model as other programs save it; make a version of it with `sluice "
-                   "import %s --output STORE/MODEL/1`",
-                   path, path);
-}
-
 bool sl_checkpoint_open(struct sl_checkpoint *c, const char *directory, struct sl_err *err)
 {
     const char *vocab;
     *c = (struct sl_checkpoint){0};
-    if (sl_pretrained_is(directory))
-        return fail_foreign(directory, err);
     if (!vocab_name(&vocab, directory, err))
         return fail_in(directory, err);
     members_name(c->members, vocab);

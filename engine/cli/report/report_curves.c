@@ -4,13 +4,12 @@
 #include "base/dynarray.h"
 #include "cli/report/report_chart.h"
 #include "cli/report/report_html.h"
+#include "cli/training/event_log.h"
 #include "formats/json_io.h"
 #include "sluice/err.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,9 @@ static void go_back_to(struct curves *c, double step)
         c->count--;
 }
 
-static bool add_event(struct curves *c, const json_t *event, struct sl_err *err)
+static bool add_event(void *context, const json_t *event, struct sl_err *err)
 {
+    struct curves *c = context;
     const char *name = json_string_value(json_object_get(event, "event"));
     const double step = sl_json_number(event, "step");
     if (!name || !isfinite(step))
@@ -57,25 +57,6 @@ static bool add_event(struct curves *c, const json_t *event, struct sl_err *err)
     for (int i = 0; i < COLUMNS; i++)
         p->y[i] = sl_json_number(event, keys[i]);
     return true;
-}
-
-static bool read_log(struct curves *c, const char *path, struct sl_err *err)
-{
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t bytes;
-    bool ok = true;
-    FILE *log = fopen(path, "re");
-    if (!log)
-        return sl_fail(err, SL_IO, "cannot read '%s': %s", path, strerrordesc_np(errno));
-    while (ok && (bytes = getline(&line, &room, log)) > 0) {
-        json_t *event = json_loadb(line, (size_t)bytes, 0, NULL);
-        ok = !event || add_event(c, event, err);
-        json_decref(event);
-    }
-    free(line);
-    (void)fclose(log);
-    return ok;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -118,7 +99,7 @@ static void draw(struct sl_buffer *out, const struct curves *c, enum column firs
 bool report_training_curves(struct sl_buffer *out, const char *log, struct sl_err *err)
 {
     struct curves c = {0};
-    bool ok = read_log(&c, log, err);
+    bool ok = event_log_read(log, add_event, &c, err);
     double *numbers = ok ? calloc(4 * ((size_t)c.count + 1), sizeof *numbers) : NULL;
     ok = ok && (numbers || sl_fail(err, SL_NO_MEMORY, "no memory for %d points", c.count));
     if (ok) {

@@ -330,7 +330,11 @@ static bool read_points(struct experiment *e, int node, const char *name, void *
                         struct sl_err *err)
 {
     static const char *const kinds[] = {"evaluations", "rows", NULL};
-    return read_one_of(e, node, name, (struct choices){"kind of points", kinds}, member, err);
+    const char *kind;
+    if (!read_one_of(e, node, name, (struct choices){"kind of points", kinds}, &kind, err))
+        return false;
+    *(bool *)member = strcmp(kind, "rows") == 0;
+    return true;
 }
 
 static bool check_axis(const struct experiment_figure *f, const char *axis, struct sl_err *err)
@@ -339,7 +343,7 @@ static bool check_axis(const struct experiment_figure *f, const char *axis, stru
     char advice[SL_NAME_ADVICE_BYTES];
     for (int m = 0; m < METRICS; m++)
         all[m] = metrics[m].name;
-    const char *const *names = strcmp(f->points, "rows") == 0 ? all : experiment_curve_columns;
+    const char *const *names = f->of_rows ? all : experiment_curve_columns;
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], axis) == 0)
             return true;
@@ -354,7 +358,7 @@ static bool read_figures(struct experiment *e, int node, const char *name, void 
         {"name", read_name, offsetof(struct experiment_figure, name), false},
         {"title", read_text, offsetof(struct experiment_figure, title), false},
         {"about", read_text, offsetof(struct experiment_figure, about), true},
-        {"points", read_points, offsetof(struct experiment_figure, points), false},
+        {"points", read_points, offsetof(struct experiment_figure, of_rows), false},
         {"x", read_text, offsetof(struct experiment_figure, x), false},
         {"y", read_text, offsetof(struct experiment_figure, y), false},
         {0}};

@@ -80,8 +80,8 @@ extern const char *const experiment_curve_columns[];
 
 struct experiment_figure {
     const char *name, *title, *about;
-    const char *points; /* "evaluations" or "rows" */
-    const char *x, *y;  /* columns of a curve, or metrics */
+    bool of_rows;      /* its points are rows, else evaluations */
+    const char *x, *y; /* metrics, or columns of a curve */
 };
 
 struct experiment_row {

@@ -106,16 +106,15 @@ static bool write_figure(const struct experiment_run *run, const struct experime
     struct drawing d = {0};
     char suffix[SL_PATH_MAX], path[SL_PATH_MAX];
     struct sl_buffer out = {0};
-    const bool of_rows = strcmp(f->points, "rows") == 0;
     if (!make_room(&d, run, err))
         return false;
-    (of_rows ? draw_rows : draw_evaluations)(&d, run, f);
+    (f->of_rows ? draw_rows : draw_evaluations)(&d, run, f);
     const struct chart chart = {.title = f->title,
                                 .x_name = f->x,
                                 .series = d.series,
                                 .series_count = d.count,
                                 .percent = strstr(f->y, "accuracy"),
-                                .dots = of_rows};
+                                .dots = f->of_rows};
     chart_write_file(&out, &chart);
     (void)snprintf(suffix, sizeof suffix, "-%s.svg", f->name);
     bool ok = !out.failed || sl_fail(err, SL_NO_MEMORY, "no memory for the figure '%s'", f->name);

@@ -3,6 +3,7 @@
 
 #include "cli/reproduce/child_command.h"
 #include "cli/reproduce/experiment_results.h"
+#include "cli/training/event_log.h"
 #include "formats/json_io.h"
 
 #include <jansson.h>
@@ -215,7 +216,7 @@ static bool train(const struct trial *t, const json_t *words, struct sl_err *err
 struct log {
     char isa[32];
     int threads;
-    double seconds; /* of all processes that trained */
+    double seconds, latest; /* of all processes that trained: before the present one, and its own */
     bool is_published;
     double values[METRICS]; /* of the last evaluation; NAN: none */
     json_t *curve;          /* a point for each evaluation */
@@ -254,50 +255,44 @@ static void add_point(json_t *curve, const json_t *event)
     (void)json_array_append_new(curve, point);
 }
 
-static void read_event(struct log *log, const json_t *event, double *seconds)
+static bool read_event(void *context, const json_t *event, struct sl_err *err)
 {
+    struct log *log = context;
+    (void)err;
     const char *name = json_string_value(json_object_get(event, "event"));
     const json_t *number = json_object_get(event, "seconds");
     if (name && strcmp(name, "started") == 0) {
         const char *isa = json_string_value(json_object_get(event, "isa"));
         (void)snprintf(log->isa, sizeof log->isa, "%s", isa ? isa : "");
         log->threads = (int)json_integer_value(json_object_get(event, "threads"));
-        log->seconds += *seconds;
-        *seconds = 0.0;
+        log->seconds += log->latest;
+        log->latest = 0.0;
         go_back_to(log->curve, sl_json_number(event, "step"));
     }
     if (json_is_number(number))
-        *seconds = json_number_value(number);
+        log->latest = json_number_value(number);
     log->is_published = name && strcmp(name, "published") == 0;
     if (!name || strcmp(name, "evaluated") != 0)
-        return;
+        return true;
     add_point(log->curve, event);
     for (int m = 0; m < METRICS; m++) {
         const json_t *value = json_object_get(event, metrics[m].name);
         if (metrics[m].is_logged && json_is_number(value))
             log->values[m] = json_number_value(value);
     }
+    return true;
 }
 
 static bool read_log(const struct trial *t, struct log *log, struct sl_err *err)
 {
-    char path[SL_PATH_MAX], *line = NULL;
-    size_t room = 0;
-    double seconds = 0.0;
+    char path[SL_PATH_MAX];
     *log = (struct log){.curve = json_array()};
     for (int m = 0; m < METRICS; m++)
         log->values[m] = (double)NAN;
-    FILE *file = sl_path_join(path, t->state, "log.jsonl", err) ? fopen(path, "re") : NULL;
-    if (!file)
-        return sl_fail(err, SL_IO, "cannot read the log of the training, '%s'", path);
-    while (getline(&line, &room, file) > 0) {
-        json_t *event = json_loads(line, 0, NULL);
-        read_event(log, event, &seconds);
-        json_decref(event);
-    }
-    log->seconds += seconds;
-    free(line);
-    (void)fclose(file);
+    if (!sl_path_join(path, t->state, "log.jsonl", err) ||
+        !event_log_read(path, read_event, log, err))
+        return false;
+    log->seconds += log->latest;
     return log->is_published ||
            sl_fail(err, SL_BUSY,
                    "'%s' stopped before its last step; repeat the command to continue",

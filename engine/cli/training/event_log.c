@@ -1,4 +1,4 @@
-/* event_log.c - appends events to log.jsonl. */
+/* event_log.c - appends events to log.jsonl, and reads them. */
 #include "cli/training/event_log.h"
 
 #include "base/file.h"
@@ -50,6 +50,27 @@ void event_log_write(const struct event_log *log, json_t *event, FILE *copy)
         write_line(copy, line);
     }
     free(line);
+}
+
+bool event_log_read(const char *path,
+                    bool (*each)(void *context, const json_t *event, struct sl_err *err),
+                    void *context, struct sl_err *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t bytes;
+    bool ok = true;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return sl_fail(err, SL_IO, "cannot read '%s': %s", path, strerrordesc_np(errno));
+    while (ok && (bytes = getline(&line, &room, file)) > 0) {
+        json_t *event = json_loadb(line, (size_t)bytes, 0, NULL);
+        ok = !event || each(context, event, err);
+        json_decref(event);
+    }
+    free(line);
+    (void)fclose(file);
+    return ok;
 }
 
 void event_log_close(struct event_log *log)

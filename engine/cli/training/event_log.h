@@ -18,5 +18,10 @@ bool event_log_open(struct event_log *log, const char *run_dir, struct sl_err *e
 /* Adds time, step and steps to the event, writes it, also to `copy` unless that is NULL, and
  * releases it. */
 void event_log_write(const struct event_log *log, struct json_t *event, FILE *copy);
+/* Passes each event of a log to `each` until that returns false. What is no JSON is left out: a
+ * line that a killed process began. */
+bool event_log_read(const char *path,
+                    bool (*each)(void *context, const struct json_t *event, struct sl_err *err),
+                    void *context, struct sl_err *err) SL_MUST_CHECK;
 /* Warns on standard error if the end of the log was not written. */
 void event_log_close(struct event_log *log);

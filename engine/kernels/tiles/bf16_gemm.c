@@ -71,9 +71,9 @@ static inline __attribute__((always_inline)) void block(const struct product *p,
     }
 }
 
-/* `rows` rows times a chunk of panels, `panels` at a time. */
-static inline __attribute__((always_inline)) void chunk(struct product p, int count, const int rows,
-                                                        const int panels)
+/* `rows` rows times a chunk of panels, `panels` at a time. Returns rows. */
+static inline __attribute__((always_inline)) int chunk(struct product p, int count, const int rows,
+                                                       const int panels)
 {
     for (; count >= panels; count -= panels) {
         block(&p, rows, panels);
@@ -85,29 +85,19 @@ static inline __attribute__((always_inline)) void chunk(struct product p, int co
         p.b += p.panel;
         p.col += SL_PANEL;
     }
+    return rows;
 }
 
 /* Returns how many of the rows that are left were multiplied. */
 static int rows_of_chunk(const struct product *p, int count, int left)
 {
-    if (left >= 12) {
-        chunk(*p, count, 12, 1);
-        return 12;
-    }
-    if (left >= 8) {
-        chunk(*p, count, 8, 1);
-        return 8;
-    }
-    if (left >= 4) {
-        chunk(*p, count, 4, 2);
-        return 4;
-    }
-    if (left >= 2) {
-        chunk(*p, count, 2, 4);
-        return 2;
-    }
-    chunk(*p, count, 1, 4);
-    return 1;
+    if (left >= 12)
+        return chunk(*p, count, 12, 1);
+    if (left >= 8)
+        return chunk(*p, count, 8, 1);
+    if (left >= 4)
+        return chunk(*p, count, 4, 2);
+    return left >= 2 ? chunk(*p, count, 2, 4) : chunk(*p, count, 1, 4);
 }
 
 static void strip(struct product p, int rows)

@@ -70,10 +70,16 @@ struct golden {
     int32_t *tokens, *targets, *labels; /* of a classifier there are labels in place of targets */
 };
 
-static double fact(const struct golden *g, const char *name)
+static const char *fact_text(const struct golden *g, const char *name)
 {
     const char *text = sl_safetensors_metadata(&g->file, name);
     cr_assert(text, "no %s is recorded", name);
+    return text;
+}
+
+static double fact(const struct golden *g, const char *name)
+{
+    const char *text = fact_text(g, name);
     char *end;
     double value = strtod(text, &end);
     cr_assert(end != text && *end == '\0', "%s is '%s'", name, text);
@@ -83,8 +89,7 @@ static double fact(const struct golden *g, const char *name)
 /* A fact that is a whole number. */
 static int count_fact(const struct golden *g, const char *name)
 {
-    const char *text = sl_safetensors_metadata(&g->file, name);
-    cr_assert(text, "no %s is recorded", name);
+    const char *text = fact_text(g, name);
     char *end;
     long value = strtol(text, &end, 10);
     cr_assert(end != text && *end == '\0' && value >= 0 && value <= INT_MAX, "%s is '%s'", name,
