@@ -24,8 +24,9 @@ struct sl_tensor {
 struct sl_parameter {
     const char *name;
     float *data; /* rows x cols; NULL once only the packed form is left */
-    float *grad; /* NULL unless a trainer owns the model */
+    float *grad; /* NULL unless a trainer owns the model, and if frozen */
     int rows, cols;
+    bool frozen;       /* training leaves it as it is: set before gradients are allocated */
     bool decays;       /* subject to weight decay: matrices, not biases, norms and embeddings */
     bool product;      /* read by matrix products, so kept packed as well */
     bool int8;         /* `packed` is: that of sl_int8_pack */

@@ -2,8 +2,8 @@
  * independent labels by Newton's method. */
 #include "linear/calibration.h"
 
-#include "arch/linear/bag_of_words.h"
 #include "infer/logits.h"
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 

@@ -2,9 +2,9 @@
  * their means, and what tokens are; a linear model without classes. */
 #pragma once
 
-#include "arch/linear/bag_of_words.h"
 #include "checkpoint/base_model.h"
 #include "data/documents.h"
+#include "layers/bag_of_words.h"
 #include "model/model.h"
 
 /* The parts of a linear model. */

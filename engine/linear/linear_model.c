@@ -13,13 +13,18 @@ static bool set_hyper(struct sl_config *config, const char *name, double value, 
     return sl_param_set(sl_param_find(sl_arch_find("linear")->hypers, name), config, value, err);
 }
 
-/* The table is half full, so that an n-gram finds a row near its own. */
+int sl_linear_ngram_rows(const struct sl_text_features *f, const float *idf)
+{
+    int ngrams = 0;
+    for (int i = 0; i < f->ngrams; i++)
+        ngrams += idf[i] > 0.0f;
+    return 2 * ngrams;
+}
+
 static bool set_config(struct sl_config *config, const struct sl_linear_fit *f,
                        const struct sl_linear_recipe *recipe, const float *idf, struct sl_err *err)
 {
-    int ngrams = 0;
-    for (int i = 0; i < f->features->ngrams && recipe->sparse_c > 0.0f; i++)
-        ngrams += idf[i] > 0.0f;
+    const int ngrams = recipe->sparse_c > 0.0f ? sl_linear_ngram_rows(f->features, idf) : 0;
     if (ngrams == 0 && recipe->dense_c <= 0.0f)
         return sl_fail(err, SL_BAD_INPUT,
                        "'%s': the texts have no words that distinguish the labels", f->set->path);
@@ -28,7 +33,7 @@ static bool set_config(struct sl_config *config, const struct sl_linear_fit *f,
     config->classes = f->set->labels.count;
     config->multi_label = f->set->multi_label;
     config->width = recipe->dense_c > 0.0f ? config->width : 0;
-    return set_hyper(config, "ngram_rows", 2.0 * ngrams, err) &&
+    return set_hyper(config, "ngram_rows", ngrams, err) &&
            set_hyper(config, "ngram_order", recipe->ngrams.order, err) &&
            set_hyper(config, "score_exponent", f->search->calibration.exponent, err) &&
            set_hyper(config, "character_ngrams", recipe->ngrams.characters && ngrams > 0, err) &&
@@ -41,13 +46,10 @@ static void copy(struct sl_parameter *to, const struct sl_parameter *from)
         memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
 }
 
-/* Rows of the table for the n-grams; an n-gram for which there is none is left out. */
-static void set_ngrams(struct sl_bag_of_words *m, const struct sl_text_features *f,
-                       const float *idf, const float *weights, float scale)
+void sl_linear_ngrams_set(struct sl_bag_of_words *m, const struct sl_text_features *f,
+                          const float *idf, const float *weights, float scale)
 {
-    const int classes = m->bias->cols;
-    if (!m->keys)
-        return;
+    const int classes = m->ngram_weights->cols;
     memset(m->idf->data, 0, sl_parameter_floats(m->idf) * sizeof *m->idf->data);
     for (int i = 0; i < f->ngrams; i++) {
         int row = idf[i] > 0.0f ? sl_ngram_insert(m->keys, f->hash[i]) : -1;
@@ -77,10 +79,12 @@ static void set_values(struct sl_bag_of_words *m, const struct sl_linear_fit *f,
     if (m->vectors)
         for (size_t i = 0; i < sl_parameter_floats(m->classify.weight); i++)
             m->classify.weight->data[i] = scale * w->dense[i];
-    set_ngrams(m, f->features, idf, w->sparse, scale);
+    if (m->keys)
+        sl_linear_ngrams_set(m, f->features, idf, w->sparse, scale);
 }
 
-static bool set_labels(struct sl_model *model, const struct sl_labels *labels, struct sl_err *err)
+bool sl_linear_model_set_labels(struct sl_model *model, const struct sl_labels *labels,
+                                struct sl_err *err)
 {
     model->labels = calloc((size_t)labels->count, sizeof *model->labels);
     bool ok = model->labels;
@@ -101,7 +105,7 @@ static struct sl_model *make_model(const struct sl_linear_fit *f,
         return NULL;
     set_values(sl_linear_model_parts(model), f, w, idf);
     sl_model_pack(model);
-    if (set_labels(model, &f->set->labels, err))
+    if (sl_linear_model_set_labels(model, &f->set->labels, err))
         return model;
     sl_model_close(model);
     return NULL;

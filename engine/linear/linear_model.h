@@ -13,6 +13,18 @@ struct sl_linear_fit {
     const struct sl_linear_search *search;
 };
 
+/* Copies the names to a model of as many classes. */
+bool sl_linear_model_set_labels(struct sl_model *model, const struct sl_labels *labels,
+                                struct sl_err *err) SL_MUST_CHECK;
+
+/* Rows of a table for n-grams with these idf: it is half full, so that an n-gram finds a row near
+ * its own. */
+int sl_linear_ngram_rows(const struct sl_text_features *f, const float *idf);
+/* Gives the n-grams their rows, idf and weights, ngrams x classes, times scale; one for which there
+ * is no row is left out. */
+void sl_linear_ngrams_set(struct sl_bag_of_words *m, const struct sl_text_features *f,
+                          const float *idf, const float *weights, float scale);
+
 /* NULL on failure; sl_model_close frees it. */
 struct sl_model *sl_linear_model_fit(const struct sl_linear_fit *fit, struct sl_err *err)
     SL_MUST_CHECK;

@@ -7,10 +7,23 @@
 
 enum { SL_LINEAR_TEXTS_VERY_MANY = 8000 };
 
+/* How a pretrained encoder is fine-tuned. */
+struct sl_encoder_recipe {
+    int epochs; /* 0: it is not */
+    int batch_size;
+    float learning_rate; /* its peak, after a tenth of the steps */
+    float layer_decay;   /* as in hyperparameters.h */
+};
+
 /* A recipe that was tried. Its measures are those of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
-    int folds; /* that were predicted */
+    /* With epochs, this instead; logits are its times `encoder_scale` plus those of `recipe`, of
+     * n-grams alone, times `ngram_scale`. */
+    struct sl_encoder_recipe encoder;
+    float encoder_scale, ngram_scale; /* 0: without n-grams */
+    float ngram_weight; /* beside that of the encoder, of logits that both are calibrated to */
+    int folds;          /* that were predicted */
     double accuracy, loss, seconds;
     double micro_f1; /* 2 right labels / (labels + predicted labels); the accuracy where each text
                         has one of both */
@@ -33,11 +46,26 @@ struct sl_linear_search {
     struct sl_learning_curve curve; /* of the best recipe; empty if texts have several labels */
 };
 
+struct sl_linear_run;
+
+/* Models of another kind, which a search tries after the linear ones. */
+struct sl_other_models {
+    void *context;
+    int count; /* of recipes, at most */
+    /* Tries them: sets the logits of the run and calls sl_linear_keep, for each. */
+    bool (*try_all)(void *context, struct sl_linear_run *s, struct sl_err *err);
+    /* A recipe fitted to all texts, calibrated. NULL on failure. */
+    struct sl_model *(*fit)(void *context, const struct sl_linear_trial *trial,
+                            const struct sl_calibration *calibration, struct sl_err *err);
+    const struct sl_tokenizer *tokens; /* of these models */
+};
+
 struct sl_linear_search_options {
     struct sl_engine *engine;
     const struct sl_text_features *features;
-    const struct sl_dataset *set; /* the same texts; still has them */
-    double seconds;               /* to go on for after the usual recipes, in all; 0: none */
+    const struct sl_dataset *set;         /* the same texts; still has them */
+    const struct sl_other_models *others; /* NULL: none */
+    double seconds; /* to go on for after the usual recipes, in all; 0: none */
     /* Before the first trial, and after each; may be NULL. */
     void (*report)(void *context, const struct sl_linear_search *search);
     void *context;
@@ -56,6 +84,11 @@ static inline int sl_linear_order(int texts)
 static inline double sl_linear_loss_weight(int texts)
 {
     return texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
+}
+
+static inline bool sl_linear_trial_is_linear(const struct sl_linear_trial *trial)
+{
+    return trial->encoder.epochs == 0;
 }
 
 /* Whether a text was predicted. */

@@ -9,26 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDS = 5, FOLDS_MANY = 3, TEXTS_MANY = 3000 };
+enum { FOLDS = 5, FOLDS_MANY = 3, TEXTS_MANY = 3000, TEXTS_SLOW = 500 };
 
 /* As many folds as take a reasonable time. */
 static bool divide(struct sl_linear_run *s, struct sl_err *err)
 {
-    const int texts = s->options->set->count;
-    const bool very_many = texts > SL_LINEAR_TEXTS_VERY_MANY;
-    const int folds = texts > TEXTS_MANY && !very_many ? FOLDS_MANY : FOLDS;
+    const int texts = s->options->set->count, many = s->options->others ? TEXTS_SLOW : TEXTS_MANY;
+    const bool very_many = texts > (s->options->others ? TEXTS_MANY : SL_LINEAR_TEXTS_VERY_MANY);
+    const int folds = texts > many && !very_many ? FOLDS_MANY : FOLDS;
     return sl_linear_divide(s, folds, very_many ? 1 : folds, err);
 }
 
 /* Goes through the grid twice, the first time to count. */
 static bool search_all(struct sl_linear_run *s, struct sl_err *err)
 {
+    const struct sl_other_models *others = s->options->others;
     s->plans = true;
     if (!sl_linear_grid(s, err))
         return false;
     s->plans = false;
+    s->out->planned += others ? others->count : 0;
     sl_linear_report(s);
-    return sl_linear_grid(s, err) && sl_linear_refine(s, err);
+    return sl_linear_grid(s, err) && sl_linear_refine(s, err) &&
+           (!others || others->try_all(others->context, s, err));
+}
+
+static bool is_linear(const struct sl_linear_run *s)
+{
+    return sl_linear_trial_is_linear(&s->out->trials[s->out->best]);
 }
 
 /* The best recipe's probabilities replace its logits. */
@@ -36,7 +44,8 @@ static void calibrate(struct sl_linear_run *s)
 {
     struct sl_linear_search *out = s->out;
     const struct sl_predictions predictions = sl_linear_predictions(s, s->best_logits);
-    out->calibration = sl_calibration_fit(&predictions);
+    out->calibration = is_linear(s) ? sl_calibration_fit(&predictions)
+                                    : sl_calibration_fit_temperature(&predictions);
     out->loss = sl_calibration_loss(&out->calibration, &predictions);
     for (int i = 0; i < s->predicted_count; i++) {
         int text = s->predicted[i];
@@ -93,7 +102,7 @@ static double chance(const struct sl_linear_run *s)
 static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
 {
     struct sl_linear_search *out = s->out;
-    if (s->options->set->multi_label)
+    if (s->options->set->multi_label || !is_linear(s))
         return true;
     s->recipe = out->trials[out->best].recipe;
     for (s->parts = 1; s->parts < SL_LEARNING_PARTS; s->parts *= 2) {

@@ -1,7 +1,7 @@
 /* linear_tokens.h - what the tokens of a vocabulary are to a bag of words. */
 #pragma once
 
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 #include "tokenizer/tokenizer.h"
 
 /* Sets the roles: which tokens begin a word, continue one, or are part of no n-gram. */

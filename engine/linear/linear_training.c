@@ -146,6 +146,29 @@ void sl_linear_training_close(struct sl_linear_training *l)
     *l = (struct sl_linear_training){0};
 }
 
+static const struct sl_linear_trial *best_trial(const struct sl_linear_training *l)
+{
+    return &l->search.trials[l->search.best];
+}
+
+const struct sl_tokenizer *sl_linear_training_tokens(const struct sl_linear_training *l)
+{
+    return sl_linear_trial_is_linear(best_trial(l)) ? l->tokens : l->others->tokens;
+}
+
+static struct sl_model *fit_best(const struct sl_linear_training *l, struct sl_err *err)
+{
+    const struct sl_linear_fit fit = {.engine = l->engine,
+                                      .base = l->base,
+                                      .spellings = l->parts.spellings,
+                                      .features = &l->features,
+                                      .set = &l->set,
+                                      .search = &l->search};
+    if (sl_linear_trial_is_linear(best_trial(l)))
+        return sl_linear_model_fit(&fit, err);
+    return l->others->fit(l->others->context, best_trial(l), &l->search.calibration, err);
+}
+
 bool sl_linear_training_run(struct sl_linear_training *l,
                             void (*report)(void *context, const struct sl_linear_search *search),
                             void *context, struct sl_err *err)
@@ -153,19 +176,13 @@ bool sl_linear_training_run(struct sl_linear_training *l,
     const struct sl_linear_search_options options = {.engine = l->engine,
                                                      .features = &l->features,
                                                      .set = &l->set,
+                                                     .others = l->others,
                                                      .seconds = l->seconds,
                                                      .report = report,
                                                      .context = context};
     const int order = sl_linear_order(l->set.count);
-    const struct sl_linear_fit fit = {.engine = l->engine,
-                                      .base = l->base,
-                                      .spellings = l->parts.spellings,
-                                      .features = &l->features,
-                                      .set = &l->set,
-                                      .search = &l->search};
     return sl_text_features_open(&l->features, l->engine, &l->parts, order, &l->set, err) &&
-           sl_linear_search_run(&l->search, &options, err) &&
-           (l->model = sl_linear_model_fit(&fit, err)) != NULL;
+           sl_linear_search_run(&l->search, &options, err) && (l->model = fit_best(l, err)) != NULL;
 }
 
 /* The directory is <store>/<model>/<version>, and need not exist. */
@@ -185,7 +202,7 @@ bool sl_linear_training_publish(struct sl_linear_training *l, const char *direct
                                 const char *training, struct sl_err *err)
 {
     l->refers = !l->standalone && l->origin.model[0] && l->model->config.width > 0 &&
-                finds_origin(&l->origin, directory);
-    return sl_linear_model_write(directory, l->model, l->tokens, training,
+                sl_linear_trial_is_linear(best_trial(l)) && finds_origin(&l->origin, directory);
+    return sl_linear_model_write(directory, l->model, sl_linear_training_tokens(l), training,
                                  l->refers ? &l->origin : NULL, err);
 }

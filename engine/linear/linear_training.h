@@ -40,8 +40,12 @@ struct sl_linear_training {
     struct sl_parameter spellings;
     struct sl_model *model; /* the result; NULL before the end of the run */
     struct sl_text_features features;
+    const struct sl_other_models *others; /* to try, too: set before the run; NULL: none */
     struct sl_linear_search search;
 };
+
+/* The tokenizer of the result. */
+const struct sl_tokenizer *sl_linear_training_tokens(const struct sl_linear_training *l);
 
 bool sl_linear_training_open(struct sl_linear_training *l,
                              const struct sl_linear_training_options *options, struct sl_err *err)

@@ -165,22 +165,26 @@ static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial
     trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
 }
 
-static void keep(struct sl_linear_run *s, const struct sl_linear_trial *trial)
+void sl_linear_report(const struct sl_linear_run *s)
+{
+    if (s->options->report)
+        s->options->report(s->options->context, s->out);
+}
+
+void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, double begun)
 {
     struct sl_linear_search *out = s->out;
-    out->trials[out->count] = *trial;
-    if (out->count == s->first || trial->merit > out->trials[out->best].merit) {
+    trial.folds = out->folds_predicted;
+    measure(s, &trial);
+    trial.seconds = sl_now_seconds() - begun;
+    out->trials[out->count] = trial;
+    if (out->count == s->first || trial.merit > out->trials[out->best].merit) {
         out->best = out->count;
         memcpy(s->best_logits, s->logits,
                (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
     }
     out->count++;
-}
-
-void sl_linear_report(const struct sl_linear_run *s)
-{
-    if (s->options->report)
-        s->options->report(s->options->context, s->out);
+    sl_linear_report(s);
 }
 
 int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err)
@@ -193,10 +197,6 @@ int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struc
     }
     if (!sl_linear_predict_folds(s, err))
         return -1;
-    struct sl_linear_trial trial = {.recipe = recipe, .folds = s->out->folds_predicted};
-    measure(s, &trial);
-    trial.seconds = sl_now_seconds() - begun;
-    keep(s, &trial);
-    sl_linear_report(s);
+    sl_linear_keep(s, (struct sl_linear_trial){.recipe = recipe}, begun);
     return s->out->count - 1;
 }

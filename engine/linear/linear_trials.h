@@ -27,6 +27,8 @@ struct sl_linear_run {
 /* Tries a recipe on the folds; *best of the search becomes it if it is better. Returns its number
  * among the trials, -1 on failure. */
 int sl_linear_try(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err);
+/* Adds a trial whose predictions are in `logits`; begun: when it was. */
+void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, double begun);
 /* Divides the texts anew. The trials that follow compete among themselves only. predicted: how many
  * of the folds are predicted. */
 bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)

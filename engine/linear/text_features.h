@@ -2,8 +2,8 @@
  * and pooled word vectors. */
 #pragma once
 
-#include "arch/linear/bag_of_words.h"
 #include "data/dataset.h"
+#include "layers/bag_of_words.h"
 #include "linear/logistic_regression.h"
 #include "model/engine.h"
 

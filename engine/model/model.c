@@ -26,7 +26,9 @@ static struct sl_parameter *parameter_at(const struct sl_model *m, int index)
 static bool has_gradient(const struct sl_model *m, int index)
 {
     const struct sl_builder *b = &m->builder;
-    return index < b->count || b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
+    if (index < b->count)
+        return !b->parameters[index].frozen;
+    return b->buffer_kinds[index - b->count] == SL_BUFFER_DERIVED;
 }
 
 static bool is_shared(const struct sl_model *m, int index)

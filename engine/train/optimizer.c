@@ -17,9 +17,15 @@ struct piece {
     int count, index;
 };
 
+/* Floats that are trained. */
+static size_t trained_floats(const struct sl_parameter *p)
+{
+    return p->frozen ? 0 : sl_parameter_floats(p);
+}
+
 static int pieces_of(const struct sl_parameter *p)
 {
-    return (int)((sl_parameter_floats(p) + PIECE - 1) / PIECE);
+    return (int)((trained_floats(p) + PIECE - 1) / PIECE);
 }
 
 static int pieces_in(const struct sl_model *model)
@@ -72,18 +78,20 @@ bool sl_optimizer_init(struct sl_optimizer *o, struct sl_model *model,
     const struct sl_builder *b = &model->builder;
     bool averages = hyperparameters->average_decay > 0.0f;
     size_t count = (size_t)b->count, copies = averages ? 3 : 2;
-    size_t bytes = 4 * (count * sizeof(float *) + SL_ALIGN);
+    const size_t pieces = (size_t)pieces_in(model) * sizeof(double);
+    size_t bytes = 4 * (count * sizeof(float *) + SL_ALIGN) + pieces + SL_ALIGN;
     for (int i = 0; i < b->count; i++)
-        bytes += copies * (sl_parameter_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
+        bytes += copies * (trained_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
     *o = (struct sl_optimizer){.model = model};
     if (!sl_arena_init(&o->arena, bytes, err))
         return sl_wrap(err, "optimiser");
     o->m = sl_arena_take(&o->arena, count, sizeof *o->m);
     o->v = sl_arena_take(&o->arena, count, sizeof *o->v);
     o->rate_scale = sl_arena_take(&o->arena, count, sizeof *o->rate_scale);
+    o->squares = sl_arena_take(&o->arena, pieces / sizeof(double), sizeof *o->squares);
     o->average = averages ? sl_arena_take(&o->arena, count, sizeof *o->average) : NULL;
     for (int i = 0; i < b->count; i++) {
-        size_t floats = sl_parameter_floats(&b->parameters[i]);
+        size_t floats = trained_floats(&b->parameters[i]);
         o->m[i] = take_zeros(o, floats);
         o->v[i] = take_zeros(o, floats);
         if (averages)
@@ -97,7 +105,7 @@ void sl_optimizer_start_average(const struct sl_optimizer *o)
 {
     for (int i = 0; o->average && i < o->model->builder.count; i++) {
         const struct sl_parameter *p = &o->model->builder.parameters[i];
-        memcpy(o->average[i], p->data, sl_parameter_floats(p) * sizeof *p->data);
+        memcpy(o->average[i], p->data, trained_floats(p) * sizeof *p->data);
     }
 }
 
@@ -105,7 +113,7 @@ void sl_optimizer_swap_average(const struct sl_optimizer *o)
 {
     for (int i = 0; o->average && i < o->model->builder.count; i++) {
         const struct sl_parameter *p = &o->model->builder.parameters[i];
-        size_t floats = sl_parameter_floats(p);
+        size_t floats = trained_floats(p);
         for (size_t j = 0; j < floats; j++) {
             float value = p->data[j];
             p->data[j] = o->average[i][j];
@@ -119,16 +127,26 @@ void sl_optimizer_release(struct sl_optimizer *o)
     sl_arena_release(&o->arena);
 }
 
+static void square_pieces(void *ctx, int first, int last, int worker)
+{
+    const struct sl_optimizer *o = ctx;
+    (void)worker;
+    for (int i = first; i < last; i++) {
+        const struct piece p = piece_at(o, i);
+        const float *g = p.parameter->grad + p.first;
+        o->squares[i] = (double)o->model->kernels->dot(g, g, p.count);
+    }
+}
+
 /* Squares are summed within a piece in fp32, over pieces in double and in order. */
 double sl_optimizer_norm(const struct sl_optimizer *o)
 {
     double sum = 0.0;
-    int count = pieces_in(o->model);
-    for (int i = 0; i < count; i++) {
-        struct piece p = piece_at(o, i);
-        const float *g = p.parameter->grad + p.first;
-        sum += (double)o->model->kernels->dot(g, g, p.count);
-    }
+    const int count = pieces_in(o->model);
+    struct sl_optimizer of = *o;
+    sl_parallel_for(o->model->engine->pool, count, 8, square_pieces, &of);
+    for (int i = 0; i < count; i++)
+        sum += o->squares[i];
     return sqrt(sum);
 }
 

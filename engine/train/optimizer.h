@@ -12,6 +12,7 @@ struct sl_optimizer {
     float **m, **v;
     float **average;   /* of the values (Polyak & Juditsky 1992); NULL: none */
     float *rate_scale; /* of the learning rate of each parameter */
+    double *squares;   /* of the gradients, summed over each piece */
 };
 
 /* Of the hyper-parameters, those that need memory or belong to a layer: average_decay,

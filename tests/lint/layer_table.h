@@ -25,9 +25,12 @@ static const struct {
      "base kernels autograd ops layers arch model formats checkpoint infer tokenizer data vectors"},
     {"engine/linear",
      "base kernels autograd ops layers arch model formats checkpoint infer tokenizer data vectors"},
+    {"engine/tuning",
+     "base kernels autograd ops layers arch model formats checkpoint infer tokenizer data vectors "
+     "train linear"},
     {"engine/cli",
      "base kernels autograd ops layers arch model formats pretrained checkpoint infer tokenizer "
-     "data vectors train linear"},
+     "data vectors train linear tuning"},
     {"server/core", ""},
     {"server/json", "core"},
     {"server/params", "core json"},

@@ -4,7 +4,7 @@
  * these are divided are known. An n-gram that occurs more than once counts once, with a value that
  * its occurrences share equally; the words of an n-gram share its part, and the tokens of a word
  * theirs. So the sum over the tokens is the score without the bias. */
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* calibrated_logits.c - y = a log(softplus(x)): logits whose softmax is proportional to
  * softplus(x)^a. */
-#include "arch/linear/bag_of_words.h"
 #include "arch/linear/linear_classifier.h"
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 

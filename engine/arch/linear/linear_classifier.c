@@ -23,14 +23,6 @@ SL_CONFIG_FITS(struct linear_config);
 
 enum { ROWS_MAX = 1 << 22 };
 
-static struct sl_parameter *saved(struct sl_builder *b, const char *name, int rows, int cols,
-                                  struct sl_init init)
-{
-    return sl_buffer_add(b, name,
-                         (struct sl_buffer_shape){
-                             .kind = SL_BUFFER_SAVED, .rows = rows, .cols = cols, .init = init});
-}
-
 static struct sl_parameter *build_vectors(struct sl_builder *b, const struct sl_config *c)
 {
     return sl_buffer_add(
@@ -47,15 +39,13 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
     m->order = own->ngram_order;
     m->score_exponent = own->score_exponent;
     m->bias = sl_parameter_add(b, "bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
-    if (own->ngram_rows == 0)
-        return;
-    m->keys = saved(b, "ngrams.keys", 1, own->ngram_rows, sl_constant(0.0f));
-    m->idf = saved(b, "ngrams.idf", 1, own->ngram_rows, sl_constant(1.0f));
-    if (own->character_ngrams)
-        m->spellings =
-            saved(b, "token_spellings", 1, c->vocab * SL_SPELLING_FLOATS, sl_constant(0.0f));
-    m->ngram_weights = sl_parameter_add(b, "ngrams.weight", SL_ROLE_TABLE, own->ngram_rows,
-                                        c->classes, sl_constant(0.0f));
+    if (own->ngram_rows > 0)
+        sl_ngrams_build(b, m,
+                        (struct sl_ngram_shape){.vocab = c->vocab,
+                                                .classes = c->classes,
+                                                .order = own->ngram_order,
+                                                .rows = own->ngram_rows,
+                                                .characters = own->character_ngrams});
 }
 
 /* A model without classes is a base: word vectors and their weights, for others to begin with and
@@ -63,10 +53,14 @@ static void build_ngrams(struct sl_builder *b, struct sl_bag_of_words *m, const 
 static void linear_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
     struct sl_bag_of_words *m = self;
-    m->roles = saved(b, "token_roles", 1, c->vocab, sl_constant(SL_TOKEN_WORD));
+    sl_token_roles_build(b, m, c->vocab);
     if (c->width > 0) {
         m->vectors = build_vectors(b, c);
-        m->token_weights = saved(b, "token_weights", SL_BAG_VIEWS, c->vocab, sl_constant(1.0f));
+        m->token_weights = sl_buffer_add(b, "token_weights",
+                                         (struct sl_buffer_shape){.kind = SL_BUFFER_SAVED,
+                                                                  .rows = SL_BAG_VIEWS,
+                                                                  .cols = c->vocab,
+                                                                  .init = sl_constant(1.0f)});
     }
     m->embedding_width = c->embedding_width > 0 ? c->embedding_width : c->width;
     if (c->classes == 0)

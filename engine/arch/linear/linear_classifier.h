@@ -1,7 +1,7 @@
 /* linear_classifier.h - the linear architecture: its parts, ops and explanations. */
 #pragma once
 
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 
 /* y = exponent log(softplus(x)), so that softmax(y) is proportional to softplus(x)^exponent. */
 struct sl_tensor *sl_calibrated_logits(struct sl_tape *t, struct sl_tensor *x, float exponent);

@@ -10,7 +10,7 @@
  * with w of the second view, but 1e-6 for punctuation, so that a text of nothing else has a vector.
  * Arora et al. 2017, without removing a direction that texts have in common, and with the counts of
  * TF-IDF. */
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 #include <string.h>

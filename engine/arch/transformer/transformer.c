@@ -6,9 +6,11 @@
  *     h = embed(tokens)                                           x W_e^T if embedding_size differs
  *     h += attention(norm(h));      h += mlp(norm(h))             depth times, norm before
  *     h = norm(h + attention(h));   h = norm(h + mlp(h))          or after
- *     output(final_norm(h))
+ *     output(final_norm(h))                                       of a text also + n-grams' logits
  */
 #include "arch/transformer/transformer_head.h"
+
+#include "layers/bag_of_words.h"
 
 #include <math.h>
 
@@ -18,6 +20,7 @@ struct transformer {
     struct sl_block *blocks;
     struct sl_norm final_norm; /* without weight: none */
     struct transformer_head head;
+    struct sl_bag_of_words ngrams; /* beside the blocks; without keys: none */
     int depth;
 };
 
@@ -139,6 +142,23 @@ static void blocks_build(struct sl_builder *b, struct transformer *m, const stru
     sl_scope(b, "%s", "");
 }
 
+/* A linear classifier of n-grams, whose logits are added. */
+static void ngrams_build(struct sl_builder *b, struct transformer *m, const struct sl_config *c)
+{
+    const struct transformer_config *own = sl_config_own(c);
+    if (c->task != SL_TASK_CLASSIFICATION || own->ngram_rows == 0)
+        return;
+    sl_token_roles_build(b, &m->ngrams, c->vocab);
+    m->ngrams.bias =
+        sl_parameter_add(b, "ngrams.bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
+    sl_ngrams_build(b, &m->ngrams,
+                    (struct sl_ngram_shape){.vocab = c->vocab,
+                                            .classes = c->classes,
+                                            .order = own->ngram_order,
+                                            .rows = own->ngram_rows,
+                                            .characters = own->character_ngrams});
+}
+
 static void transformer_build(struct sl_builder *b, void *self, const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
@@ -148,6 +168,7 @@ static void transformer_build(struct sl_builder *b, void *self, const struct sl_
     if (own->final_norm)
         m->final_norm = sl_norm_build(b, "final_norm", c->width, norm_shape(own));
     m->head = sl_transformer_head_build(b, c, &m->embedding, norm_shape(own));
+    ngrams_build(b, m, c);
 }
 
 static struct sl_tensor *transformer_forward(struct sl_tape *t, const void *self)
@@ -157,7 +178,8 @@ static struct sl_tensor *transformer_forward(struct sl_tape *t, const void *self
     if (m->projection.weight)
         h = sl_linear_apply(t, &m->projection, h, (struct sl_linear_args){0});
     h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_transformer_head_rows(t, &m->head));
-    return sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
+    h = sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
+    return m->ngrams.keys ? sl_add_tfidf_logits(t, h, &m->ngrams) : h;
 }
 
 /* -- the facts ----------------------------------------------------------------------------- */
@@ -199,6 +221,13 @@ static const char *const positions[] = {[TRANSFORMER_LEARNED_POSITIONS] = "learn
               "embeddings: features of a dense layer after " after "; 0: none"),                   \
         DENSE_ROW(embedding_dense_##number##_bias, SL_FLAG, 1, 1, "that layer has a bias"),        \
         DENSE_ROW(embedding_dense_##number##_tanh, SL_FLAG, 1, 0, "and a tanh")
+
+/* Of classifiers only. */
+#define NGRAM_ROW(member, kind_, min_, max_, default_, help_)                                      \
+    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), transformer_config, member, kind_, min_,      \
+                    max_, default_, help_, NULL, SL_CLASSIFIES)
+
+enum { NGRAM_ROWS_MAX = 1 << 22 };
 
 #define FACT(kind, member, ...) SL_OWN_##kind##_ROW(transformer_config, member, __VA_ARGS__)
 
@@ -244,6 +273,10 @@ static const struct sl_param hypers[] = {
     FACT(CHOICE, head_activation, sl_transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
          "activation function of that layer"),
     FACT(FLAG, output_layer_bias, 1, "classifiers: the output layer has a bias"),
+    NGRAM_ROW(ngram_order, SL_INTEGER, 1, SL_NGRAM_ORDER_MAX, 2,
+              "n-grams beside the blocks: length of the longest, in words"),
+    NGRAM_ROW(ngram_rows, SL_INTEGER, 0, NGRAM_ROWS_MAX, 0, "rows of their table; 0: none"),
+    NGRAM_ROW(character_ngrams, SL_FLAG, 0, 1, 0, "n-grams of 4 characters, too"),
     FACT(FLAG, masked_language_model, 1, "pretraining: it predicts masked tokens"),
     DENSE_ROWS(1, "pooling"),
     DENSE_ROWS(2, "that one"),

@@ -35,8 +35,10 @@ struct transformer_config {
     bool tied_output; /* the token table also gives the logits */
     bool head_dense;  /* a dense layer before the output of classifiers */
     bool head_dense_bias, head_norm;
-    int head_activation;        /* as `activation` */
-    bool output_layer_bias;     /* of a classifier's last layer */
+    int head_activation;         /* as `activation` */
+    bool output_layer_bias;      /* of a classifier's last layer */
+    int ngram_order, ngram_rows; /* of a linear classifier beside the blocks; 0 rows: none */
+    bool character_ngrams;
     bool masked_language_model; /* pretraining: has the head that predicts masked tokens */
     /* Dense layers that make a text's embedding from its pooled vector; 0: none. */
     int embedding_dense_1, embedding_dense_2; /* features of the result */

@@ -28,7 +28,7 @@ static void write_trials(struct sl_buffer *out, const struct sl_linear_training 
     for (int i = 0; i < search->count; i++) {
         const struct sl_linear_trial *trial = &search->trials[i];
         sl_buffer_append_string(out, i == search->best ? "\n<tr class=\"best\">" : "\n<tr>");
-        html_cell(out, automatic_results_recipe(&trial->recipe, text));
+        html_cell(out, automatic_results_recipe(trial, text));
         html_number(out, "%d", trial->folds);
         if (several)
             html_number(out, "%.4f", trial->micro_f1);
@@ -78,15 +78,16 @@ static bool write_page(struct sl_buffer *out, const struct automatic_results *r,
     char text[CONCLUSION_TEXT];
     const struct report_predictions p = {.model = r->l->model,
                                          .evaluation = &r->evaluation,
-                                         .tokens = r->l->tokens,
+                                         .tokens = sl_linear_training_tokens(r->l),
                                          .left_out = true};
-    report_begin(out, title, "linear model, trained on", data);
+    const bool linear = sl_linear_trial_is_linear(&r->l->search.trials[r->l->search.best]);
+    report_begin(out, title, linear ? "linear model, trained on" : "encoder, fine-tuned on", data);
     report_figures(out, &p, (double)NAN, automatic_results_method(r, text));
     write_sentence(out, automatic_results_validation(r, text));
     write_sentence(out, automatic_results_minimum_score(r, text));
     report_dataset(out, r->facts, r->l->base->config.context_length);
     write_trials(out, r->l);
-    if (!r->l->set.multi_label)
+    if (!r->l->set.multi_label && linear)
         write_curve(out, &r->l->search.curve);
     if (!report_predictions(out, &p, err))
         return false;

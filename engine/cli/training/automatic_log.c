@@ -66,8 +66,7 @@ void automatic_log_search(struct automatic_log *log, const struct sl_linear_sear
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
     json_t *o = event("step");
     add_measures(log, o, trial->accuracy, trial->loss);
-    (void)json_object_set_new(o, "recipe",
-                              json_string(automatic_results_recipe(&trial->recipe, text)));
+    (void)json_object_set_new(o, "recipe", json_string(automatic_results_recipe(trial, text)));
     write_line(log, o);
 }
 

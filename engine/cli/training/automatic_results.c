@@ -61,7 +61,7 @@ static const char *regression_name(enum sl_linear_loss loss)
     return loss == SL_LOSS_SQUARED ? "ridge" : "logistic";
 }
 
-const char *automatic_results_recipe(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
+static const char *describe_linear(const struct sl_linear_recipe *r, char text[RECIPE_TEXT])
 {
     static const char *const longest[] = {"words", "words", "words, bigrams", "words to trigrams"};
     char vectors[32] = "", ngrams[72] = "";
@@ -73,6 +73,21 @@ const char *automatic_results_recipe(const struct sl_linear_recipe *r, char text
     if (has_vectors)
         (void)snprintf(vectors, sizeof vectors, "word vectors (C %.3g)", (double)r->dense_c);
     (void)snprintf(text, RECIPE_TEXT, "%s: %s%s", regression_name(r->loss), ngrams, vectors);
+    return text;
+}
+
+const char *automatic_results_recipe(const struct sl_linear_trial *trial, char text[RECIPE_TEXT])
+{
+    const struct sl_encoder_recipe *r = &trial->encoder;
+    char part[RECIPE_TEXT];
+    if (sl_linear_trial_is_linear(trial))
+        return describe_linear(&trial->recipe, text);
+    int bytes =
+        snprintf(text, RECIPE_TEXT, "encoder, fine-tuned (%d epochs, batches of %d, rate %.3g)",
+                 r->epochs, r->batch_size, (double)r->learning_rate);
+    if (trial->ngram_weight > 0.0f)
+        (void)snprintf(text + bytes, RECIPE_TEXT - (size_t)bytes, " + %.3g %s",
+                       (double)trial->ngram_weight, describe_linear(&trial->recipe, part));
     return text;
 }
 
@@ -115,17 +130,34 @@ const char *automatic_results_time(const struct sl_linear_training *l, char text
     return text;
 }
 
+static void write_linear(struct sl_json_writer *json, const struct sl_linear_recipe *r)
+{
+    sl_json_add(json,
+                "'objective':%s,'ngram_order':%d,'character_ngrams':%i,'log_count_ratios':%i,"
+                "'ngram_c':%f,'vector_c':%f",
+                r->loss == SL_LOSS_SQUARED ? "squared" : "logistic", r->ngrams.order,
+                r->ngrams.characters, r->ratios, (double)r->sparse_c, (double)r->dense_c);
+}
+
+static void write_encoder(struct sl_json_writer *json, const struct sl_encoder_recipe *r)
+{
+    sl_json_add(json, "'encoder':{'epochs':%d,'batch_size':%d,'learning_rate':%f,'layer_decay':%f}",
+                r->epochs, r->batch_size, (double)r->learning_rate, (double)r->layer_decay);
+}
+
 static void write_trial(struct sl_json_writer *json, const struct sl_linear_trial *trial,
                         bool multi_label)
 {
-    const struct sl_linear_recipe *recipe = &trial->recipe;
-    sl_json_add(json,
-                "{'objective':%s,'ngram_order':%d,'character_ngrams':%i,'log_count_ratios':%i,"
-                "'ngram_c':%f,'vector_c':%f,'folds':%d,'accuracy':%f,'loss':%f,'seconds':%f",
-                recipe->loss == SL_LOSS_SQUARED ? "squared" : "logistic", recipe->ngrams.order,
-                recipe->ngrams.characters, recipe->ratios, (double)recipe->sparse_c,
-                (double)recipe->dense_c, trial->folds, trial->accuracy, trial->loss,
-                trial->seconds);
+    const bool linear = sl_linear_trial_is_linear(trial);
+    sl_json_add(json, "{");
+    if (!linear)
+        write_encoder(json, &trial->encoder);
+    if (!linear)
+        sl_json_add(json, "'ngram_weight':%f", (double)trial->ngram_weight);
+    if (linear || trial->ngram_weight > 0.0f)
+        write_linear(json, &trial->recipe);
+    sl_json_add(json, "'folds':%d,'accuracy':%f,'loss':%f,'seconds':%f", trial->folds,
+                trial->accuracy, trial->loss, trial->seconds);
     if (multi_label)
         sl_json_add(json, "'micro_f1':%f", trial->micro_f1);
     sl_json_end_object(json);
@@ -147,7 +179,7 @@ void automatic_results_trial(const struct sl_linear_search *search, bool multi_l
             printf("the best again, with %d folds:\n", trial->folds);
         printf(multi_label ? "%8.4f  %6.4f  %s\n" : "%6.2f %%  %6.4f  %s\n",
                multi_label ? trial->micro_f1 : 100.0 * trial->accuracy, trial->loss,
-               automatic_results_recipe(&trial->recipe, text));
+               automatic_results_recipe(trial, text));
     }
     (void)fflush(stdout);
 }
@@ -240,6 +272,12 @@ static bool is_multi_label(const struct automatic_results *r)
     return r->l->set.multi_label;
 }
 
+static bool has_curve(const struct automatic_results *r)
+{
+    const struct sl_linear_search *search = &r->l->search;
+    return !is_multi_label(r) && sl_linear_trial_is_linear(&search->trials[search->best]);
+}
+
 static void write_facts(struct sl_json_writer *json, const struct automatic_results *r)
 {
     const struct dataset_facts *f = r->facts;
@@ -295,7 +333,7 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
     if (r->validation)
         write_validation(sl_json_key(json, "validation_file"), r);
     write_facts(sl_json_key(json, "data"), r);
-    if (!is_multi_label(r))
+    if (has_curve(r))
         write_curve(json, &search->curve);
     write_trial(sl_json_key(json, "recipe"), &search->trials[search->best], is_multi_label(r));
     label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->evaluation.labels);
@@ -420,15 +458,14 @@ void automatic_results_print(const struct automatic_results *r, const char *mode
     }
     print_sentence(automatic_results_legend(r->l, text));
     print_sentence(automatic_results_time(r->l, text));
-    printf("\nchosen: %s\n",
-           automatic_results_recipe(&search->trials[search->best].recipe, recipe));
+    printf("\nchosen: %s\n", automatic_results_recipe(&search->trials[search->best], recipe));
     if (is_multi_label(r))
         printf("micro F1 %.4f, macro F1 %.4f, subset ", q->micro_f1, q->macro_f1);
     printf("accuracy %.2f %% (95 %% interval %.2f to %.2f), loss %.4f, calibration error %.4f\n",
            100.0 * accuracy_of(r), 100.0 * q->low, 100.0 * q->high, search->loss, q->calibration);
     print_sentence(automatic_results_method(r, text));
     print_sentence(automatic_results_validation(r, text));
-    if (!is_multi_label(r))
+    if (has_curve(r))
         print_curve(&search->curve);
     print_sentence(automatic_results_minimum_score(r, text));
     label_metrics_print(r->l->model, r->evaluation.labels);

@@ -43,7 +43,7 @@ double automatic_results_accuracy(const struct automatic_results *report);
 double automatic_results_loss(const struct automatic_results *report);
 
 /* Sentences of the terminal and of the HTML report. */
-enum { RECIPE_TEXT = 128, CONCLUSION_TEXT = 320 };
+enum { RECIPE_TEXT = 192, CONCLUSION_TEXT = 320 };
 
 /* Before the first trial and after it: how long the search takes, if that is long; else "". */
 const char *automatic_results_estimate(const struct sl_linear_training *l,
@@ -55,7 +55,7 @@ const char *automatic_results_time(const struct sl_linear_training *l, char text
 const char *automatic_results_legend(const struct sl_linear_training *l,
                                      char text[CONCLUSION_TEXT]);
 /* A recipe in words. */
-const char *automatic_results_recipe(const struct sl_linear_recipe *recipe, char text[RECIPE_TEXT]);
+const char *automatic_results_recipe(const struct sl_linear_trial *trial, char text[RECIPE_TEXT]);
 /* What the learning curve says of more texts, a sentence. */
 const char *automatic_results_conclude(const struct sl_learning_curve *curve,
                                        char text[CONCLUSION_TEXT]);

@@ -8,8 +8,10 @@
 #include "cli/training/automatic_log.h"
 #include "cli/training/dataset_summary.h"
 #include "cli/training/output_claim.h"
+#include "cli/training/store_encoder.h"
 #include "cli/training/train_arguments.h"
 #include "cli/training/train_automatic_options.h"
+#include "tuning/encoder_trials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +55,8 @@ static bool check(const struct train_automatic_options *a, struct sl_err *err)
 struct run {
     const struct train_automatic_options *a;
     struct sl_linear_training l;
-    struct sl_dataset validation; /* empty without --validation */
+    struct sl_encoder_trials encoder; /* with one */
+    struct sl_dataset validation;     /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
@@ -87,18 +90,22 @@ static bool publish(struct run *run, struct sl_err *err)
     return ok;
 }
 
-static bool open_validation(struct run *run, struct sl_err *err)
+/* In a model's tokens. */
+static bool read_validation(const struct run *run, struct sl_dataset *set,
+                            const struct sl_tokenizer *tokens, int context, struct sl_err *err)
 {
     const struct sl_data_sources *s = &run->a->sources;
     const struct sl_dataset_encoding encoding = {
-        .context = run->l.base->config.context_length,
-        .truncation = s->truncation,
-        .unknown = SL_UNKNOWN_REPLACE,
-    };
-    return !s->validation || (sl_dataset_open(&run->validation, s->validation, &s->columns,
-                                              &run->l.set.labels, err) &&
-                              sl_dataset_fit_to(&run->validation, run->l.set.multi_label, err) &&
-                              sl_dataset_encode(&run->validation, run->l.tokens, &encoding, err));
+        .context = context, .truncation = s->truncation, .unknown = SL_UNKNOWN_REPLACE};
+    return sl_dataset_open(set, s->validation, &s->columns, &run->l.set.labels, err) &&
+           sl_dataset_fit_to(set, run->l.set.multi_label, err) &&
+           sl_dataset_encode(set, tokens, &encoding, err);
+}
+
+static bool open_validation(struct run *run, struct sl_err *err)
+{
+    return !run->a->sources.validation || read_validation(run, &run->validation, run->l.tokens,
+                                                          run->l.base->config.context_length, err);
 }
 
 static void warn_of_time(const struct sl_linear_training *l)
@@ -107,6 +114,19 @@ static void warn_of_time(const struct sl_linear_training *l)
     automatic_results_estimate(l, text);
     if (text[0])
         (void)fprintf(stderr, "sluice train: warning: %s\n", text);
+}
+
+/* Before the search; of texts with one label each. */
+static bool open_encoder(struct run *run, const char *directory, struct sl_err *err)
+{
+    const struct sl_encoder_trials_options options = {.engine = run->l.engine,
+                                                      .encoder = directory,
+                                                      .sources = &run->a->sources,
+                                                      .set = &run->l.set};
+    if (!directory || run->l.set.multi_label)
+        return true;
+    run->l.others = &run->encoder.models;
+    return sl_encoder_trials_open(&run->encoder, &options, err);
 }
 
 static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
@@ -122,6 +142,8 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
         automatic_results_warn_base(&run->l, run->a->base);
     if (!run->a->json)
         automatic_results_texts(&run->l, &run->facts, why_no_base);
+    if (!run->a->json && run->l.others)
+        printf("an encoder is fine-tuned, too: %s\n", run->encoder.encoder);
     if (!run->a->report)
         sl_dataset_drop_text(&run->l.set);
     return true;
@@ -129,8 +151,15 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
 
 static bool evaluate(struct run *run, struct sl_err *err)
 {
-    return !run->facts.validation ||
-           sl_evaluate_labelled(run->l.model, &run->validation, NULL, &run->evaluation, NULL, err);
+    const struct sl_model *model = run->l.model;
+    if (!run->facts.validation)
+        return true;
+    struct sl_dataset set = {0};
+    const bool ok = read_validation(run, &set, sl_linear_training_tokens(&run->l),
+                                    model->config.context_length, err) &&
+                    sl_evaluate_labelled(model, &set, NULL, &run->evaluation, NULL, err);
+    sl_dataset_close(&set);
+    return ok;
 }
 
 static void on_trial(void *context, const struct sl_linear_search *search)
@@ -153,7 +182,7 @@ static bool claim_output(struct run *run, struct sl_err *err)
 }
 
 static bool run_all(struct run *run, const struct sl_linear_training_options *options,
-                    const char *why_no_base, struct sl_err *err)
+                    const char *encoder, const char *why_no_base, struct sl_err *err)
 {
     if (!claim_output(run, err))
         return false;
@@ -163,6 +192,8 @@ static bool run_all(struct run *run, const struct sl_linear_training_options *op
         return false;
     if (!open_validation(run, err))
         return false;
+    if (!open_encoder(run, encoder, err))
+        return false;
     if (!describe_texts(run, why_no_base, err))
         return false;
     if (!sl_linear_training_run(&run->l, on_trial, run, err))
@@ -170,27 +201,39 @@ static bool run_all(struct run *run, const struct sl_linear_training_options *op
     return evaluate(run, err) && publish(run, err);
 }
 
+/* The one that --init-from names, or one in the store; NULL: none. */
+static const char *find_encoder(const struct train_automatic_options *a, char path[SL_PATH_MAX])
+{
+    if (a->quick)
+        return NULL;
+    if (a->base)
+        return sl_encoder_trials_can_use(a->base) ? a->base : NULL;
+    return store_encoder_find(a->out, path);
+}
+
 static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
                   struct sl_err *err)
 {
     static const char no_base[] = "models/base/1 is not where this program is installed or built; "
                                   "--init-from names a model with word vectors";
-    char path[SL_PATH_MAX];
+    char path[SL_PATH_MAX], in_store[SL_PATH_MAX];
     bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
+    const char *encoder = find_encoder(a, in_store);
     const struct sl_linear_training_options options = {
         .engine = engine,
         .sources = a->sources,
         .keep_text = true, /* until it is described */
         .seconds = a->seconds,
         .standalone = a->standalone,
-        .base = a->base ? a->base : (learns ? NULL : find_base(path))};
+        .base = a->base && !encoder ? a->base : (learns ? NULL : find_base(path))};
     struct run run = {.a = a};
-    bool ok =
-        run_all(&run, &options, learns ? "the vocabulary is made from the texts" : no_base, err);
+    bool ok = run_all(&run, &options, encoder,
+                      learns ? "the vocabulary is made from the texts" : no_base, err);
     automatic_log_close(&run.log, run.is_published ? NULL : err);
     dataset_facts_close(&run.facts);
     sl_dataset_close(&run.validation);
     sl_linear_training_close(&run.l);
+    sl_encoder_trials_close(&run.encoder);
     output_claim_release(&run.claim);
     return ok;
 }

@@ -17,6 +17,8 @@ const struct sl_option train_automatic_rows[] = {
      "print the lowest score S such that of the predictions scored S or higher at least this "
      "fraction is right, by the lower end of its 95 % interval, and how many texts reach S",
      SL_OPTION_REAL, AT(min_precision), 0.01, 0.9999},
+    {"quick", NULL, "try linear recipes alone, even where there is an encoder", SL_OPTION_FLAG,
+     AT(quick), 0, 0},
     {"standalone", NULL,
      "write the word vectors into the model; otherwise it refers to those of a base that is in the "
      "same store or installed with Sluice, and must stay there",

@@ -9,7 +9,7 @@ struct train_automatic_options {
     struct sl_data_sources sources;
     const char *base, *run, *out, *report, *report_title, *truncate, *time, *isa, *precision;
     double seconds; /* from `time`; 0: not given */
-    bool overwrite, standalone, json;
+    bool overwrite, standalone, quick, json;
     int threads;
     double min_precision;
 };

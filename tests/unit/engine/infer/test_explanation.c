@@ -1,6 +1,6 @@
 /* test_explanation.c - which words moved a score: how texts are cut into words, and that exact
  * contributions sum to what the text adds to the margin. */
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 #include "sluice/explanation.h"
 #include "support/model_fixture.h"
 #include "support/test.h"

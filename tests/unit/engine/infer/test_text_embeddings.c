@@ -1,6 +1,6 @@
 /* test_text_embeddings.c - embeddings of pretrained models: those of a base of word vectors by
  * their formula, and of all of them the same bits in any batch. */
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 #include "sluice/classifier.h"
 #include "support/model_fixture.h"
 #include "support/test.h"

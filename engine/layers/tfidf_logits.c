@@ -1,7 +1,7 @@
 /* tfidf_logits.c - y_s = x_s + bias + sum over the n-grams f of text s: v_f weights_f, with v = u /
  * |u| and u_f = (1 + log tf_f) idf_f; the gradient is scattered. v of words and of characters are
  * normalized separately. */
-#include "arch/linear/bag_of_words.h"
+#include "layers/bag_of_words.h"
 
 #include <string.h>
 

@@ -64,6 +64,17 @@ struct sl_bag_of_words {
     float score_exponent; /* of softplus; 0: the scores are logits */
 };
 
+/* The n-grams of a model: how many words the longest has, rows of its table, and whether those of
+ * characters are among them. */
+struct sl_ngram_shape {
+    int vocab, classes, order, rows;
+    bool characters;
+};
+
+/* Adds the table, and what is known of tokens except their roles, which are there. */
+void sl_ngrams_build(struct sl_builder *b, struct sl_bag_of_words *m, struct sl_ngram_shape shape);
+void sl_token_roles_build(struct sl_builder *b, struct sl_bag_of_words *m, int vocab);
+
 static inline float sl_token_weight(const struct sl_bag_of_words *m, int view, int32_t token)
 {
     const struct sl_parameter *weights = m->token_weights;

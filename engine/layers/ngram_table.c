@@ -1,7 +1,7 @@
 /* ngram_table.c - the n-grams of a text as hashes, the table that gives them rows, and their TF-IDF
  * values. */
-#include "arch/linear/bag_of_words.h"
 #include "base/random.h"
+#include "layers/bag_of_words.h"
 
 enum {
     PROBES = 32,   /* rows that an n-gram may have, from its hashed one on */
@@ -145,4 +145,30 @@ void sl_ngram_values(const struct sl_bag_of_words *m, const uint64_t *hashes, in
     for (int i = 0; i < rows->count; i++)
         values[i] = sl_tfidf(times[i], m->idf->data[rows->keys[i]]);
     sl_tfidf_normalize(values, rows->count);
+}
+
+/* ---- build ----------------------------------------------------------------------------------- */
+
+static struct sl_parameter *saved(struct sl_builder *b, const char *name, int cols, float value)
+{
+    return sl_buffer_add(
+        b, name,
+        (struct sl_buffer_shape){
+            .kind = SL_BUFFER_SAVED, .rows = 1, .cols = cols, .init = sl_constant(value)});
+}
+
+void sl_token_roles_build(struct sl_builder *b, struct sl_bag_of_words *m, int vocab)
+{
+    m->roles = saved(b, "token_roles", vocab, SL_TOKEN_WORD);
+}
+
+void sl_ngrams_build(struct sl_builder *b, struct sl_bag_of_words *m, struct sl_ngram_shape shape)
+{
+    m->order = shape.order;
+    m->keys = saved(b, "ngrams.keys", shape.rows, 0.0f);
+    m->idf = saved(b, "ngrams.idf", shape.rows, 1.0f);
+    if (shape.characters)
+        m->spellings = saved(b, "token_spellings", shape.vocab * SL_SPELLING_FLOATS, 0.0f);
+    m->ngram_weights = sl_parameter_add(b, "ngrams.weight", SL_ROLE_TABLE, shape.rows,
+                                        shape.classes, sl_constant(0.0f));
 }

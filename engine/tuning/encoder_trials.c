@@ -1,0 +1,427 @@
+/* encoder_trials.c - folds of fine-tunings. */
+#include "tuning/encoder_trials.h"
+
+#include "base/clock.h"
+#include "checkpoint/checkpoint.h"
+#include "linear/linear_base.h"
+#include "linear/linear_model.h"
+#include "linear/linear_tokens.h"
+#include "linear/linear_trials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
+
+/* ---- the texts ------------------------------------------------------------------------------- */
+
+bool sl_encoder_trials_can_use(const char *directory)
+{
+    struct sl_checkpoint from;
+    if (!sl_checkpoint_open(&from, directory, NULL))
+        return false;
+    const struct sl_arch *arch = from.model_config.arch;
+    const bool can = arch->describes_blocks && from.model_config.hyper.task == SL_TASK_PRETRAINING;
+    sl_checkpoint_close(&from);
+    return can;
+}
+
+/* Takes over the tokenizer of the checkpoint. */
+static bool open_tokens(struct sl_encoder_trials *e, const char *directory, int *context,
+                        struct sl_err *err)
+{
+    struct sl_checkpoint from;
+    if (!sl_checkpoint_open(&from, directory, err))
+        return false;
+    *context = from.model_config.hyper.context_length;
+    e->tokens = from.tokens;
+    from.tokens = NULL;
+    sl_checkpoint_close(&from);
+    return true;
+}
+
+static bool open_set(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
+                     struct sl_err *err)
+{
+    struct sl_dataset_encoding how = {.truncation = o->sources->truncation,
+                                      .unknown = SL_UNKNOWN_REPLACE};
+    if (!open_tokens(e, o->encoder, &how.context, err))
+        return false;
+    sl_tokenizer_set_truncation(e->tokens, o->sources->truncation);
+    if (!sl_dataset_open(&e->set, o->sources->data, &o->sources->columns, &o->set->labels, err))
+        return false;
+    if (e->set.count != o->set->count)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", o->sources->data);
+    return sl_dataset_encode(&e->set, e->tokens, &how, err);
+}
+
+/* ---- n-grams --------------------------------------------------------------------------------- */
+
+static bool open_features(struct sl_encoder_trials *e, struct sl_engine *engine, struct sl_err *err)
+{
+    e->bag = sl_linear_base_create(engine, e->tokens, 0, 0, err);
+    if (!e->bag)
+        return false;
+    e->parts = *sl_linear_model_parts(e->bag);
+    if (sl_linear_tokens_can_spell(e->tokens)) {
+        e->parts.spellings = &e->spellings;
+        if (!sl_linear_tokens_spell(&e->spellings, e->tokens, err))
+            return false;
+    }
+    return sl_text_features_open(&e->features, engine, &e->parts, sl_linear_order(e->set.count),
+                                 &e->set, err);
+}
+
+/* That of the best linear recipe so far, whose word vectors the encoder replaces. */
+static struct sl_linear_recipe ngram_recipe(const struct sl_encoder_trials *e,
+                                            const struct sl_linear_search *search)
+{
+    struct sl_linear_recipe recipe = search->trials[search->best].recipe;
+    if (recipe.sparse_c <= 0.0f)
+        recipe = (struct sl_linear_recipe){
+            .loss = SL_LOSS_SQUARED, .ngrams = {.order = 2}, .sparse_c = 3.0f};
+    recipe.ngrams.characters = recipe.ngrams.characters && e->features.has_characters;
+    recipe.dense_c = 0.0f;
+    return recipe;
+}
+
+/* Sets the logits of the folds' texts. */
+static bool predict_ngrams(const struct sl_encoder_trials *e, const struct sl_linear_run *s,
+                           struct sl_linear_recipe recipe, float *logits, struct sl_err *err)
+{
+    struct sl_linear_search_options options = *s->options;
+    struct sl_linear_run run = *s;
+    options.features = &e->features;
+    options.set = &e->set;
+    run.options = &options;
+    run.recipe = recipe;
+    run.logits = logits;
+    return sl_linear_predict_folds(&run, err);
+}
+
+/* Few texts need more passes over them. Lower layers learn more slowly: that costs no accuracy, and
+ * predictions are less sure of themselves. */
+static struct sl_encoder_recipe recipe_for(int texts)
+{
+    const double epochs = 8.0 * sqrt(300.0 / texts);
+    return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(fmax(epochs, 2.0), 16.0)),
+                                      .batch_size = 32,
+                                      .learning_rate = 2e-4f,
+                                      .layer_decay = 0.8f};
+}
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+/* Fits that run at the same time have a thread each: that is faster than one fit after another with
+ * all threads, since its steps are small. */
+struct fold_worker {
+    struct sl_engine *engine;
+    struct sl_fine_tuning tuning;
+    int32_t *rows;
+    struct sl_err err; /* of its last fold */
+    bool ok;
+};
+
+struct folds {
+    struct sl_encoder_trials *e;
+    const struct sl_linear_run *s;
+    const struct sl_encoder_recipe *recipe;
+    struct fold_worker *workers; /* one for each thread of the pool; opened when it has a fold */
+    int threads;                 /* of each */
+};
+
+/* Computes as another one does, or in bf16 where that is faster. */
+static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
+                                     struct sl_err *err)
+{
+    const bool prefers = engine->preferred & 1u << SL_PRECISION_BF16;
+    const struct sl_engine_options options = {
+        .threads = threads,
+        .isa = sl_isa_name(engine->kernels->isa),
+        .precision = prefers ? "bf16" : sl_precision_of(engine->kernels, false)};
+    return sl_engine_create(&options, err);
+}
+
+static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_err *err)
+{
+    const size_t texts = (size_t)f->e->set.count;
+    w->engine = engine_like(f->e->engine, f->threads, err);
+    w->rows = calloc(texts, sizeof *w->rows);
+    if (!w->engine)
+        return false;
+    if (!w->rows)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a list of %zu texts", texts);
+    const struct sl_fine_tuning_options options = {
+        .engine = w->engine, .encoder = f->e->encoder, .set = &f->e->set};
+    return sl_fine_tuning_open(&w->tuning, &options, err);
+}
+
+static void worker_close(struct fold_worker *w)
+{
+    sl_fine_tuning_close(&w->tuning);
+    sl_engine_destroy(w->engine);
+    free(w->rows);
+}
+
+/* Lists the texts of a fold, or all others; returns how many. */
+static int list_rows(const struct folds *f, int fold, bool inside, int32_t *rows)
+{
+    int count = 0;
+    for (int i = 0; i < f->e->set.count; i++)
+        if ((f->s->out->fold[i] == fold) == inside)
+            rows[count++] = i;
+    return count;
+}
+
+static bool try_fold(const struct folds *f, struct fold_worker *w, int fold)
+{
+    if (!w->engine && !worker_open(w, f, &w->err))
+        return false;
+    int count = list_rows(f, fold, false, w->rows);
+    if (!sl_fine_tuning_fit(&w->tuning, f->recipe, w->rows, count, &w->err))
+        return false;
+    count = list_rows(f, fold, true, w->rows);
+    return sl_fine_tuning_predict(&w->tuning, w->rows, count, f->s->logits, &w->err);
+}
+
+static void fold_pass(void *ctx, int first, int last, int worker)
+{
+    const struct folds *f = ctx;
+    struct fold_worker *w = &f->workers[worker];
+    for (int fold = first; fold < last && w->ok; fold++)
+        w->ok = try_fold(f, w, fold);
+}
+
+/* Sets the logits of the run. */
+static bool try_folds(struct sl_encoder_trials *e, const struct sl_linear_run *s,
+                      const struct sl_encoder_recipe *recipe, struct sl_err *err)
+{
+    const int folds = s->out->folds_predicted, threads = sl_thread_pool_size(e->engine->pool);
+    struct folds f = {.e = e,
+                      .s = s,
+                      .recipe = recipe,
+                      .workers = calloc((size_t)threads, sizeof *f.workers),
+                      .threads = threads > folds ? threads / folds : 1};
+    bool ok = f.workers || sl_fail(err, SL_NO_MEMORY, "no memory for folds");
+    for (int i = 0; ok && i < threads; i++)
+        f.workers[i].ok = true;
+    if (ok)
+        sl_parallel_for(e->engine->pool, folds, 1, fold_pass, &f);
+    for (int i = 0; f.workers && i < threads; i++) {
+        if (ok && !f.workers[i].ok)
+            *err = f.workers[i].err;
+        ok = ok && f.workers[i].ok;
+        worker_close(&f.workers[i]);
+    }
+    free(f.workers);
+    return ok;
+}
+
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+/* Logits of both, so far apart as makes them probabilities. */
+struct both {
+    const float *encoder, *ngrams;
+    float encoder_scale, ngram_scale;
+    size_t count;
+};
+
+static float inverse_temperature(const struct sl_linear_run *s, const float *logits)
+{
+    const struct sl_predictions predictions = sl_linear_predictions(s, logits);
+    return (float)(1.0 / sl_calibration_fit_temperature(&predictions).temperature);
+}
+
+static void try_sums(struct sl_linear_run *s, struct sl_linear_trial trial, const struct both *both)
+{
+    static const float weights[SUMS] = {0.25f, 0.5f, 1.0f};
+    for (int w = 0; w < SUMS; w++) {
+        const double begun = sl_now_seconds();
+        trial.ngram_weight = weights[w];
+        trial.encoder_scale = both->encoder_scale;
+        trial.ngram_scale = weights[w] * both->ngram_scale;
+        for (size_t i = 0; i < both->count; i++)
+            s->logits[i] =
+                trial.encoder_scale * both->encoder[i] + trial.ngram_scale * both->ngrams[i];
+        sl_linear_keep(s, trial, begun);
+    }
+}
+
+/* room: for the logits of both. */
+static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, float *room,
+                       struct sl_err *err)
+{
+    const size_t count = (size_t)e->set.count * (size_t)s->classes;
+    const double begun = sl_now_seconds();
+    struct both both = {.encoder = room, .ngrams = room + count, .count = count};
+    struct sl_linear_trial trial = {.recipe = ngram_recipe(e, s->out),
+                                    .encoder = recipe_for(e->set.count),
+                                    .encoder_scale = 1.0f};
+    if (!try_folds(e, s, &trial.encoder, err))
+        return false;
+    memcpy(room, s->logits, count * sizeof *room);
+    sl_linear_keep(s, trial, begun);
+    if (!predict_ngrams(e, s, trial.recipe, room + count, err))
+        return false;
+    both.encoder_scale = inverse_temperature(s, both.encoder);
+    both.ngram_scale = inverse_temperature(s, both.ngrams);
+    try_sums(s, trial, &both);
+    return true;
+}
+
+static bool try_all(void *context, struct sl_linear_run *s, struct sl_err *err)
+{
+    struct sl_encoder_trials *e = context;
+    float *room = calloc(2 * (size_t)e->set.count * (size_t)s->classes, sizeof *room);
+    const bool ok =
+        room ? try_recipe(e, s, room, err)
+             : sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %d texts", e->set.count);
+    free(room);
+    return ok;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+static struct sl_parameter *find(const struct sl_model *model, const char *name)
+{
+    for (int i = 0; i < model->state_dict_count; i++)
+        if (strcmp(model->state_dict[i].name, name) == 0)
+            return &model->state_dict[i];
+    return NULL;
+}
+
+static void scale_values(const struct sl_model *model, const char *name, double scale)
+{
+    const struct sl_parameter *p = find(model, name);
+    if (p)
+        model->kernels->scale(p->data, (float)scale, p->data, (int)sl_parameter_floats(p));
+}
+
+static void copy_values(struct sl_parameter *to, const struct sl_parameter *from)
+{
+    if (to && from)
+        memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
+}
+
+static void set_ngrams(const struct sl_encoder_trials *e, const struct sl_model *model,
+                       const struct sl_logistic_weights *w, const float *idf, float scale)
+{
+    struct sl_bag_of_words m = {.keys = find(model, "ngrams.keys"),
+                                .idf = find(model, "ngrams.idf"),
+                                .ngram_weights = find(model, "ngrams.weight")};
+    const struct sl_parameter *bias = find(model, "ngrams.bias");
+    copy_values(find(model, "token_roles"), e->parts.roles);
+    copy_values(find(model, "token_spellings"), e->parts.spellings);
+    for (int c = 0; c < bias->cols; c++)
+        bias->data[c] = scale * w->bias[c];
+    sl_linear_ngrams_set(&m, &e->features, idf, w->sparse, scale);
+}
+
+/* The tuned encoder as a model that has n-grams, too. */
+static struct sl_model *with_ngrams(const struct sl_encoder_trials *e,
+                                    const struct sl_linear_recipe *recipe, const float *idf,
+                                    struct sl_err *err)
+{
+    const struct sl_model *from = e->tuning.model;
+    const struct sl_param *rows = from->arch->hypers;
+    struct sl_config config = from->config;
+    const int ngrams = sl_linear_ngram_rows(&e->features, idf);
+    if (!sl_param_set(sl_param_find(rows, "ngram_rows"), &config, ngrams, err) ||
+        !sl_param_set(sl_param_find(rows, "ngram_order"), &config, recipe->ngrams.order, err) ||
+        !sl_param_set(sl_param_find(rows, "character_ngrams"), &config,
+                      recipe->ngrams.characters && ngrams > 0, err))
+        return NULL;
+    struct sl_model *model = sl_model_create(from->engine, from->arch, &config, err);
+    for (int i = 0; model && i < from->state_dict_count; i++)
+        copy_values(find(model, from->state_dict[i].name), &from->state_dict[i]);
+    return model;
+}
+
+/* Fits the n-grams to all texts. */
+static struct sl_model *add_ngrams(const struct sl_encoder_trials *e,
+                                   const struct sl_linear_trial *trial, double scale,
+                                   struct sl_err *err)
+{
+    static const double tolerance = 1e-6;
+    const struct sl_linear_texts texts = {.kernels = e->tuning.model->kernels,
+                                          .features = &e->features,
+                                          .labels = &e->set.label_lists,
+                                          .classes = e->set.labels.count,
+                                          .rows = e->rows,
+                                          .count = e->set.count};
+    struct sl_linear_problem q = {0};
+    struct sl_logistic_weights w = {0};
+    struct sl_model *model = NULL;
+    bool ok = sl_linear_problem_open(&q, &texts, &trial->recipe, err);
+    q.p.tolerance = tolerance;
+    if (ok && sl_logistic_weights_open(&w, &q.p, err) && sl_logistic_fit(&q.p, &w, err))
+        model = with_ngrams(e, &trial->recipe, q.idf, err);
+    if (model && find(model, "ngrams.keys"))
+        set_ngrams(e, model, &w, q.idf, (float)scale * trial->ngram_scale);
+    sl_logistic_weights_close(&w);
+    sl_linear_problem_close(&q);
+    return model;
+}
+
+static struct sl_model *take_encoder(struct sl_encoder_trials *e)
+{
+    struct sl_model *model = e->tuning.model;
+    e->tuning.model = NULL;
+    return model;
+}
+
+/* Logits are divided by the temperature: the output layer is linear. */
+static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
+                            const struct sl_calibration *calibration, struct sl_err *err)
+{
+    struct sl_encoder_trials *e = context;
+    const double scale = 1.0 / calibration->temperature;
+    const struct sl_fine_tuning_options options = {
+        .engine = e->engine, .encoder = e->encoder, .set = &e->set};
+    for (int i = 0; i < e->set.count; i++)
+        e->rows[i] = i;
+    if (!sl_fine_tuning_open(&e->tuning, &options, err) ||
+        !sl_fine_tuning_fit(&e->tuning, &trial->encoder, e->rows, e->set.count, err))
+        return NULL;
+    struct sl_model *model =
+        trial->ngram_scale > 0.0f ? add_ngrams(e, trial, scale, err) : take_encoder(e);
+    if (!model)
+        return NULL;
+    scale_values(model, "classifier.weight", scale * (double)trial->encoder_scale);
+    scale_values(model, "classifier.bias", scale * (double)trial->encoder_scale);
+    sl_model_pack(model);
+    if (sl_linear_model_set_labels(model, &e->set.labels, err)) {
+        sl_model_describe(model);
+        return model;
+    }
+    sl_model_close(model);
+    return NULL;
+}
+
+bool sl_encoder_trials_open(struct sl_encoder_trials *e,
+                            const struct sl_encoder_trials_options *options, struct sl_err *err)
+{
+    *e = (struct sl_encoder_trials){.engine = options->engine, .encoder = options->encoder};
+    bool ok = open_set(e, options, err) &&
+              ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
+               sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
+              open_features(e, options->engine, err);
+    e->models = (struct sl_other_models){
+        .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
+    if (!ok)
+        sl_encoder_trials_close(e);
+    return ok;
+}
+
+void sl_encoder_trials_close(struct sl_encoder_trials *e)
+{
+    sl_fine_tuning_close(&e->tuning);
+    sl_text_features_close(&e->features);
+    sl_model_close(e->bag);
+    free(e->spellings.data);
+    sl_dataset_close(&e->set);
+    sl_tokenizer_destroy(e->tokens);
+    free(e->rows);
+    *e = (struct sl_encoder_trials){0};
+}

@@ -1,0 +1,39 @@
+/* encoder_trials.h - a pretrained encoder among the models that a search tries (linear_results.h):
+ * fine-tuned on each fold's texts, and if it is the best, on all. Alone, and with a linear
+ * classifier of n-grams of its tokens beside it, since both make different mistakes. */
+#pragma once
+
+#include "data/data_sources.h"
+#include "layers/bag_of_words.h"
+#include "linear/text_features.h"
+#include "tuning/fine_tuning.h"
+
+struct sl_encoder_trials_options {
+    struct sl_engine *engine;
+    const char *encoder;                   /* the directory of a checkpoint that gives embeddings */
+    const struct sl_data_sources *sources; /* of the search's texts */
+    const struct sl_dataset *set;          /* these, whatever their tokens */
+};
+
+struct sl_encoder_trials {
+    struct sl_engine *engine;
+    const char *encoder;
+    struct sl_dataset set; /* the same texts in the encoder's tokens */
+    struct sl_tokenizer *tokens;
+    struct sl_fine_tuning tuning; /* of all texts */
+    /* The n-grams: */
+    struct sl_model *bag; /* what tokens are to them */
+    struct sl_parameter spellings;
+    struct sl_bag_of_words parts;
+    struct sl_text_features features;
+    int32_t *rows;
+    struct sl_other_models models; /* for the search */
+};
+
+/* Whether a checkpoint is an encoder that can be fine-tuned. */
+bool sl_encoder_trials_can_use(const char *directory);
+/* Reads the texts again. *e must stay where it is. */
+bool sl_encoder_trials_open(struct sl_encoder_trials *e,
+                            const struct sl_encoder_trials_options *options, struct sl_err *err)
+    SL_MUST_CHECK;
+void sl_encoder_trials_close(struct sl_encoder_trials *e); /* a zeroed one is fine */

@@ -1,0 +1,45 @@
+/* fine_tuning.h - fine-tunes a pretrained encoder, with a new output layer, on labelled texts
+ * (Devlin et al. 2019, section 3.2; Mosbach et al. 2021). All in memory.
+ *
+ *     sl_fine_tuning_open(&f, &options, &err)
+ *     sl_fine_tuning_fit(&f, &recipe, rows, count, &err)       any number of times, from the start
+ *     sl_fine_tuning_predict(&f, others, count, logits, &err)  each
+ *     sl_fine_tuning_close(&f)
+ *
+ * The same texts, recipe and instruction set give the same bits, with any number of threads. */
+#pragma once
+
+#include "data/dataset.h"
+#include "linear/linear_results.h"
+#include "model/model.h"
+#include "train/optimizer.h"
+
+struct sl_fine_tuning_options {
+    struct sl_engine *engine;
+    const char *encoder;          /* the directory of a checkpoint that gives embeddings */
+    const struct sl_dataset *set; /* encoded with its tokenizer; one label per text; borrowed */
+};
+
+struct sl_fine_tuning {
+    const struct sl_dataset *set;
+    struct sl_model *model;
+    struct sl_arena start; /* the values that every fit begins with */
+    struct sl_optimizer optimizer;
+    struct sl_tape tape;
+    /* A micro-batch: */
+    int micro_batch; /* texts, at most */
+    int32_t *tokens, *labels, *order;
+    struct sl_sequence *sequences;
+};
+
+bool sl_fine_tuning_open(struct sl_fine_tuning *f, const struct sl_fine_tuning_options *options,
+                         struct sl_err *err) SL_MUST_CHECK;
+void sl_fine_tuning_close(struct sl_fine_tuning *f); /* a zeroed one is fine */
+
+/* Fits the encoder, as it was at the beginning, to these texts of the set. */
+bool sl_fine_tuning_fit(struct sl_fine_tuning *f, const struct sl_encoder_recipe *recipe,
+                        const int32_t *rows, int count, struct sl_err *err) SL_MUST_CHECK;
+/* Sets the logits of these texts: row i of `logits`, of all texts of the set x labels, is that of
+ * text i. */
+bool sl_fine_tuning_predict(const struct sl_fine_tuning *f, const int32_t *rows, int count,
+                            float *logits, struct sl_err *err) SL_MUST_CHECK;

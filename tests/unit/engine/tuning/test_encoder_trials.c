@@ -1,0 +1,250 @@
+/* test_encoder_trials.c - a pretrained encoder is tried with the linear recipes, and what is
+ * published is what was fitted. */
+#include "checkpoint/checkpoint.h"
+#include "linear/linear_training.h"
+#include "linear/linear_trials.h"
+#include "sluice/classifier.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/workspace.h"
+#include "tokenizer/tokenizer_trainer.h"
+#include "tuning/encoder_trials.h"
+
+#include <math.h>
+
+enum { TEXTS = 48, LABELS = 3, LOGITS = TEXTS * LABELS };
+
+static struct workspace dirs;
+static char encoder[PATH_MAX], other[PATH_MAX];
+
+/* Publishes an untrained transformer. */
+static void make_model(const char *directory, enum sl_task task)
+{
+    struct sl_err err;
+    char text[] = "good bad plain the film a day one more word it was 0 1 2 3 4 5 6 7 8 9",
+         none[] = "{}";
+    const struct sl_tokenizer_options how = {.kind = "wordpiece", .size = 200, .lower = true};
+    const struct sl_arch *arch = sl_arch_find("transformer");
+    struct sl_engine *engine = fixture_engine("portable", 1);
+    struct sl_tokenizer *tokens = sl_tokenizer_train(&how, text, strlen(text), &err);
+    cr_assert(tokens, "%s", err.text);
+    struct sl_config config = fixture_config_for(arch, task);
+    config.vocab = sl_tokenizer_size(tokens);
+    EXPECT_OK(sl_config_check(arch, &config, &err), err);
+    struct sl_model *model = fixture_model(engine, arch, &config);
+    const struct sl_model_config described = {.arch = arch,
+                                              .hyper = config,
+                                              .policy = sl_policy_defaults(arch),
+                                              .tokenizer = sl_tokenizer_kind(tokens),
+                                              .training = none};
+    const struct sl_checkpoint_parts parts = {.model_config = &described,
+                                              .tokens = tokens,
+                                              .parameters = model->state_dict,
+                                              .count = model->state_dict_count};
+    EXPECT_OK(sl_checkpoint_write(directory, &parts, &err), err);
+    sl_model_close(model);
+    sl_tokenizer_destroy(tokens);
+    sl_engine_destroy(engine);
+}
+
+/* A label's word is at any place of a text. */
+static void setup(void)
+{
+    static const char *const words[LABELS] = {"good", "bad", "plain"};
+    static const char *const others[] = {"the film", "a day", "one more word", "it was"};
+    workspace_create(&dirs, "store/mine/1");
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (int i = 0; i < TEXTS; i++)
+        cr_assert_gt(fprintf(file, "%s\t%s %s %s %d\n", words[i % LABELS], others[i / 3 % 4],
+                             words[i % LABELS], others[i % 4], i),
+                     0);
+    cr_assert_eq(fclose(file), 0);
+    make_model(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
+    make_model(test_path(other, dirs.top, "store/other/1"), SL_TASK_COMPLETION);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(encoder_trials, .init = setup, .fini = teardown);
+
+static struct sl_data_sources sources(void)
+{
+    return (struct sl_data_sources){.data = dirs.corpus,
+                                    .columns = {.label = "1", .text = "2", .format = "tsv"}};
+}
+
+/* A training, and an encoder that it tries. */
+struct trained {
+    struct sl_engine *engine;
+    struct sl_linear_training l;
+    struct sl_encoder_trials e;
+};
+
+static void open_training(struct trained *t, int threads)
+{
+    struct sl_err err;
+    t->engine = fixture_engine(NULL, threads);
+    const struct sl_linear_training_options options = {.engine = t->engine, .sources = sources()};
+    EXPECT_OK(sl_linear_training_open(&t->l, &options, &err), err);
+    const struct sl_data_sources from = sources();
+    const struct sl_encoder_trials_options options_of_encoder = {
+        .engine = t->engine, .encoder = encoder, .sources = &from, .set = &t->l.set};
+    EXPECT_OK(sl_encoder_trials_open(&t->e, &options_of_encoder, &err), err);
+    t->l.others = &t->e.models;
+}
+
+static void close_training(struct trained *t)
+{
+    sl_linear_training_close(&t->l);
+    sl_encoder_trials_close(&t->e);
+    sl_engine_destroy(t->engine);
+}
+
+Test(encoder_trials, only_encoders_are_tuned)
+{
+    cr_expect(sl_encoder_trials_can_use(encoder));
+    cr_expect_not(sl_encoder_trials_can_use(other));
+    cr_expect_not(sl_encoder_trials_can_use(SL_SOURCE_DIR "/models/base/1"));
+    cr_expect_not(sl_encoder_trials_can_use("/nowhere/1"));
+}
+
+static int count_encoders(const struct sl_linear_search *search)
+{
+    int count = 0;
+    for (int i = 0; i < search->count; i++)
+        count += !sl_linear_trial_is_linear(&search->trials[i]);
+    return count;
+}
+
+Test(encoder_trials, are_among_the_recipes_and_do_not_depend_on_threads)
+{
+    struct trained t[2];
+    struct sl_err err;
+    for (int i = 0; i < 2; i++) {
+        open_training(&t[i], 1 + 2 * i);
+        EXPECT_OK(sl_linear_training_run(&t[i].l, NULL, NULL, &err), err);
+    }
+    const struct sl_linear_search *one = &t[0].l.search, *three = &t[1].l.search;
+    cr_expect_eq(count_encoders(one), 4);
+    cr_expect_eq(one->count, one->planned);
+    cr_assert_eq(one->count, three->count);
+    cr_expect_eq(one->best, three->best);
+    for (int i = 0; i < one->count; i++) {
+        cr_expect_eq(one->trials[i].accuracy, three->trials[i].accuracy, "trial %d", i);
+        cr_expect_eq(one->trials[i].loss, three->trials[i].loss, "trial %d", i);
+        cr_expect(isfinite(one->trials[i].loss));
+    }
+    close_training(&t[0]);
+    close_training(&t[1]);
+}
+
+/* The logits of all texts by a model of the training's encoder. */
+static void predict(const struct trained *t, const struct sl_model *model, float *logits)
+{
+    struct sl_err err;
+    struct sl_classifier_item items[TEXTS] = {{0}};
+    const struct sl_classifier_options options = {.max_batch_size = TEXTS,
+                                                  .max_batch_tokens = 8192};
+    struct sl_classifier *c = sl_classifier_create(model, &options, &err);
+    cr_assert(c, "%s", err.text);
+    for (int i = 0; i < TEXTS; i++)
+        items[i].tokens = sl_dataset_ids(&t->e.set, i, &items[i].count);
+    EXPECT_OK(sl_classifier_run(c, items, TEXTS, &err), err);
+    for (int i = 0; i < TEXTS; i++)
+        memcpy(logits + (size_t)i * LABELS, items[i].logits, LABELS * sizeof *logits);
+    sl_classifier_destroy(c);
+}
+
+/* A fit of some trial, as a model; and its logits. */
+static struct sl_model *fit(struct trained *t, float encoder_scale, float ngram_scale,
+                            double temperature, float *logits)
+{
+    struct sl_err err;
+    const struct sl_calibration calibration = {.temperature = temperature};
+    const struct sl_linear_trial trial = {
+        .recipe = {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 2}, .sparse_c = 3.0f},
+        .encoder = {.epochs = 2, .batch_size = 16, .learning_rate = 1e-3f, .layer_decay = 1.0f},
+        .encoder_scale = encoder_scale,
+        .ngram_scale = ngram_scale};
+    struct sl_model *model = t->e.models.fit(&t->e, &trial, &calibration, &err);
+    cr_assert(model, "%s", err.text);
+    predict(t, model, logits);
+    return model;
+}
+
+Test(encoder_trials, the_model_is_the_sum_of_both_parts)
+{
+    struct trained t;
+    float alone[LOGITS], small[LOGITS], both[LOGITS];
+    open_training(&t, 2);
+    sl_model_close(fit(&t, 1.0f, 0.0f, 1.0, alone));
+    sl_model_close(fit(&t, 1.0f, 0.5f, 1.0, small));
+    sl_model_close(fit(&t, 3.0f, 1.5f, 2.0, both));
+    double differs = 0.0;
+    for (int i = 0; i < LOGITS; i++) {
+        const double ngrams = ((double)small[i] - (double)alone[i]) / 0.5;
+        const double wanted = (3.0 * (double)alone[i] + 1.5 * ngrams) / 2.0;
+        cr_expect_float_eq((double)both[i], wanted, 1e-2 + 1e-2 * fabs(wanted), "%d", i);
+        differs = fmax(differs, fabs(ngrams));
+    }
+    cr_expect_gt(differs, 0.1);
+    close_training(&t);
+}
+
+/* Each fit begins with the encoder, whatever was fitted before, and leaves its token table. */
+Test(encoder_trials, fits_begin_anew_and_leave_the_token_table)
+{
+    struct sl_err err;
+    struct trained t;
+    struct sl_fine_tuning f;
+    int32_t rows[TEXTS];
+    float first[LOGITS] = {0}, again[LOGITS] = {0};
+    open_training(&t, 1);
+    const struct sl_fine_tuning_options options = {
+        .engine = t.engine, .encoder = encoder, .set = &t.e.set};
+    const struct sl_encoder_recipe recipe = {
+        .epochs = 3, .batch_size = 8, .learning_rate = 1e-2f, .layer_decay = 0.9f};
+    EXPECT_OK(sl_fine_tuning_open(&f, &options, &err), err);
+    const struct sl_parameter *table = sl_builder_find(&f.model->builder, "token_embedding.weight");
+    cr_assert(table);
+    const float before = table->data[table->cols + 1];
+    for (int i = 0; i < TEXTS; i++)
+        rows[i] = i;
+    EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
+    EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, first, &err), err);
+    EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS / 2, &err), err);
+    EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, again, &err), err);
+    cr_expect_arr_neq(first, again, sizeof first);
+    EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
+    EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, again, &err), err);
+    cr_expect_arr_eq(first, again, sizeof first);
+    cr_expect_eq(table->data[table->cols + 1], before);
+    cr_expect_null(table->grad);
+    sl_fine_tuning_close(&f);
+    close_training(&t);
+}
+
+Test(encoder_trials, a_published_model_answers_as_it_was_measured)
+{
+    struct sl_err err;
+    struct trained t;
+    float fitted[LOGITS], opened[LOGITS];
+    open_training(&t, 1);
+    EXPECT_OK(sl_linear_training_run(&t.l, NULL, NULL, &err), err);
+    sl_model_close(t.l.model);
+    t.l.search.best = t.l.search.count - 1; /* a sum, whether or not it was the best */
+    t.l.model = fit(&t, 1.0f, 1.0f, 1.0, fitted);
+    EXPECT_OK(sl_linear_training_publish(&t.l, dirs.output, "{}", &err), err);
+    struct sl_model *model = sl_model_open(t.engine, dirs.output, &err);
+    cr_assert(model, "%s", err.text);
+    predict(&t, model, opened);
+    for (int i = 0; i < LOGITS; i++)
+        cr_expect_float_eq((double)opened[i], (double)fitted[i], 0.05, "published as bf16");
+    cr_expect_str_eq(model->labels[0], "bad");
+    sl_model_close(model);
+    close_training(&t);
+}
