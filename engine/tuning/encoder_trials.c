@@ -14,6 +14,18 @@
 
 enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
 
+/* Computes as another one does, or in bf16 where that is faster. */
+static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
+                                     struct sl_err *err)
+{
+    const bool prefers = engine->preferred & 1u << SL_PRECISION_BF16;
+    const struct sl_engine_options options = {
+        .threads = threads,
+        .isa = sl_isa_name(engine->kernels->isa),
+        .precision = prefers ? "bf16" : sl_precision_of(engine->kernels, false)};
+    return sl_engine_create(&options, err);
+}
+
 /* ---- the texts ------------------------------------------------------------------------------- */
 
 bool sl_encoder_trials_can_use(const char *directory)
@@ -58,9 +70,9 @@ static bool open_set(struct sl_encoder_trials *e, const struct sl_encoder_trials
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
-static bool open_features(struct sl_encoder_trials *e, struct sl_engine *engine, struct sl_err *err)
+static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
 {
-    e->bag = sl_linear_base_create(engine, e->tokens, 0, 0, err);
+    e->bag = sl_linear_base_create(e->own_engine, e->tokens, 0, 0, err);
     if (!e->bag)
         return false;
     e->parts = *sl_linear_model_parts(e->bag);
@@ -69,8 +81,8 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_engine *engine,
         if (!sl_linear_tokens_spell(&e->spellings, e->tokens, err))
             return false;
     }
-    return sl_text_features_open(&e->features, engine, &e->parts, sl_linear_order(e->set.count),
-                                 &e->set, err);
+    return sl_text_features_open(&e->features, e->own_engine, &e->parts,
+                                 sl_linear_order(e->set.count), &e->set, err);
 }
 
 /* That of the best linear recipe so far, whose word vectors the encoder replaces. */
@@ -130,18 +142,6 @@ struct folds {
     struct fold_worker *workers; /* one for each thread of the pool; opened when it has a fold */
     int threads;                 /* of each */
 };
-
-/* Computes as another one does, or in bf16 where that is faster. */
-static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
-                                     struct sl_err *err)
-{
-    const bool prefers = engine->preferred & 1u << SL_PRECISION_BF16;
-    const struct sl_engine_options options = {
-        .threads = threads,
-        .isa = sl_isa_name(engine->kernels->isa),
-        .precision = prefers ? "bf16" : sl_precision_of(engine->kernels, false)};
-    return sl_engine_create(&options, err);
-}
 
 static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_err *err)
 {
@@ -319,11 +319,10 @@ static void set_ngrams(const struct sl_encoder_trials *e, const struct sl_model 
 }
 
 /* The tuned encoder as a model that has n-grams, too. */
-static struct sl_model *with_ngrams(const struct sl_encoder_trials *e,
+static struct sl_model *with_ngrams(const struct sl_encoder_trials *e, const struct sl_model *from,
                                     const struct sl_linear_recipe *recipe, const float *idf,
                                     struct sl_err *err)
 {
-    const struct sl_model *from = e->tuning.model;
     const struct sl_param *rows = from->arch->hypers;
     struct sl_config config = from->config;
     const int ngrams = sl_linear_ngram_rows(&e->features, idf);
@@ -339,12 +338,12 @@ static struct sl_model *with_ngrams(const struct sl_encoder_trials *e,
 }
 
 /* Fits the n-grams to all texts. */
-static struct sl_model *add_ngrams(const struct sl_encoder_trials *e,
+static struct sl_model *add_ngrams(const struct sl_encoder_trials *e, const struct sl_model *tuned,
                                    const struct sl_linear_trial *trial, double scale,
                                    struct sl_err *err)
 {
     static const double tolerance = 1e-6;
-    const struct sl_linear_texts texts = {.kernels = e->tuning.model->kernels,
+    const struct sl_linear_texts texts = {.kernels = tuned->kernels,
                                           .features = &e->features,
                                           .labels = &e->set.label_lists,
                                           .classes = e->set.labels.count,
@@ -356,7 +355,7 @@ static struct sl_model *add_ngrams(const struct sl_encoder_trials *e,
     bool ok = sl_linear_problem_open(&q, &texts, &trial->recipe, err);
     q.p.tolerance = tolerance;
     if (ok && sl_logistic_weights_open(&w, &q.p, err) && sl_logistic_fit(&q.p, &w, err))
-        model = with_ngrams(e, &trial->recipe, q.idf, err);
+        model = with_ngrams(e, tuned, &trial->recipe, q.idf, err);
     if (model && find(model, "ngrams.keys"))
         set_ngrams(e, model, &w, q.idf, (float)scale * trial->ngram_scale);
     sl_logistic_weights_close(&w);
@@ -364,49 +363,61 @@ static struct sl_model *add_ngrams(const struct sl_encoder_trials *e,
     return model;
 }
 
-static struct sl_model *take_encoder(struct sl_encoder_trials *e)
+/* Logits are divided by the temperature: the output layer is linear. */
+static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, double scale,
+                   struct sl_err *err)
 {
-    struct sl_model *model = e->tuning.model;
-    e->tuning.model = NULL;
-    return model;
+    scale_values(model, "classifier.weight", scale);
+    scale_values(model, "classifier.bias", scale);
+    sl_model_pack(model);
+    if (!sl_linear_model_set_labels(model, &e->set.labels, err))
+        return false;
+    sl_model_describe(model);
+    return true;
 }
 
-/* Logits are divided by the temperature: the output layer is linear. */
+static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,
+                                 const struct sl_linear_trial *trial, double scale,
+                                 struct sl_err *err)
+{
+    struct sl_model *model = tuning->model;
+    if (trial->ngram_scale > 0.0f)
+        model = add_ngrams(e, tuning->model, trial, scale, err);
+    else
+        tuning->model = NULL;
+    if (!model || finish(model, e, scale * (double)trial->encoder_scale, err))
+        return model;
+    sl_model_close(model);
+    return NULL;
+}
+
 static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
                             const struct sl_calibration *calibration, struct sl_err *err)
 {
-    struct sl_encoder_trials *e = context;
-    const double scale = 1.0 / calibration->temperature;
+    const struct sl_encoder_trials *e = context;
     const struct sl_fine_tuning_options options = {
-        .engine = e->engine, .encoder = e->encoder, .set = &e->set};
+        .engine = e->own_engine, .encoder = e->encoder, .set = &e->set};
+    struct sl_fine_tuning tuning = {0};
+    struct sl_model *model = NULL;
     for (int i = 0; i < e->set.count; i++)
         e->rows[i] = i;
-    if (!sl_fine_tuning_open(&e->tuning, &options, err) ||
-        !sl_fine_tuning_fit(&e->tuning, &trial->encoder, e->rows, e->set.count, err))
-        return NULL;
-    struct sl_model *model =
-        trial->ngram_scale > 0.0f ? add_ngrams(e, trial, scale, err) : take_encoder(e);
-    if (!model)
-        return NULL;
-    scale_values(model, "classifier.weight", scale * (double)trial->encoder_scale);
-    scale_values(model, "classifier.bias", scale * (double)trial->encoder_scale);
-    sl_model_pack(model);
-    if (sl_linear_model_set_labels(model, &e->set.labels, err)) {
-        sl_model_describe(model);
-        return model;
-    }
-    sl_model_close(model);
-    return NULL;
+    if (sl_fine_tuning_open(&tuning, &options, err) &&
+        sl_fine_tuning_fit(&tuning, &trial->encoder, e->rows, e->set.count, err))
+        model = model_of(e, &tuning, trial, 1.0 / calibration->temperature, err);
+    sl_fine_tuning_close(&tuning);
+    return model;
 }
 
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
 {
     *e = (struct sl_encoder_trials){.engine = options->engine, .encoder = options->encoder};
-    bool ok = open_set(e, options, err) &&
+    const int threads = sl_thread_pool_size(options->engine->pool);
+    bool ok = (e->own_engine = engine_like(options->engine, threads, err)) != NULL &&
+              open_set(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
-              open_features(e, options->engine, err);
+              open_features(e, err);
     e->models = (struct sl_other_models){
         .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
     if (!ok)
@@ -416,12 +427,12 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
 
 void sl_encoder_trials_close(struct sl_encoder_trials *e)
 {
-    sl_fine_tuning_close(&e->tuning);
     sl_text_features_close(&e->features);
     sl_model_close(e->bag);
     free(e->spellings.data);
     sl_dataset_close(&e->set);
     sl_tokenizer_destroy(e->tokens);
+    sl_engine_destroy(e->own_engine);
     free(e->rows);
     *e = (struct sl_encoder_trials){0};
 }

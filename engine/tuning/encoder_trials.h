@@ -17,10 +17,10 @@ struct sl_encoder_trials_options {
 
 struct sl_encoder_trials {
     struct sl_engine *engine;
+    struct sl_engine *own_engine; /* in the precision that is fastest to train in */
     const char *encoder;
     struct sl_dataset set; /* the same texts in the encoder's tokens */
     struct sl_tokenizer *tokens;
-    struct sl_fine_tuning tuning; /* of all texts */
     /* The n-grams: */
     struct sl_model *bag; /* what tokens are to them */
     struct sl_parameter spellings;
@@ -36,4 +36,5 @@ bool sl_encoder_trials_can_use(const char *directory);
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
     SL_MUST_CHECK;
+/* After models that were fitted are closed. */
 void sl_encoder_trials_close(struct sl_encoder_trials *e); /* a zeroed one is fine */

@@ -65,7 +65,7 @@ static bool create(struct sl_fine_tuning *f, struct sl_engine *engine,
 /* Copies the values of all parameters that are trained to the start, or back. */
 static void copy_values(const struct sl_fine_tuning *f, bool back)
 {
-    float *at = (float *)(void *)f->start.base;
+    float *at = f->start;
     for (int i = 0; i < f->model->builder.count; i++) {
         const struct sl_parameter *p = &f->model->builder.parameters[i];
         const size_t floats = sl_parameter_floats(p);
@@ -83,8 +83,9 @@ static bool keep_start(struct sl_fine_tuning *f, struct sl_err *err)
         const struct sl_parameter *p = &f->model->builder.parameters[i];
         floats += p->frozen ? 0 : sl_parameter_floats(p);
     }
-    if (!sl_arena_init(&f->start, floats * sizeof(float), err))
+    if (!sl_arena_init(&f->arena, floats * sizeof *f->start, err))
         return false;
+    f->start = sl_arena_take(&f->arena, floats, sizeof *f->start);
     copy_values(f, false);
     return true;
 }
@@ -183,7 +184,7 @@ void sl_fine_tuning_close(struct sl_fine_tuning *f)
     sl_tape_release(&f->tape);
     sl_optimizer_release(&f->optimizer);
     sl_model_close(f->model);
-    sl_arena_release(&f->start);
+    sl_arena_release(&f->arena);
     free(f->tokens);
     free(f->labels);
     free(f->order);
@@ -306,8 +307,8 @@ static bool predict(struct prediction *p, const int32_t *texts, int count, struc
     return true;
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): the prediction writes to logits
 bool sl_fine_tuning_predict(const struct sl_fine_tuning *f, const int32_t *rows, int count,
+                            // NOLINTNEXTLINE(readability-non-const-parameter): it is written to
                             float *logits, struct sl_err *err)
 {
     const int context = f->model->config.context_length;

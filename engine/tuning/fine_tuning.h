@@ -23,7 +23,8 @@ struct sl_fine_tuning_options {
 struct sl_fine_tuning {
     const struct sl_dataset *set;
     struct sl_model *model;
-    struct sl_arena start; /* the values that every fit begins with */
+    struct sl_arena arena;
+    float *start; /* the values that every fit begins with, one parameter after another */
     struct sl_optimizer optimizer;
     struct sl_tape tape;
     /* A micro-batch: */
