@@ -9,7 +9,7 @@
 #include "layers/layers.h"
 #include "sluice/model.h"
 
-enum { SL_CONFIG_OWN_BYTES = 128 };
+enum { SL_CONFIG_OWN_BYTES = 192 };
 
 /* The configuration of a model: shared hyper-parameters, and in `own` a struct from the paper's
  * folder with its own. Task, vocab, padding, classes and multi_label are not hyper-parameters:
@@ -85,6 +85,9 @@ struct sl_arch {
     int (*routes)(const struct sl_config *c);
     /* Its hyper-parameters say what a block computes: its weights mean nothing to others. */
     bool describes_blocks;
+    /* The architecture of which it is one with more parameters, so that its weights can begin with
+     * those of that; NULL: none. */
+    const char *extends;
     bool takes_pairs;   /* its classifiers read a text, or two */
     bool embeds_tokens; /* a pretrained model gives the vectors of tokens, too */
     /* Whether a pretrained model of this config can be asked which tokens may stand at a place;

@@ -93,6 +93,27 @@ struct sl_residual_args {
 struct sl_tensor *sl_residual(struct sl_tape *t, struct sl_tensor *h, struct sl_tensor *f,
                               struct sl_residual_args args);
 
+/* y = 1 / (1 + exp(x)): one minus the logistic of x, without cancellation. x: n x 1. */
+struct sl_tensor *sl_one_minus_sigmoid(struct sl_tape *t, struct sl_tensor *x);
+
+/* Adds the mean over the rows of the training batch of open_weight x + binarization_weight 4 x (1 -
+ * x) to the loss. x: rows x 1, gates. The second term is largest at one half and 0 at 0 and 1. */
+struct sl_gate_loss_args {
+    float open_weight, binarization_weight;
+};
+
+void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_args args);
+
+/* y = g where logits < limit, or 1 if `hard`, else 0: rows x 1. Backward dg = dy, for closed gates,
+ * too. */
+struct sl_close_gates_args {
+    const struct sl_tensor *logits; /* only decide: they get no gradient here */
+    float limit;
+    bool hard;
+};
+struct sl_tensor *sl_close_gates(struct sl_tape *t, struct sl_tensor *g,
+                                 struct sl_close_gates_args args);
+
 /* h with rows h_{rows_i} + gate_i (y_i - h_{rows_i}) replaced; gate: n x 1 or NULL for 1, rows:
  * NULL for all. Serving: h itself is updated and returned. */
 struct sl_interpolate_args {

@@ -37,7 +37,8 @@ static bool copy_hyperparameters(struct sl_train_options *t, const struct sl_mod
 /* Weights of the same name and size may be of a block that computes something else. */
 static bool check_blocks(const struct sl_arch *arch, const struct sl_arch *from, struct sl_err *err)
 {
-    return arch == from || !(arch->describes_blocks || from->describes_blocks) ||
+    const bool extends = arch->extends && strcmp(arch->extends, from->name) == 0;
+    return arch == from || extends || !(arch->describes_blocks || from->describes_blocks) ||
            sl_fail(err, SL_BAD_INPUT, "its architecture is %s, so train %s from it, not %s",
                    from->name, from->name, arch->name);
 }

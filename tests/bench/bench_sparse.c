@@ -7,8 +7,8 @@
  * dense decoder has no routers: with alpha 1, TSA is slower by what they cost. Sparse logits have
  * to be, bit for bit, those of computing every layer and multiplying skipped ones by zero. SECONDS:
  * of each turn (0.1). The exit code is 1 if a bit differs. */
-#include "arch/tsa/tsa.h"
 #include "bench/forward.h"
+#include "layers/router.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static void print(const struct result *r, double wanted, bool json)
 
 static void hard_gates(struct forward *f)
 {
-    ((struct sl_tsa_policy *)(void *)f->policy.own)->gate = SL_GATE_HARD;
+    ((struct sl_gate_policy *)(void *)f->policy.own)->gate = SL_GATE_HARD;
 }
 
 static bool run(struct sl_engine *engine, int texts, double seconds, bool json)

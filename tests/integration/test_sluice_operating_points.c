@@ -133,7 +133,7 @@ Test(sluice_operating_points, mistakes_are_named)
         {{"operating-points", plain, "--corpus", dirs.corpus},
          2,
          "vanilla models compute all of every token",
-         "a threshold: gate_limit (tsa), exit_threshold (early_exit), halting_threshold"},
+         "a threshold: gate_limit (tsa), exit_threshold (early_exit), gate_limit ("},
         {{"eval", dirs.output, "--corpus", dirs.corpus, "--halting-threshold", "0.5"},
          2,
          "--halting-threshold has no effect on tsa models",

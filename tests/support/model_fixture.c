@@ -123,10 +123,10 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
     static const struct {
         const char *name;
         double value;
-    } values[] = {{"compute_weight", 0.3}, {"gate_binarization_weight", 0.01},
-                  {"kl_weight", 0.3},      {"entropy_weight", 0.3},
-                  {"hash_bigrams", 30},    {"wide_ngrams", 20},
-                  {"ngram_rows", 40},      {"character_ngrams", 1}};
+    } values[] = {{"compute_weight", 3}, {"gate_binarization_weight", 0.01},
+                  {"kl_weight", 0.3},    {"entropy_weight", 0.3},
+                  {"hash_bigrams", 30},  {"wide_ngrams", 20},
+                  {"ngram_rows", 40},    {"character_ngrams", 1}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const struct sl_param *row = sl_param_find(arch->hypers, values[i].name);

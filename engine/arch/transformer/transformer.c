@@ -8,8 +8,9 @@
  *     h = norm(h + attention(h));   h = norm(h + mlp(h))          or after
  *     output(final_norm(h))                                       of a text also + n-grams' logits
  */
-#include "arch/transformer/transformer_head.h"
+#include "arch/transformer/transformer.h"
 
+#include "arch/transformer/transformer_head.h"
 #include "layers/bag_of_words.h"
 
 #include <math.h>
@@ -18,11 +19,15 @@ struct transformer {
     struct sl_embedding embedding;
     struct sl_linear_layer projection; /* of embeddings to the width; without weight: none */
     struct sl_block *blocks;
+    struct sl_router *routers; /* depth - 1: routers[i] gates blocks[i + 1]; NULL: none */
+    struct sl_router_training training;
     struct sl_norm final_norm; /* without weight: none */
     struct transformer_head head;
     struct sl_bag_of_words ngrams; /* beside the blocks; without keys: none */
     int depth;
 };
+
+_Static_assert(sizeof(struct transformer) <= SL_TRANSFORMER_BYTES, "raise SL_TRANSFORMER_BYTES");
 
 /* -- build -------------------------------------------------------------------------------- */
 
@@ -122,7 +127,8 @@ static struct sl_block_shape block_shape(const struct sl_config *c)
                                    .norm = norm_shape(own)};
 }
 
-static void blocks_build(struct sl_builder *b, struct transformer *m, const struct sl_config *c)
+static void blocks_build(struct sl_builder *b, struct transformer *m, const struct sl_config *c,
+                         const struct sl_router_config *routers)
 {
     const struct transformer_config *own = sl_config_own(c);
     const bool local = own->window > 0;
@@ -131,6 +137,10 @@ static void blocks_build(struct sl_builder *b, struct transformer *m, const stru
         local ? rotary_build(b, c, "local_rotary", own->rotary_local_base) : NULL;
     m->depth = c->depth;
     m->blocks = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->blocks);
+    if (routers) {
+        m->routers = sl_arena_take(b->arena, (size_t)c->depth, sizeof *m->routers);
+        m->training = sl_router_training_of(routers, c->depth - 1);
+    }
     for (int i = 0; i < c->depth; i++) {
         struct sl_block_shape shape = block_shape(c);
         shape.window = is_local(own, i) ? own->window : 0;
@@ -138,6 +148,10 @@ static void blocks_build(struct sl_builder *b, struct transformer *m, const stru
         shape.without_attention_norm = i == 0 && !own->first_attention_norm;
         sl_scope(b, "layers.%d.", i);
         m->blocks[i] = sl_block_build(b, shape);
+        if (routers && i + 1 < c->depth) {
+            m->routers[i] = sl_router_build(b, c->width, routers);
+            m->routers[i].hard = true; /* an open gate leaves the published block as it is */
+        }
     }
     sl_scope(b, "%s", "");
 }
@@ -159,32 +173,50 @@ static void ngrams_build(struct sl_builder *b, struct transformer *m, const stru
                                             .characters = own->character_ngrams});
 }
 
-static void transformer_build(struct sl_builder *b, void *self, const struct sl_config *c)
+void sl_transformer_build(struct sl_builder *b, void *self, const struct sl_config *c,
+                          const struct sl_router_config *routers)
 {
     const struct transformer_config *own = sl_config_own(c);
     struct transformer *m = self;
     embedding_build(b, m, c);
-    blocks_build(b, m, c);
+    blocks_build(b, m, c, routers);
     if (own->final_norm)
         m->final_norm = sl_norm_build(b, "final_norm", c->width, norm_shape(own));
     m->head = sl_transformer_head_build(b, c, &m->embedding, norm_shape(own));
     ngrams_build(b, m, c);
 }
 
-static struct sl_tensor *transformer_forward(struct sl_tape *t, const void *self)
+static struct sl_tensor *blocks_apply(struct sl_tape *t, const struct transformer *m,
+                                      struct sl_tensor *h, const struct sl_rows *reads)
+{
+    const struct sl_router_training training = sl_router_training_now(t, m->training);
+    for (int i = 0; i < m->depth; i++) {
+        const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
+        struct sl_gate gate = {.rows = candidates};
+        if (i > 0)
+            gate = sl_router_apply(t, &m->routers[i - 1], h, training, candidates);
+        sl_gate_record(t, i, gate);
+        h = sl_block_apply(t, &m->blocks[i], h, gate);
+    }
+    return h;
+}
+
+struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)
 {
     const struct transformer *m = self;
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     if (m->projection.weight)
         h = sl_linear_apply(t, &m->projection, h, (struct sl_linear_args){0});
-    h = sl_blocks_apply(t, m->blocks, m->depth, h, sl_transformer_head_rows(t, &m->head));
+    const struct sl_rows *reads = sl_transformer_head_rows(t, &m->head);
+    h = m->routers ? blocks_apply(t, m, h, reads)
+                   : sl_blocks_apply(t, m->blocks, m->depth, h, reads);
     h = sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
     return m->ngrams.keys ? sl_add_tfidf_logits(t, h, &m->ngrams) : h;
 }
 
 /* -- the facts ----------------------------------------------------------------------------- */
 
-static bool transformer_check(const struct sl_config *c, struct sl_err *err)
+bool sl_transformer_check(const struct sl_config *c, struct sl_err *err)
 {
     const struct transformer_config *own = sl_config_own(c);
     if (own->key_heads > 0 && c->heads % own->key_heads != 0)
@@ -204,83 +236,19 @@ static bool transformer_check(const struct sl_config *c, struct sl_err *err)
     return true;
 }
 
-static const char *const norms[] =
+const char *const sl_transformer_norms[] =
     {[TRANSFORMER_LAYER_NORM] = "layer", [TRANSFORMER_RMS_NORM] = "rms", NULL};
-static const char *const positions[] = {[TRANSFORMER_LEARNED_POSITIONS] = "learned",
-                                        [TRANSFORMER_ROTARY_POSITIONS] = "rotary",
-                                        [TRANSFORMER_NO_POSITIONS] = "none",
-                                        NULL};
+const char *const sl_transformer_positions[] = {[TRANSFORMER_LEARNED_POSITIONS] = "learned",
+                                                [TRANSFORMER_ROTARY_POSITIONS] = "rotary",
+                                                [TRANSFORMER_NO_POSITIONS] = "none",
+                                                NULL};
 
-/* Of embeddings only. */
-#define DENSE_ROW(member, kind_, max_, default_, help_)                                            \
-    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), transformer_config, member, kind_, 0, max_,   \
-                    default_, help_, NULL, SL_PRETRAINS)
+static const struct sl_param hypers[] = {TRANSFORMER_HYPERS, {0}};
 
-#define DENSE_ROWS(number, after)                                                                  \
-    DENSE_ROW(embedding_dense_##number, SL_INTEGER, SL_EMBEDDING_DENSE_MAX, 0,                     \
-              "embeddings: features of a dense layer after " after "; 0: none"),                   \
-        DENSE_ROW(embedding_dense_##number##_bias, SL_FLAG, 1, 1, "that layer has a bias"),        \
-        DENSE_ROW(embedding_dense_##number##_tanh, SL_FLAG, 1, 0, "and a tanh")
-
-/* Of classifiers only. */
-#define NGRAM_ROW(member, kind_, min_, max_, default_, help_)                                      \
-    SL_PARAM_ROW_AT(offsetof(struct sl_config, own), transformer_config, member, kind_, min_,      \
-                    max_, default_, help_, NULL, SL_CLASSIFIES)
-
-enum { NGRAM_ROWS_MAX = 1 << 22 };
-
-#define FACT(kind, member, ...) SL_OWN_##kind##_ROW(transformer_config, member, __VA_ARGS__)
-
-static const struct sl_param hypers[] = {
-    SL_HYPERS_DECODER,
-    SL_CLASSIFIER_ROW(bidirectional, SL_FLAG, 0, 1, 1,
-                      "classifiers: tokens attend to later tokens, too", NULL),
-    SL_PARAM_ROW_AT(0, sl_config, pooling, SL_CHOICE, 0, SL_POOLING_LAST, SL_POOLING_MEAN,
-                    "how token vectors become the vector of a text", sl_pooling_names,
-                    SL_CLASSIFIES | SL_PRETRAINS),
-    FACT(INTEGER, key_heads, 0, 128, 0, "heads of keys and values; 0: as many as heads"),
-    FACT(INTEGER, head_dim, 0, 1024, 0, "features of a head; 0: width / heads"),
-    FACT(INTEGER, window, 0, 8192, 0,
-         "local attention: tokens seen on each side (tokens); 0: all layers see everything"),
-    FACT(INTEGER, global_attention_every, 1, 128, 1,
-         "with a window: one layer in this many, from the first on, sees everything"),
-    FACT(FLAG, query_key_value_bias, 1, "queries, keys and values have biases"),
-    FACT(FLAG, attention_output_bias, 1, "attention's output has a bias"),
-    FACT(CHOICE, activation, sl_transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
-         "activation function of the MLP"),
-    FACT(FLAG, gated_mlp, 0, "the MLP multiplies its hidden layer by a gate"),
-    FACT(FLAG, mlp_bias, 1, "the MLP has biases"),
-    FACT(CHOICE, norm, norms, TRANSFORMER_RMS_NORM, TRANSFORMER_LAYER_NORM,
-         "layer normalisation, or of the root mean square"),
-    FACT(REAL, norm_epsilon, 1e-12, 1, 1e-5, "epsilon of the norms"),
-    FACT(FLAG, norm_after, 0, "the norm comes after each update instead of before it"),
-    FACT(FLAG, norm_bias, 1, "norms have biases"),
-    FACT(FLAG, first_attention_norm, 1, "the first layer's attention has a norm"),
-    FACT(FLAG, final_norm, 1, "a norm follows the last layer"),
-    FACT(CHOICE, positions, positions, TRANSFORMER_NO_POSITIONS, TRANSFORMER_LEARNED_POSITIONS,
-         "how a token knows its position"),
-    FACT(INTEGER, position_offset, 0, 64, 0, "learned positions: the row of the first"),
-    FACT(INTEGER, token_types, 0, 16, 0, "rows of the table of token types; 0: no table"),
-    FACT(INTEGER, embedding_size, 0, 8192, 0, "width of the embeddings; 0: width"),
-    FACT(FLAG, embedding_norm, 0, "a norm follows the embeddings"),
-    FACT(REAL, rotary_base, 1, 1e9, 10000, "rotary positions: the base of the wavelengths"),
-    FACT(REAL, rotary_local_base, 1, 1e9, 10000, "the same of layers with a window"),
-    FACT(REAL, rotary_fraction, 0, 1, 1, "rotary positions: how much of each head is rotated"),
-    FACT(FLAG, tied_output, 1, "the token table also gives the logits of tokens"),
-    FACT(FLAG, head_dense, 0, "a dense layer comes before the output layer"),
-    FACT(FLAG, head_dense_bias, 1, "that layer has a bias"),
-    FACT(FLAG, head_norm, 0, "a norm follows that layer"),
-    FACT(CHOICE, head_activation, sl_transformer_activation_names, TRANSFORMER_ACTIVATION_LAST, 0,
-         "activation function of that layer"),
-    FACT(FLAG, output_layer_bias, 1, "classifiers: the output layer has a bias"),
-    NGRAM_ROW(ngram_order, SL_INTEGER, 1, SL_NGRAM_ORDER_MAX, 2,
-              "n-grams beside the blocks: length of the longest, in words"),
-    NGRAM_ROW(ngram_rows, SL_INTEGER, 0, NGRAM_ROWS_MAX, 0, "rows of their table; 0: none"),
-    NGRAM_ROW(character_ngrams, SL_FLAG, 0, 1, 0, "n-grams of 4 characters, too"),
-    FACT(FLAG, masked_language_model, 1, "pretraining: it predicts masked tokens"),
-    DENSE_ROWS(1, "pooling"),
-    DENSE_ROWS(2, "that one"),
-    {0}};
+static void build(struct sl_builder *b, void *self, const struct sl_config *c)
+{
+    sl_transformer_build(b, self, c, NULL);
+}
 
 const struct sl_arch sl_arch_transformer = {
     .name = "transformer",
@@ -294,8 +262,8 @@ const struct sl_arch sl_arch_transformer = {
     .takes_pairs = true,
     .embeds_tokens = true,
     .predicts_tokens = sl_transformer_predicts_tokens,
-    .size = sizeof(struct transformer),
-    .check = transformer_check,
-    .build = transformer_build,
-    .forward = transformer_forward,
+    .size = SL_TRANSFORMER_BYTES,
+    .check = sl_transformer_check,
+    .build = build,
+    .forward = sl_transformer_forward,
 };

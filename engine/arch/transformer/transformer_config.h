@@ -2,7 +2,7 @@
  * config.json. Internal to this folder. */
 #pragma once
 
-#include "arch/arch.h"
+#include "arch/routed.h"
 
 enum { TRANSFORMER_DENSE_MAX = 2 };
 
@@ -44,6 +44,7 @@ struct transformer_config {
     int embedding_dense_1, embedding_dense_2; /* features of the result */
     bool embedding_dense_1_bias, embedding_dense_2_bias;
     bool embedding_dense_1_tanh, embedding_dense_2_tanh;
+    struct sl_router_config routers; /* of those that have them */
 };
 
 SL_CONFIG_FITS(struct transformer_config);

@@ -1,5 +1,5 @@
 /* test_tsa.c - gates while training: closed ones as they are served, and penalties that rise. */
-#include "arch/tsa/tsa.h"
+#include "layers/router.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
 #include "support/trainer_fixture.h"
@@ -49,7 +49,8 @@ Test(tsa, closed_gates_are_zero_and_get_the_gradient_of_open_ones)
     EXPECT_OK(sl_tape_init(&t, engine->kernels, engine->pool, 1 << 16, &err), err);
     sl_tape_begin(&t, &f.batch, true);
     struct sl_tensor *g = column(&t, gates);
-    struct sl_tensor *y = sl_close_gates(&t, g, column(&t, logits), 1.0f);
+    struct sl_tensor *y = sl_close_gates(
+        &t, g, (struct sl_close_gates_args){.logits = column(&t, logits), .limit = 1.0f});
     (void)sl_tape_run(&t, (struct sl_node){.op = &rows_op, .in = {y}});
     sl_tape_backward(&t);
     for (int r = 0; r < ROWS; r++) {
@@ -146,7 +147,7 @@ Test(tsa_training, a_model_is_served_as_it_was_trained)
     engine->preferred = 0; /* nor was it trained in int8 */
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
-    const struct sl_tsa_policy *policy = sl_policy_own(&m->policy);
+    const struct sl_gate_policy *policy = sl_policy_own(&m->policy);
     cr_expect_eq(policy->gate, SL_GATE_MIXED);
     cr_expect_eq(policy->gate_limit, 0.6f);
     for (int i = 0; i < m->builder.count; i++) { /* matrices are there once, packed */

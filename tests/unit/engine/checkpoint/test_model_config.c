@@ -1,6 +1,6 @@
 /* test_model_config.c - config.json: every architecture comes back, every mistake is named. */
-#include "arch/tsa/tsa.h"
 #include "checkpoint/model_config.h"
+#include "layers/router.h"
 #include "support/model_fixture.h"
 
 #include <math.h>
@@ -357,8 +357,8 @@ Test(config, what_may_be_missing)
         edit(text, sizeof text, optional[i], "");
         EXPECT_OK(sl_model_config_read(&model_config, text, strlen(text), &err), err);
         struct sl_policy usual = sl_policy_defaults(model_config.arch);
-        const struct sl_tsa_policy *own = sl_policy_own(&model_config.policy),
-                                   *want = sl_policy_own(&usual);
+        const struct sl_gate_policy *own = sl_policy_own(&model_config.policy),
+                                    *want = sl_policy_own(&usual);
         bool said = strstr(text, "gate_limit") != NULL;
         cr_assert_eq(own->gate, want->gate);
         cr_assert_float_eq((double)own->gate_limit, said ? 0.5 : (double)want->gate_limit, 1e-7);

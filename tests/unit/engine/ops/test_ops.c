@@ -6,8 +6,8 @@
 #include "arch/epsilon/epsilon.h"
 #include "arch/linear/linear_classifier.h"
 #include "arch/transevolve/transevolve.h"
-#include "arch/tsa/tsa.h"
 #include "base/random.h"
+#include "layers/router.h"
 #include "support/test.h"
 
 #include <math.h>

@@ -283,6 +283,6 @@ Test(pretraining, fractions_that_cannot_work_are_errors)
     test_directory_remove(dirs.run);
     cr_expect_null(sl_trainer_create(engine, &training, &err));
     cr_expect_str_eq(err.text, "eam cannot be pretrained; these can: vanilla, tsa, encoder, "
-                               "transformer");
+                               "transformer, adaptive_transformer");
     sl_engine_destroy(engine);
 }

@@ -1,18 +1,45 @@
 /* router.c - a small MLP computes each token's gate for the next block. TSA, sections 2.3 and 2.4:
  * p = sigmoid(w2 relu(w1 h + b1) + b2) is the probability of skipping. */
-#include "arch/tsa/tsa.h"
+#include "layers/router.h"
 
 #include <math.h>
 
-struct sl_router sl_router_build(struct sl_builder *b, int width, int hidden, float bias_start)
+struct sl_router sl_router_build(struct sl_builder *b, int width,
+                                 const struct sl_router_config *config)
 {
-    struct sl_router r;
+    struct sl_router r = {.hard = false};
+    const int quarter = width / 4 > 16 ? width / 4 : 16;
+    const int hidden = config->router_width > 0 ? config->router_width : quarter;
     r.up = sl_linear_build(b, "router.up",
                            (struct sl_linear_shape){.outs = hidden, .ins = width, .bias = true});
     r.down = sl_linear_build(
         b, "router.down",
-        (struct sl_linear_shape){.outs = 1, .ins = hidden, .bias = true, .bias_start = bias_start});
+        (struct sl_linear_shape){
+            .outs = 1, .ins = hidden, .bias = true, .bias_start = config->router_bias});
     return r;
+}
+
+struct sl_router_training sl_router_training_of(const struct sl_router_config *config, int routers)
+{
+    const float count = routers > 0 ? (float)routers : 1.0f;
+    return (struct sl_router_training){
+        .loss = {config->compute_weight / count, config->gate_binarization_weight / count},
+        .gate_limit = config->training_gate_limit,
+        .warmup = config->penalty_warmup};
+}
+
+struct sl_router_training sl_router_training_now(const struct sl_tape *t,
+                                                 struct sl_router_training training)
+{
+    const float risen = t->progress < training.warmup ? t->progress / training.warmup : 1.0f;
+    training.loss.open_weight *= risen;
+    training.loss.binarization_weight *= risen;
+    return training;
+}
+
+static const struct sl_gate_policy *own_of(const struct sl_policy *p)
+{
+    return (const void *)p->own;
 }
 
 static float logit_of(float probability)
@@ -24,7 +51,7 @@ static float logit_of(float probability)
  * not depend on the rounding of a logistic function. */
 static float limit_of(const struct sl_policy *p)
 {
-    const struct sl_tsa_policy *policy = sl_policy_own(p);
+    const struct sl_gate_policy *policy = own_of(p);
     return policy->gate == SL_GATE_MIXED ? logit_of(policy->gate_limit) : 0.0f;
 }
 
@@ -84,11 +111,10 @@ static const struct sl_rows *candidate_rows(struct sl_tape *t, const struct sl_r
 
 /* The dense reference: every row runs, and skipped rows are multiplied by zero. */
 static void close_gates(struct sl_tape *t, const struct sl_tensor *z, struct sl_tensor *g,
-                        const float *limits)
+                        const float *limits, bool whole)
 {
-    const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
     for (int r = 0; !sl_tape_is_dry(t) && r < z->rows; r++) {
-        float open = policy->gate == SL_GATE_HARD ? 1.0f : *sl_row(g, r);
+        float open = whole ? 1.0f : *sl_row(g, r);
         *sl_row(g, r) = *sl_row(z, r) < limits[r] ? open : 0.0f;
     }
 }
@@ -103,19 +129,25 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     note_gates(t, z, g, limits);
     if (t->training) {
         sl_gate_loss(t, g, training.loss);
-        if (training.gate_limit < 1.0f)
-            g = sl_close_gates(t, g, z, logit_of(training.gate_limit));
+        const bool closes = training.gate_limit < 1.0f;
+        if (r->hard && !closes)
+            return (struct sl_gate){0};
+        if (closes)
+            g = sl_close_gates(t, g,
+                               (struct sl_close_gates_args){.logits = z,
+                                                            .limit = logit_of(training.gate_limit),
+                                                            .hard = r->hard});
         return (struct sl_gate){.value = g};
     }
-    const struct sl_tsa_policy *policy = sl_policy_own(t->policy);
+    const struct sl_gate_policy *policy = own_of(t->policy);
     if (policy->gate == SL_GATE_SOFT)
-        return (struct sl_gate){.value = g, .rows = candidates};
+        return (struct sl_gate){.value = r->hard ? NULL : g, .rows = candidates};
+    const bool whole = r->hard || policy->gate == SL_GATE_HARD;
     if (t->policy->dense) {
-        close_gates(t, z, g, limits);
+        close_gates(t, z, g, limits, whole);
         return (struct sl_gate){.value = g};
     }
     const struct sl_rows *active = active_rows(t, z, limits);
-    bool whole = policy->gate == SL_GATE_HARD;
     return (struct sl_gate){.value = whole ? NULL : sl_gather_rows(t, g, active),
                             .rows = candidate_rows(t, candidates, active)};
 }

@@ -1,5 +1,5 @@
 /* gate_loss.c - the auxiliary loss of open gates and of gates near 0.5. */
-#include "arch/tsa/tsa.h"
+#include "ops/ops.h"
 
 enum { X };
 

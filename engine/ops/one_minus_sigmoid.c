@@ -1,6 +1,6 @@
 /* one_minus_sigmoid.c - y = 1 / (1 + exp(x)): one minus the logistic function, without
  * cancellation. */
-#include "arch/tsa/tsa.h"
+#include "ops/ops.h"
 
 enum { X };
 
