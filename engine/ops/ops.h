@@ -104,6 +104,15 @@ struct sl_gate_loss_args {
 
 void sl_gate_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_gate_loss_args args);
 
+/* Adds weight (1 - cos(x_r, target_r)) of every row, times the batch's loss_scale, to the loss.
+ * targets: rows x cols, fp32. */
+struct sl_cosine_loss_args {
+    const float *targets;
+    float weight;
+};
+
+void sl_cosine_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_cosine_loss_args args);
+
 /* y = g where logits < limit, or 1 if `hard`, else 0: rows x 1. Backward dg = dy, for closed gates,
  * too. */
 struct sl_close_gates_args {

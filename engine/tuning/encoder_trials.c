@@ -380,11 +380,11 @@ static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fi
                                  const struct sl_linear_trial *trial, double scale,
                                  struct sl_err *err)
 {
-    struct sl_model *model = tuning->model;
+    struct sl_model *model = tuning->tuner.model;
     if (trial->ngram_scale > 0.0f)
-        model = add_ngrams(e, tuning->model, trial, scale, err);
+        model = add_ngrams(e, tuning->tuner.model, trial, scale, err);
     else
-        tuning->model = NULL;
+        tuning->tuner.model = NULL;
     if (!model || finish(model, e, scale * (double)trial->encoder_scale, err))
         return model;
     sl_model_close(model);

@@ -11,8 +11,7 @@
 
 #include "data/dataset.h"
 #include "linear/linear_results.h"
-#include "model/model.h"
-#include "train/optimizer.h"
+#include "tuning/text_tuner.h"
 
 struct sl_fine_tuning_options {
     struct sl_engine *engine;
@@ -21,16 +20,9 @@ struct sl_fine_tuning_options {
 };
 
 struct sl_fine_tuning {
-    const struct sl_dataset *set;
-    struct sl_model *model;
+    struct sl_text_tuner tuner;
     struct sl_arena arena;
     float *start; /* the values that every fit begins with, one parameter after another */
-    struct sl_optimizer optimizer;
-    struct sl_tape tape;
-    /* A micro-batch: */
-    int micro_batch; /* texts, at most */
-    int32_t *tokens, *labels, *order;
-    struct sl_sequence *sequences;
 };
 
 bool sl_fine_tuning_open(struct sl_fine_tuning *f, const struct sl_fine_tuning_options *options,

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     if (!sl_fine_tuning_fit(&f, &recipe, rows, train.count, &err))
         die(&err);
     const double fitted = sl_now_seconds();
-    f.set = &test;
+    f.tuner.set = &test;
     if (!sl_fine_tuning_predict(&f, rows, test.count, logits, &err))
         die(&err);
     int right = 0;

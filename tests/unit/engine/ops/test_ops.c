@@ -338,6 +338,17 @@ static struct sl_tensor *use_price(struct sl_tape *t, struct op_inputs *in)
     return sl_one_minus_sigmoid(t, in->tensors[0]);
 }
 
+static struct sl_tensor *use_cosine(struct sl_tape *t, struct op_inputs *in)
+{
+    const int cols = in->tensors[0]->cols;
+    float *targets = sl_tape_struct(t, (size_t)(ROWS * cols), sizeof *targets);
+    for (int i = 0; i < ROWS * cols; i++)
+        targets[i] = op_weight(300 + i);
+    sl_cosine_loss(t, in->tensors[0],
+                   (struct sl_cosine_loss_args){.targets = targets, .weight = 30.0f});
+    return NULL;
+}
+
 /* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
 static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct op_inputs *in)
 {
@@ -487,6 +498,7 @@ static const struct op_case cases[] = {
     {"combine", {2 * ROWS, ROWS}, {COLS, EXPERTS}, {0}, {0}, 0, use_combine},
     {"balance", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_balance},
     {"price", {ROWS}, {1}, {0}, {0}, 0, use_price},
+    {"cosine", {ROWS}, {COLS}, {0}, {0}, 0, use_cosine},
     {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
     {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
     {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_histogram_bin_means},

@@ -6,8 +6,8 @@
 #include "sluice/classifier.h"
 #include "support/model_fixture.h"
 #include "support/test.h"
+#include "support/tiny_transformer.h"
 #include "support/workspace.h"
-#include "tokenizer/tokenizer_trainer.h"
 #include "tuning/encoder_trials.h"
 
 #include <math.h>
@@ -16,36 +16,6 @@ enum { TEXTS = 48, LABELS = 3, LOGITS = TEXTS * LABELS };
 
 static struct workspace dirs;
 static char encoder[PATH_MAX], other[PATH_MAX];
-
-/* Publishes an untrained transformer. */
-static void make_model(const char *directory, enum sl_task task)
-{
-    struct sl_err err;
-    char text[] = "good bad plain the film a day one more word it was 0 1 2 3 4 5 6 7 8 9",
-         none[] = "{}";
-    const struct sl_tokenizer_options how = {.kind = "wordpiece", .size = 200, .lower = true};
-    const struct sl_arch *arch = sl_arch_find("transformer");
-    struct sl_engine *engine = fixture_engine("portable", 1);
-    struct sl_tokenizer *tokens = sl_tokenizer_train(&how, text, strlen(text), &err);
-    cr_assert(tokens, "%s", err.text);
-    struct sl_config config = fixture_config_for(arch, task);
-    config.vocab = sl_tokenizer_size(tokens);
-    EXPECT_OK(sl_config_check(arch, &config, &err), err);
-    struct sl_model *model = fixture_model(engine, arch, &config);
-    const struct sl_model_config described = {.arch = arch,
-                                              .hyper = config,
-                                              .policy = sl_policy_defaults(arch),
-                                              .tokenizer = sl_tokenizer_kind(tokens),
-                                              .training = none};
-    const struct sl_checkpoint_parts parts = {.model_config = &described,
-                                              .tokens = tokens,
-                                              .parameters = model->state_dict,
-                                              .count = model->state_dict_count};
-    EXPECT_OK(sl_checkpoint_write(directory, &parts, &err), err);
-    sl_model_close(model);
-    sl_tokenizer_destroy(tokens);
-    sl_engine_destroy(engine);
-}
 
 /* A label's word is at any place of a text. */
 static void setup(void)
@@ -60,8 +30,8 @@ static void setup(void)
                              words[i % LABELS], others[i % 4], i),
                      0);
     cr_assert_eq(fclose(file), 0);
-    make_model(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
-    make_model(test_path(other, dirs.top, "store/other/1"), SL_TASK_COMPLETION);
+    tiny_transformer_make(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
+    tiny_transformer_make(test_path(other, dirs.top, "store/other/1"), SL_TASK_COMPLETION);
 }
 
 static void teardown(void)
@@ -209,7 +179,8 @@ Test(encoder_trials, fits_begin_anew_and_leave_the_token_table)
     const struct sl_encoder_recipe recipe = {
         .epochs = 3, .batch_size = 8, .learning_rate = 1e-2f, .layer_decay = 0.9f};
     EXPECT_OK(sl_fine_tuning_open(&f, &options, &err), err);
-    const struct sl_parameter *table = sl_builder_find(&f.model->builder, "token_embedding.weight");
+    const struct sl_parameter *table =
+        sl_builder_find(&f.tuner.model->builder, "token_embedding.weight");
     cr_assert(table);
     const float before = table->data[table->cols + 1];
     for (int i = 0; i < TEXTS; i++)

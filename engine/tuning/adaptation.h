@@ -1,0 +1,54 @@
+/* adaptation.h - gives a transformer routers, and teaches it to skip what it does not need: it
+ * learns from itself, on texts without labels. TSA, sections 2.2 to 2.5, with hard gates and the
+ * straight-through estimator; knowledge distillation (Hinton et al. 2015).
+ *
+ * An encoder keeps the directions of its embeddings, a classifier its probabilities. Training
+ * closes the gates that serving closes. */
+#pragma once
+
+#include "tuning/text_tuner.h"
+
+struct sl_adaptation_options {
+    struct sl_engine *engine;
+    const char *model;            /* the directory of a `transformer` that reads whole texts */
+    const struct sl_dataset *set; /* unlabelled, encoded with its tokenizer; borrowed */
+    int steps, batch_size;
+    float learning_rate, router_learning_rate;
+    float compute_weight; /* of the mean gate in the loss; it rises over 30 % of the steps */
+};
+
+struct sl_adaptation {
+    struct sl_adaptation_options options;
+    struct sl_text_tuner tuner;
+    struct sl_model *teacher;
+    float *targets; /* what the teacher gives for each text, `outputs` floats */
+    float *batch;   /* that of a micro-batch */
+    int outputs;
+    int trained; /* texts from the beginning of the set; the others are held out */
+    int step;
+    struct sl_hyperparameters h;
+    int32_t *rows;
+};
+
+/* Runs the teacher over all texts. */
+bool sl_adaptation_open(struct sl_adaptation *a, const struct sl_adaptation_options *options,
+                        struct sl_err *err) SL_MUST_CHECK;
+void sl_adaptation_close(struct sl_adaptation *a); /* a zeroed one is fine */
+
+/* The next step. a->tuner has what it measured. */
+bool sl_adaptation_step(struct sl_adaptation *a, struct sl_err *err) SL_MUST_CHECK;
+
+/* How near the model is to its teacher on the texts that were held out, at a limit. */
+struct sl_adaptation_quality {
+    double skipped;    /* fraction of the token-layer operations */
+    double similarity; /* the mean cosine of embeddings, or of labels that are the same */
+    double lowest;     /* the cosine that 5 % of the texts are below */
+    double seconds;
+};
+
+bool sl_adaptation_measure(const struct sl_adaptation *a, float gate_limit,
+                           struct sl_adaptation_quality *q, struct sl_err *err) SL_MUST_CHECK;
+
+/* Writes the model as a checkpoint. training: a JSON object for its config.json. */
+bool sl_adaptation_publish(const struct sl_adaptation *a, const char *directory,
+                           const char *training, struct sl_err *err) SL_MUST_CHECK;

@@ -1,0 +1,170 @@
+/* test_adaptation.c - a transformer learns to skip layers from itself. */
+#include "checkpoint/checkpoint.h"
+#include "sluice/classifier.h"
+#include "support/model_fixture.h"
+#include "support/test.h"
+#include "support/tiny_transformer.h"
+#include "support/workspace.h"
+#include "tuning/adaptation.h"
+
+enum { TEXTS = 200, TRAINED = 180, STEPS = 60 };
+
+static struct workspace dirs;
+static char encoder[PATH_MAX], decoder[PATH_MAX];
+
+static void setup(void)
+{
+    static const char *const words[] = {"good", "bad", "plain", "the film", "a day", "it was"};
+    workspace_create(&dirs, "store/adapted/1");
+    tiny_transformer_make(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
+    tiny_transformer_make(test_path(decoder, dirs.top, "store/decoder/1"), SL_TASK_COMPLETION);
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (int i = 0; i < TEXTS; i++)
+        cr_assert_gt(
+            fprintf(file, "%s %s %s %d\n", words[i % 6], words[i / 6 % 6], words[i / 36 % 6], i),
+            0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(adaptation, .init = setup, .fini = teardown);
+
+struct adapted {
+    struct sl_engine *engine;
+    struct sl_dataset set;
+    struct sl_adaptation a;
+};
+
+static void open_adapted(struct adapted *t, int threads, float compute_weight)
+{
+    struct sl_err err;
+    struct sl_checkpoint from;
+    const struct sl_record_options columns = {.unlabelled = true, .text = "1", .format = "tsv"};
+    t->engine = fixture_engine(NULL, threads);
+    EXPECT_OK(sl_checkpoint_open(&from, encoder, &err), err);
+    const struct sl_dataset_encoding how = {.context = from.model_config.hyper.context_length};
+    EXPECT_OK(sl_dataset_open(&t->set, dirs.corpus, &columns, NULL, &err), err);
+    EXPECT_OK(sl_dataset_encode(&t->set, from.tokens, &how, &err), err);
+    sl_checkpoint_close(&from);
+    const struct sl_adaptation_options options = {.engine = t->engine,
+                                                  .model = encoder,
+                                                  .set = &t->set,
+                                                  .steps = STEPS,
+                                                  .batch_size = 16,
+                                                  .learning_rate = 1e-3f,
+                                                  .router_learning_rate = 1e-2f,
+                                                  .compute_weight = compute_weight};
+    EXPECT_OK(sl_adaptation_open(&t->a, &options, &err), err);
+    cr_assert_eq(t->set.count, TEXTS);
+    cr_assert_eq(t->a.trained, TRAINED);
+}
+
+static void close_adapted(struct adapted *t)
+{
+    sl_adaptation_close(&t->a);
+    sl_dataset_close(&t->set);
+    sl_engine_destroy(t->engine);
+}
+
+static void train(struct adapted *t)
+{
+    struct sl_err err;
+    for (int i = 0; i < STEPS; i++)
+        EXPECT_OK(sl_adaptation_step(&t->a, &err), err);
+}
+
+static struct sl_adaptation_quality measured(const struct adapted *t, float limit)
+{
+    struct sl_err err;
+    struct sl_adaptation_quality q;
+    EXPECT_OK(sl_adaptation_measure(&t->a, limit, &q, &err), err);
+    cr_expect(q.lowest <= q.similarity && q.similarity <= 1.0 + 1e-6);
+    return q;
+}
+
+Test(adaptation, begins_as_its_teacher)
+{
+    struct adapted t;
+    open_adapted(&t, 2, 1.0f);
+    const struct sl_adaptation_quality q = measured(&t, 1.0f);
+    cr_expect_eq(q.skipped, 0.0);
+    cr_expect_gt(q.lowest, 0.9999, "%g", q.lowest);
+    close_adapted(&t);
+}
+
+Test(adaptation, closes_gates_where_that_costs_little)
+{
+    struct adapted cheap, dear;
+    open_adapted(&cheap, 1, 3.0f);
+    open_adapted(&dear, 1, 0.0f);
+    train(&cheap);
+    train(&dear);
+    cr_expect_gt(measured(&cheap, 0.5f).skipped, 0.3);
+    cr_expect_lt(measured(&dear, 0.5f).skipped, 0.05);
+    cr_expect_geq(measured(&cheap, 0.1f).skipped, measured(&cheap, 0.9f).skipped);
+    cr_expect_lt(cheap.a.tuner.gates, dear.a.tuner.gates);
+    close_adapted(&cheap);
+    close_adapted(&dear);
+}
+
+Test(adaptation, does_not_depend_on_threads)
+{
+    struct adapted one, three;
+    open_adapted(&one, 1, 1.0f);
+    open_adapted(&three, 3, 1.0f);
+    train(&one);
+    train(&three);
+    const struct sl_adaptation_quality a = measured(&one, 0.5f), b = measured(&three, 0.5f);
+    cr_expect_eq(a.similarity, b.similarity);
+    cr_expect_eq(a.skipped, b.skipped);
+    close_adapted(&one);
+    close_adapted(&three);
+}
+
+Test(adaptation, what_is_published_skips_as_it_was_trained)
+{
+    struct sl_err err;
+    struct adapted t;
+    open_adapted(&t, 1, 3.0f);
+    train(&t);
+    EXPECT_OK(sl_adaptation_publish(&t.a, dirs.output, "{}", &err), err);
+    struct sl_model *m = sl_model_open(t.engine, dirs.output, &err);
+    cr_assert(m, "%s", err.text);
+    cr_expect_str_eq(m->info.architecture, "adaptive_transformer");
+    cr_expect_str_eq(m->info.gate, "mixed");
+    cr_expect_str_eq(m->info.threshold, "gate_limit");
+    const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = 64};
+    struct sl_classifier *c = sl_classifier_create(m, &options, &err);
+    cr_assert(c, "%s", err.text);
+    int64_t used = 0, full = 0;
+    for (int i = TRAINED; i < TEXTS; i++) {
+        struct sl_classifier_item item = {0};
+        item.tokens = sl_dataset_ids(&t.set, i, &item.count);
+        EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
+        used += item.layers_used;
+        full += item.layers_full;
+    }
+    cr_expect_float_eq(1.0 - (double)used / (double)full, measured(&t, 0.5f).skipped, 0.05);
+    sl_classifier_destroy(c);
+    sl_model_close(m);
+    close_adapted(&t);
+}
+
+Test(adaptation, other_models_are_refused)
+{
+    struct sl_err err;
+    struct adapted t;
+    struct sl_adaptation a;
+    open_adapted(&t, 1, 1.0f);
+    struct sl_adaptation_options options = t.a.options;
+    options.model = decoder;
+    cr_expect_not(sl_adaptation_open(&a, &options, &err));
+    cr_expect(strstr(err.text, "it is for completion: expected an encoder or a classifier"), "%s",
+              err.text);
+    close_adapted(&t);
+}
