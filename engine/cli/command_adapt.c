@@ -3,10 +3,14 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "train/select_operating_points.h"
 #include "tuning/adaptation.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct arguments {
@@ -81,20 +85,78 @@ static void print_quality(double limit, const struct sl_adaptation_quality *q, d
     command_print_json(&line);
 }
 
-static bool print_table(const struct sl_adaptation *a, bool json, struct sl_err *err)
+enum { LIMITS = 6 };
+
+static const float limits[LIMITS] = {1.0f, 0.9f, 0.7f, 0.5f, 0.3f, 0.1f};
+
+/* q: of each limit */
+static bool print_table(const struct sl_adaptation *a, struct sl_adaptation_quality q[LIMITS],
+                        bool json, struct sl_err *err)
 {
-    static const float limits[] = {1.0f, 0.9f, 0.7f, 0.5f, 0.3f, 0.1f};
-    double dense = 0.0;
     if (!json)
-        printf("\ngate_limit  skipped  similarity  5 %% below  times as fast\n");
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct sl_adaptation_quality q;
-        if (!sl_adaptation_measure(a, limits[i], &q, err))
+        printf("\n\ngate_limit  skipped  similarity  5 %% below  times as fast\n");
+    for (int i = 0; i < LIMITS; i++) {
+        if (!sl_adaptation_measure(a, limits[i], &q[i], err))
             return false;
-        dense = i == 0 ? q.seconds : dense;
-        print_quality((double)limits[i], &q, dense, json);
+        print_quality((double)limits[i], &q[i], q[0].seconds, json);
     }
     return true;
+}
+
+/* ---- what is published ----------------------------------------------------------------------- */
+
+/* What is offered: up to a twentieth less similar. */
+static int list_points(const struct sl_adaptation *a, const struct sl_adaptation_quality q[LIMITS],
+                       struct sl_operating_point points[LIMITS])
+{
+    static const double least = 0.05;
+    struct sl_operating_point measured[LIMITS];
+    double seconds[LIMITS];
+    for (int i = 0; i < LIMITS; i++) {
+        seconds[i] = q[i].seconds;
+        measured[i] = (struct sl_operating_point){
+            .threshold = (double)limits[i],
+            .loss = 1.0 - q[i].similarity,
+            .accuracy = a->teacher->config.classes > 0 ? q[i].similarity : (double)NAN,
+            .layer_ops_skipped = q[i].skipped};
+    }
+    return sl_operating_points_select(measured, seconds, LIMITS, least / measured[0].loss - 1.0,
+                                      points);
+}
+
+static void write_provenance(struct sl_json_writer *json, const char *model, const char *texts,
+                             const struct sl_adaptation *a,
+                             const struct sl_adaptation_quality q[LIMITS])
+{
+    const char *slash = strrchr(texts, '/');
+    sl_json_add(json,
+                "{'adapted_from':%s,'sha256':%s,'data':%s,'texts':%d,'held_out':%d,'steps':%d,"
+                "'batch_size':%d,'compute_weight':%f,'finished':%lld,'quality':[",
+                model, a->teacher->info.sha256, slash ? slash + 1 : texts, a->options.set->count,
+                a->options.set->count - a->trained, a->options.steps, a->options.batch_size,
+                (double)a->options.compute_weight, (long long)time(NULL));
+    for (int i = 0; i < LIMITS; i++)
+        sl_json_add(json, "{'gate_limit':%f,'layer_ops_skipped':%f,'similarity':%f,'lowest':%f}",
+                    (double)limits[i], q[i].skipped, q[i].similarity, q[i].lowest);
+    sl_json_add(json, "]}");
+}
+
+static bool publish(const struct sl_adaptation *a, const char *model, const struct arguments *args,
+                    const struct sl_adaptation_quality q[LIMITS], struct sl_err *err)
+{
+    struct sl_buffer text = {0};
+    struct sl_operating_point points[LIMITS];
+    const int count = list_points(a, q, points);
+    write_provenance(&(struct sl_json_writer){.out = &text}, model, args->texts, a, q);
+    const bool ok =
+        text.failed
+            ? sl_fail(err, SL_NO_MEMORY, "no memory for the provenance of the model")
+            : sl_adaptation_publish(a, args->out,
+                                    &(struct sl_adaptation_notes){text.data, points, count}, err);
+    sl_buffer_release(&text);
+    if (ok && !args->json)
+        printf("\npublished to %s, with %d operating points\n", args->out, count);
+    return ok;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -171,11 +233,11 @@ static bool adapt(struct sl_engine *engine, const char *model, const struct sl_d
         .compute_weight = given(a->compute_weight, 0.15)};
     if (!sl_adaptation_open(&adaptation, &options, err))
         return false;
-    const bool ok = train(&adaptation, a->json, err) && print_table(&adaptation, a->json, err) &&
-                    sl_adaptation_publish(&adaptation, a->out, "{}", err);
+    struct sl_adaptation_quality quality[LIMITS];
+    const bool ok = train(&adaptation, a->json, err) &&
+                    print_table(&adaptation, quality, a->json, err) &&
+                    publish(&adaptation, model, a, quality, err);
     sl_adaptation_close(&adaptation);
-    if (ok && !a->json)
-        printf("\npublished to %s\n", a->out);
     return ok;
 }
 

@@ -256,18 +256,20 @@ bool sl_adaptation_measure(const struct sl_adaptation *a, float limit,
 }
 
 bool sl_adaptation_publish(const struct sl_adaptation *a, const char *directory,
-                           const char *training, struct sl_err *err)
+                           const struct sl_adaptation_notes *notes, struct sl_err *err)
 {
     struct sl_checkpoint from;
     const struct sl_model *m = a->tuner.model;
     if (!sl_checkpoint_open(&from, a->options.model, err))
         return false;
     struct sl_model_config config = from.model_config;
-    char *copy = strdup(training);
+    char *copy = strdup(notes->training);
     config.arch = m->arch;
     config.hyper = m->config;
     config.policy = sl_policy_published(m->arch, &m->config);
     config.training = copy;
+    config.operating_point_count = notes->count;
+    memcpy(config.operating_points, notes->points, (size_t)notes->count * sizeof *notes->points);
     for (int p = 0; p < SL_PRECISION_COUNT; p++)
         config.precision_costs[p] = (struct sl_precision_cost){0};
     const struct sl_checkpoint_parts parts = {.model_config = &config,

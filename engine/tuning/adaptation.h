@@ -49,6 +49,14 @@ struct sl_adaptation_quality {
 bool sl_adaptation_measure(const struct sl_adaptation *a, float gate_limit,
                            struct sl_adaptation_quality *q, struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes the model as a checkpoint. training: a JSON object for its config.json. */
+/* What is said of the model in its config.json. */
+struct sl_adaptation_notes {
+    const char *training; /* a JSON object */
+    const struct sl_operating_point *points;
+    int count;
+};
+
+/* Writes the model as a checkpoint. */
 bool sl_adaptation_publish(const struct sl_adaptation *a, const char *directory,
-                           const char *training, struct sl_err *err) SL_MUST_CHECK;
+                           const struct sl_adaptation_notes *notes, struct sl_err *err)
+    SL_MUST_CHECK;

@@ -5,7 +5,9 @@
 #include "support/test.h"
 #include "support/tiny_transformer.h"
 #include "support/workspace.h"
+
 #include "tuning/adaptation.h"
+#include <math.h>
 
 enum { TEXTS = 200, TRAINED = 180, STEPS = 60 };
 
@@ -132,12 +134,18 @@ Test(adaptation, what_is_published_skips_as_it_was_trained)
     struct adapted t;
     open_adapted(&t, 1, 3.0f);
     train(&t);
-    EXPECT_OK(sl_adaptation_publish(&t.a, dirs.output, "{}", &err), err);
+    const struct sl_operating_point points[] = {
+        {.budget = 1, .threshold = 1, .loss = 0.01, .accuracy = NAN},
+        {.budget = 0.5, .threshold = 0.1, .loss = 0.2, .accuracy = NAN, .layer_ops_skipped = 0.4}};
+    const struct sl_adaptation_notes notes = {"{}", points, 2};
+    EXPECT_OK(sl_adaptation_publish(&t.a, dirs.output, &notes, &err), err);
     struct sl_model *m = sl_model_open(t.engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
     cr_expect_str_eq(m->info.architecture, "adaptive_transformer");
     cr_expect_str_eq(m->info.gate, "mixed");
     cr_expect_str_eq(m->info.threshold, "gate_limit");
+    cr_expect_eq(m->info.operating_point_count, 2);
+    cr_expect_eq(sl_model_operating_point(m, 0.6), 2);
     const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = 64};
     struct sl_classifier *c = sl_classifier_create(m, &options, &err);
     cr_assert(c, "%s", err.text);

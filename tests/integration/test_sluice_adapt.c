@@ -1,0 +1,88 @@
+/* test_sluice_adapt.c - `sluice adapt` and `sluice train --data` with an encoder, from the command
+ * line: an imported model is adapted and fine-tuned, and mistakes are named. */
+#include "support/import_fixture.h"
+#include "support/json_query.h"
+#include "support/sluice_cli.h"
+#include "support/test.h"
+
+static struct workspace dirs;
+static char encoder[PATH_MAX + 32], adapted[PATH_MAX + 32], labelled[PATH_MAX];
+
+static void setup(void)
+{
+    static struct program_result r;
+    sluice_setup(&dirs);
+    FILE *file = fopen(dirs.corpus, "we");
+    FILE *table = fopen(test_path(labelled, dirs.top, "labelled.tsv"), "we");
+    cr_assert(file && table);
+    for (int i = 0; i < 120; i++) {
+        const char *word = i % 2 ? "good" : "bad";
+        cr_assert_gt(fprintf(file, "the film number %d was %s\n", i, word), 0);
+        cr_assert_gt(fprintf(table, "%s\tthe film number %d was %s\n", word, i, word), 0);
+    }
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(fclose(table), 0);
+    (void)snprintf(encoder, sizeof encoder, "%s/store/bert/1", dirs.top);
+    (void)snprintf(adapted, sizeof adapted, "%s/store/bert/2", dirs.top);
+    sluice_expect_success(&r, ARGS("import", GOLDEN "bert", "--output", encoder));
+}
+
+static void teardown(void)
+{
+    workspace_remove(&dirs);
+}
+
+TestSuite(sluice_adapt, .init = setup, .fini = teardown);
+
+/* Lines of JSON: steps, six limits; then the model. */
+Test(sluice_adapt, an_imported_encoder_gets_routers)
+{
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("adapt", encoder, "--texts", dirs.corpus, "--steps", "20",
+                                   "--output", adapted, "--json"));
+    cr_expect(strstr(r.out, "\"step\":20,\"steps\":20"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"gate_limit\":0.1"), "%s", r.out);
+    json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
+    cr_expect_str_eq(json_string_at(o, "architecture"), "adaptive_transformer");
+    json_decref(o);
+}
+
+/* The store of --output has one. */
+Test(sluice_adapt, training_finds_an_encoder_in_the_store)
+{
+    static struct program_result r;
+    char mine[PATH_MAX + 32];
+    (void)snprintf(mine, sizeof mine, "%s/store/mine/1", dirs.top);
+    sluice_expect_success(
+        &r, ARGS("train", "--data", labelled, "--label", "1", "--text", "2", "--output", mine));
+    cr_expect(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_expect(strstr(r.out, "encoder, fine-tuned ("), "%s", r.out);
+    sluice_expect_success(&r, ARGS("train", "--data", labelled, "--label", "1", "--text", "2",
+                                   "--output", mine, "--overwrite", "--quick"));
+    cr_expect_not(strstr(r.out, "encoder, fine-tuned ("), "%s", r.out);
+}
+
+Test(sluice_adapt, mistakes_are_named)
+{
+    char few[PATH_MAX];
+    FILE *file = fopen(test_path(few, dirs.top, "few.txt"), "we");
+    cr_assert(file);
+    cr_assert_gt(fprintf(file, "a text\nanother\n"), 0);
+    cr_assert_eq(fclose(file), 0);
+    const struct usage_error errors[] = {
+        {{"adapt"}, 2, "missing MODEL-DIR", "usage: sluice adapt MODEL-DIR"},
+        {{"adapt", encoder, "--output", adapted},
+         2,
+         "--texts",
+         "texts such as the model will read"},
+        {{"adapt", encoder, "--texts", dirs.corpus}, 2, "--output", "<store>/<model>/<version>"},
+        {{"adapt", encoder, "--texts", few, "--output", adapted}, 2, "has 2 texts", "at least 100"},
+        {{"adapt", "/nowhere/1", "--texts", few, "--output", adapted}, 2, "/nowhere/1", "no model"},
+        {{"adapt", SL_SOURCE_DIR "/models/shakespeare/1", "--texts", dirs.corpus, "--output",
+          adapted},
+         2,
+         "its architecture is tsa",
+         "expected transformer"},
+    };
+    sluice_expect_usage_errors(errors, sizeof errors / sizeof *errors);
+}
