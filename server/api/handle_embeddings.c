@@ -37,6 +37,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     if (params->inputs.count > 0 && params->inputs.items[0].ids)
         input->ids = params->inputs.items;
     input->tokenize = &params->tokenize;
+    input->budget = &params->budget;
     return document;
 }
 

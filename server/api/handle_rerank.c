@@ -85,6 +85,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
         (void)snprintf(input->model, sizeof input->model, "%s", params->model.data);
     input->texts = params->texts;
     input->tokenize = &params->tokenize;
+    input->budget = &params->budget;
     return document;
 }
 

@@ -16,6 +16,13 @@ static const char *const encodings[] =
 #define INPUTS_FIELD                                                                               \
     SV_CUSTOM_FIELD("inputs", sv_type_prompts, AT(inputs), 1, INT32_MAX, .required = true,         \
                     .help = "text or texts to embed, or their token ids")
+static const struct sv_field sluice_fields[] = {
+    SV_BUDGET_FIELD(sv_embed_params, budget),
+    {.kind = SV_FIELD_END},
+};
+
+#define SLUICE_FIELD(others)                                                                       \
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what " others " does not have")
 #define PROMPT_NAME_FIELD SV_PROMPT_NAME_FIELD(AT(tokenize.prompt_name))
 
 /* LangChain sends ids of OpenAI's tokenizers, and most of them are in any vocabulary. */
@@ -41,6 +48,7 @@ const struct sv_field sv_embed_fields[] = {
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     PROMPT_NAME_FIELD,
+    SLUICE_FIELD("TEI"),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };
@@ -50,6 +58,7 @@ const struct sv_field sv_embed_sparse_fields[] = {
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     PROMPT_NAME_FIELD,
+    SLUICE_FIELD("TEI"),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };
@@ -65,6 +74,7 @@ const struct sv_field sv_embedding_fields[] = {
     SV_TOKENIZE_FIELDS(sv_embed_params, tokenize),
     SV_BLANK_TEXTS_FIELD(AT(tokenize.blanks)),
     PROMPT_NAME_FIELD,
+    SLUICE_FIELD("OpenAI"),
     SV_IGNORED_FIELD("user", 1024),
     {.kind = SV_FIELD_END},
 };
@@ -81,7 +91,7 @@ struct sv_json_document *sv_embed_params_read(const struct sl_buffer *body,
                                               struct sv_embed_params *params,
                                               struct sv_error *error)
 {
-    *params = (struct sv_embed_params){.normalize = true};
+    *params = (struct sv_embed_params){.normalize = true, .budget.field = "sluice.budget"};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader reader = {.document = document, .to = params, .error = error};
     const struct sv_prompts *inputs = &params->inputs;

@@ -2,6 +2,7 @@
  * fields, OpenAI's, and ours. */
 #pragma once
 
+#include "params/budget_field.h"
 #include "params/field_types.h"
 #include "params/tokenize_options.h"
 
@@ -15,6 +16,7 @@ struct sv_embed_params {
     bool normalize;     /* to length 1 */
     int64_t dimensions; /* numbers of each embedding to return; 0: all */
     enum sv_encoding_format encoding;
+    struct sv_budget budget;
 };
 
 /* TEI's fields, OpenAI's, and those of TEI's sparse embeddings and embeddings of tokens. */

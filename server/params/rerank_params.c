@@ -8,6 +8,14 @@
     SV_FIELD("query", STRING, AT(query), 1, SV_TEXT_BYTES_MAX, .required = true,                   \
              .help = "what the texts are ranked by")
 
+static const struct sv_field sluice_fields[] = {
+    SV_BUDGET_FIELD(sv_rerank_params, budget),
+    {.kind = SV_FIELD_END},
+};
+
+#define SLUICE_FIELD(others)                                                                       \
+    SV_OBJECT_FIELD("sluice", sluice_fields, .help = "what " others " does not have")
+
 const struct sv_field sv_rerank_fields[] = {
     QUERY_FIELD,
     SV_CUSTOM_FIELD("texts", sv_type_text_list, AT(texts), 1, INT32_MAX, .required = true,
@@ -17,6 +25,7 @@ const struct sv_field sv_rerank_fields[] = {
     SV_FIELD("return_text", BOOL, AT(returns_texts), 0, 1, .default_json = "false",
              .help = "return the texts, too"),
     SV_TOKENIZE_FIELDS(sv_rerank_params, tokenize),
+    SLUICE_FIELD("TEI"),
     SV_UNSUPPORTED_FIELD("model", sv_model_naming_hint),
     SV_OTHERS_IGNORED,
 };
@@ -44,6 +53,7 @@ const struct sv_field sv_jina_rerank_fields[] = {
                     .subfields = document_fields, .help = "texts to rank"),
     TOP_N_FIELD,
     RETURN_DOCUMENTS_FIELD("true"),
+    SLUICE_FIELD("Jina"),
     {.kind = SV_FIELD_END},
 };
 
@@ -54,6 +64,7 @@ const struct sv_field sv_cohere_rerank_fields[] = {
                     .help = "texts to rank"),
     TOP_N_FIELD,
     RETURN_DOCUMENTS_FIELD("false"),
+    SLUICE_FIELD("Cohere"),
     SV_FIELD("max_tokens_per_doc", INT, AT(tokenize.second_max), 1, SV_TOKENS_MAX,
              .help = "cut each document to this number of tokens; if absent, to what the "
                      "context holds"),
@@ -94,7 +105,8 @@ struct sv_json_document *sv_rerank_params_read(const struct sl_buffer *body,
                                                struct sv_rerank_params *params,
                                                struct sv_error *error)
 {
-    *params = (struct sv_rerank_params){.tokenize.truncate = fields != sv_rerank_fields};
+    *params = (struct sv_rerank_params){.tokenize.truncate = fields != sv_rerank_fields,
+                                        .budget.field = "sluice.budget"};
     struct sv_json_document *document = sv_json_read(body, fields, check, params, error);
     const struct sv_reader reader = {.document = document, .to = params, .error = error};
     if (!document || make_pairs(&reader, params))

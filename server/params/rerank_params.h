@@ -2,6 +2,7 @@
  * Inference, Jina and Cohere. */
 #pragma once
 
+#include "params/budget_field.h"
 #include "params/field_types.h"
 #include "params/tokenize_options.h"
 
@@ -12,6 +13,7 @@ struct sv_rerank_params {
     struct sv_tokenize_options tokenize;
     int64_t top_n; /* number of texts to return, the best; 0: all */
     bool raw_scores, returns_texts;
+    struct sv_budget budget;
 };
 
 extern const struct sv_field sv_rerank_fields[], sv_jina_rerank_fields[], sv_cohere_rerank_fields[];

@@ -8,6 +8,7 @@
 #include "support/test.h"
 #include "support/tiny_classifiers.h"
 #include "support/tiny_points.h"
+#include "support/tiny_transformer.h"
 
 #include <math.h>
 
@@ -19,6 +20,9 @@ static void start(void)
     tiny_classifiers_make(d.store);
     tiny_points_add(d.store, TINY_MODEL "/1");
     tiny_points_add(d.store, MOOD "/4");
+    char encoder[PATH_MAX];
+    tiny_adaptive_make(test_path(encoder, d.store, "adapted/1"), SL_TASK_PRETRAINING);
+    tiny_points_add(d.store, "adapted/1");
     daemon_serve(&d, (const char *const[]){"--default-classifier", MOOD, NULL});
 }
 
@@ -310,4 +314,45 @@ Test(budget_http, models_list_their_operating_points)
     cr_assert_null(json_at(root, "sluice/operating_points"));
     json_decref(root);
     http_response_release(&r);
+}
+
+/* ---- embeddings ------------------------------------------------------------------------------ */
+
+/* The numbers of an embedding, as text, with their budget in the body, in the header or nowhere. */
+static void embed(const char *path, const char *body, const char *in_body, const char *in_header,
+                  char out[4096])
+{
+    char filled[512], member[64] = "";
+    if (in_body)
+        fill(member, sizeof member, ",\"sluice\":{\"budget\":@}", in_body);
+    fill(filled, sizeof filled, body, member);
+    struct http_response r = post(path, filled, in_header);
+    cr_assert_eq(r.status, 200, "%s: %s", path, r.body.data);
+    const char *reported = http_response_header(&r, "x-sluice-budget"), *begin = r.body.data;
+    const char *want = in_body ? in_body : in_header;
+    cr_expect_eq(!reported, !want);
+    if (reported && want)
+        cr_expect_str_eq(reported, want);
+    (void)snprintf(out, 4096, "%s", begin);
+    http_response_release(&r);
+}
+
+Test(budget_http, embeddings_are_computed_at_the_point_of_the_budget)
+{
+    static const struct {
+        const char *path, *body;
+    } cases[] = {{"/v1/embeddings", "{\"model\":\"adapted\",\"input\":\"the good film\"@}"},
+                 {"/models/adapted/embed", "{\"inputs\":\"the good film\"@}"},
+                 {"/models/adapted/embed_all", "{\"inputs\":\"the good film\"@}"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char full[4096], least[4096], same[4096];
+        embed(cases[i].path, cases[i].body, "1", NULL, full);
+        embed(cases[i].path, cases[i].body, "0.3", NULL, least);
+        embed(cases[i].path, cases[i].body, NULL, "0.3", same);
+        cr_expect_str_neq(full, least, "%s", cases[i].path);
+        cr_expect_str_eq(same, least, "%s", cases[i].path);
+        embed(cases[i].path, cases[i].body, "0.3", "1", same);
+        cr_expect_str_eq(same, least, "%s", cases[i].path);
+    }
 }

@@ -6,13 +6,13 @@
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 
-void tiny_transformer_make(const char *directory, enum sl_task task)
+static void make(const char *directory, const char *architecture, enum sl_task task)
 {
     struct sl_err err;
     char text[] = "good bad plain the film a day one more word it was 0 1 2 3 4 5 6 7 8 9",
          none[] = "{}";
     const struct sl_tokenizer_options how = {.kind = "wordpiece", .size = 200, .lower = true};
-    const struct sl_arch *arch = sl_arch_find("transformer");
+    const struct sl_arch *arch = sl_arch_find(architecture);
     struct sl_engine *engine = fixture_engine("portable", 1);
     struct sl_tokenizer *tokens = sl_tokenizer_train(&how, text, strlen(text), &err);
     cr_assert(tokens, "%s", err.text);
@@ -33,4 +33,14 @@ void tiny_transformer_make(const char *directory, enum sl_task task)
     sl_model_close(model);
     sl_tokenizer_destroy(tokens);
     sl_engine_destroy(engine);
+}
+
+void tiny_transformer_make(const char *directory, enum sl_task task)
+{
+    make(directory, "transformer", task);
+}
+
+void tiny_adaptive_make(const char *directory, enum sl_task task)
+{
+    make(directory, "adaptive_transformer", task);
 }

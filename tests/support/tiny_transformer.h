@@ -6,3 +6,5 @@
 /* Writes it as <store>/<model>/<version>. Its vocabulary has the words good, bad, plain, the, film,
  * a, day, one, more, word, it and was, the digits, and every letter of these. */
 void tiny_transformer_make(const char *directory, enum sl_task task);
+/* The same with routers. */
+void tiny_adaptive_make(const char *directory, enum sl_task task);
