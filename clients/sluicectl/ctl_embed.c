@@ -10,6 +10,7 @@ static const struct sl_option rows[] = {
     {"sparse", NULL,
      "of masked language models, such as SPLADE: print the weights of the vocabulary's tokens",
      SL_OPTION_FLAG, CTL_TEXT_AT(sparse), 0, 0},
+    CTL_BUDGET_ROW(CTL_TEXT_AT(budget)),
     {0}};
 
 static const char notes[] =

@@ -97,6 +97,8 @@ static void write_sparse(const struct ctl_texts *job, int count, struct sl_buffe
     sl_json_add(&json, "{'inputs':");
     sl_json_add_strings(&json, (const char *const *)job->texts, count);
     add_parameters(job, &json);
+    if (job->arguments->budget.given)
+        sl_json_add(&json, "'sluice':{'budget':%f}", job->arguments->budget.value);
     sl_json_end_object(&json);
 }
 

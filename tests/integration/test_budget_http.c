@@ -224,6 +224,11 @@ Test(budget_http, sluicectl_sends_budgets)
     r = CTL(&t, "classify", "Hello", "--budget", "0.2");
     EXPECT_EXIT(r, 2);
     EXPECT_SAID(r->err, "'parameters.budget' is 0.2, and 'mood@4' needs at least 0.3");
+    r = CTL(&t, "embed", "the film", "--model", "adapted", "--budget", "0.3", "--json");
+    EXPECT_EXIT(r, 0);
+    r = CTL(&t, "embed", "the film", "--model", "adapted", "--budget", "0.2");
+    EXPECT_EXIT(r, 2);
+    EXPECT_SAID(r->err, "'parameters.budget' is 0.2, and 'adapted@1' needs at least 0.3");
     r = CTL(&t, "bench", "--budget", "0.3", "--connections", "2", "--requests", "4", "--tokens",
             "9", "--json");
     EXPECT_EXIT(r, 0);
