@@ -35,16 +35,33 @@ static bool fail_model(struct sv_registry *registry, const char *name, enum sl_t
                    nearest ? nearest : sl_list_join(all, sizeof all, names), nearest ? "?" : ".");
 }
 
+/* Trains without an architecture. */
+static bool choose_automatic(struct sv_job_spec *spec, const char *suffix, struct sv_error *error)
+{
+    if (!spec->classifies)
+        return sv_fail(error, SV_MISSING_PARAMETER, "model",
+                       "A plain text needs a 'model': an architecture to train from scratch, such "
+                       "as \"tsa\", or a language model to fine-tune.");
+    if (!suffix)
+        return sv_fail(error, SV_MISSING_PARAMETER, "suffix",
+                       "'suffix' is required here: the name of the model to publish.");
+    (void)snprintf(spec->model, sizeof spec->model, SV_JOB_AUTO);
+    (void)snprintf(spec->architecture, sizeof spec->architecture, "linear");
+    return true;
+}
+
 /* Fine-tunes a version that is loaded. */
-static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
+static bool find_base(struct sv_jobs *jobs, const char *name, const char *suffix,
                       struct sv_job_spec *spec, struct sv_error *error)
 {
+    const enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
     char path[2 * PATH_MAX];
     struct sv_model_ref *ref = sv_registry_acquire(jobs->server->registry, name, SV_SHARE_MAX);
     if (!ref)
         return fail_model(jobs->server->registry, name, task, error);
     const struct sl_model_info *info = sl_model_info(ref->model);
-    bool same = info->task == task;
+    const bool same = info->task == task, encodes = info->task == SL_TASK_PRETRAINING &&
+                                                    strcmp(info->architecture, "transformer") == 0;
     const char *other = info->task == SL_TASK_PRETRAINING            ? "gives embeddings"
                         : info->task == SL_TASK_TOKEN_CLASSIFICATION ? "classifies tokens"
                         : info->task == SL_TASK_TRANSLATION          ? "translates"
@@ -55,6 +72,8 @@ static bool find_base(struct sv_jobs *jobs, const char *name, enum sl_task task,
                    SL_MODEL_NAME_BYTES_MAX, ref->version);
     (void)snprintf(spec->name, sizeof spec->name, "%s", ref->name);
     sv_model_ref_release(ref);
+    if (encodes && spec->classifies)
+        return choose_automatic(spec, suffix, error);
     if (other)
         return sv_fail(error, SV_INVALID_VALUE, "model",
                        "'%s' %s and cannot be fine-tuned here; name an architecture.", spec->model,
@@ -89,8 +108,8 @@ static bool fail_task(const struct sv_jobs *jobs, const char *name, const struct
                    spec->classifies ? ".txt" : ".tsv, .csv or .jsonl");
 }
 
-static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spec *spec,
-                       struct sv_error *error)
+static bool find_model(struct sv_jobs *jobs, const char *name, const char *suffix,
+                       struct sv_job_spec *spec, struct sv_error *error)
 {
     struct sl_err err;
     enum sl_task task = spec->classifies ? SL_TASK_CLASSIFICATION : SL_TASK_COMPLETION;
@@ -103,23 +122,7 @@ static bool find_model(struct sv_jobs *jobs, const char *name, struct sv_job_spe
     if (sl_architecture_check(name, SL_TASK_CLASSIFICATION, &err) ||
         sl_architecture_check(name, SL_TASK_COMPLETION, &err))
         return fail_task(jobs, name, spec, error);
-    return find_base(jobs, name, task, spec, error);
-}
-
-/* Trains without an architecture. */
-static bool choose_automatic(struct sv_job_spec *spec, const char *suffix, struct sv_error *error)
-{
-    if (!spec->classifies)
-        return sv_fail(error, SV_MISSING_PARAMETER, "model",
-                       "A plain text needs a 'model': an architecture to train from scratch, such "
-                       "as \"tsa\", or a language model to fine-tune.");
-    if (!suffix)
-        return sv_fail(
-            error, SV_MISSING_PARAMETER, "suffix",
-            "Without a 'model', 'suffix' is required: the name of the model to publish.");
-    (void)snprintf(spec->model, sizeof spec->model, SV_JOB_AUTO);
-    (void)snprintf(spec->architecture, sizeof spec->architecture, "linear");
-    return true;
+    return find_base(jobs, name, suffix, spec, error);
 }
 
 /* Requests that name the model are for one task. */
@@ -170,7 +173,7 @@ bool sv_job_spec_make(struct sv_jobs *jobs, const struct sv_job_params *params,
     const char *model = params->model.data;
     bool automatic = !model || strcmp(model, SV_JOB_AUTO) == 0;
     if (automatic ? !choose_automatic(spec, params->suffix.data, error)
-                  : !find_model(jobs, model, spec, error))
+                  : !find_model(jobs, model, params->suffix.data, spec, error))
         return false;
     if (params->suffix.data)
         (void)snprintf(spec->name, sizeof spec->name, "%s", params->suffix.data);

@@ -5,6 +5,7 @@
 #include "support/job_client.h"
 #include "support/program.h"
 #include "support/test.h"
+#include "support/tiny_transformer.h"
 
 #include <signal.h>
 
@@ -86,6 +87,26 @@ Test(automatic_jobs, a_job_without_a_model_makes_one)
     cr_assert(json_at(page, "data/4/data/valid_loss"));
     cr_assert_gt(json_integer_at(page, "data/4/data/total_steps"), 4);
     json_decref(page);
+}
+
+/* A loaded encoder is among the recipes. */
+Test(automatic_jobs, a_job_begins_with_an_encoder)
+{
+    char file[JOB_ID_MAX], id[JOB_ID_MAX], encoder[PATH_MAX], body[JOB_BODY_MAX];
+    tiny_transformer_make(test_path(encoder, d.store, "vectors/1"), SL_TASK_PRETRAINING);
+    struct http_response response =
+        http_admin(&d, "POST", "/v2/repository/models/vectors/load", "{}");
+    cr_assert_eq(response.status, 200, "%s", response.body.data);
+    http_response_release(&response);
+    job_upload_reviews(&d, 120, file);
+    create(file, "mood", ",\"model\":\"vectors\"", id);
+    job_wait(&d, id, "succeeded");
+    json_t *job = job_get(&d, id, "");
+    cr_assert_str_eq(json_string_at(job, "fine_tuned_model"), "mood@1");
+    json_decref(job);
+    cr_assert(job_has_event(&d, id, "encoder, fine-tuned ("));
+    (void)snprintf(body, sizeof body, "{\"training_file\":\"%s\",\"model\":\"vectors\"}", file);
+    refuse(body, "suffix", "the name of the model to publish");
 }
 
 /* A paused job is ended at once and starts again: to the same bits. */
