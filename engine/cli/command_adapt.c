@@ -16,7 +16,8 @@
 struct arguments {
     const char *texts, *text, *format, *out, *isa, *precision;
     struct sl_given_int steps, batch_size;
-    struct sl_given_real compute_weight, learning_rate, router_learning_rate;
+    struct sl_given_real compute_weight, gate_binarization_weight, learning_rate,
+        router_learning_rate;
     bool overwrite, json;
     int threads;
 };
@@ -34,6 +35,9 @@ static const struct sl_option rows[] = {
     {"batch-size", "N", "texts of a step [32]", SL_OPTION_GIVEN_INT, AT(batch_size), 1, 65536},
     {"compute-weight", "X", "weight of the mean gate in the loss: higher skips more [0.15]",
      SL_OPTION_GIVEN_REAL, AT(compute_weight), 0, 100},
+    {"gate-binarization-weight", "X",
+     "weight of gates near 0.5 in the loss: higher makes them surer [0.05]", SL_OPTION_GIVEN_REAL,
+     AT(gate_binarization_weight), 0, 100},
     {"learning-rate", "X", "peak learning rate [6e-05]", SL_OPTION_GIVEN_REAL, AT(learning_rate),
      1e-9, 1},
     {"router-learning-rate", "X", "that of the routers [0.002]", SL_OPTION_GIVEN_REAL,
@@ -230,7 +234,8 @@ static bool adapt(struct sl_engine *engine, const char *model, const struct sl_d
         .batch_size = a->batch_size.given ? (int)a->batch_size.value : BATCH,
         .learning_rate = given(a->learning_rate, 6e-5),
         .router_learning_rate = given(a->router_learning_rate, 2e-3),
-        .compute_weight = given(a->compute_weight, 0.15)};
+        .compute_weight = given(a->compute_weight, 0.15),
+        .gate_binarization_weight = given(a->gate_binarization_weight, 0.05)};
     if (!sl_adaptation_open(&adaptation, &options, err))
         return false;
     struct sl_adaptation_quality quality[LIMITS];

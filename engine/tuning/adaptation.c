@@ -29,6 +29,8 @@ static bool choose_config(struct sl_config *config, const struct sl_arch *arch,
 {
     config->dropout = 0.0f; /* the teacher has none */
     return set(config, arch, "compute_weight", (double)o->compute_weight, err) &&
+           set(config, arch, "gate_binarization_weight", (double)o->gate_binarization_weight,
+               err) &&
            set(config, arch, "penalty_warmup", (double)penalty_warmup, err) &&
            set(config, arch, "training_gate_limit", (double)gate_limit, err) &&
            set(config, arch, "router_bias", -3.0, err) && sl_config_check(arch, config, err);

@@ -15,6 +15,7 @@ struct sl_adaptation_options {
     int steps, batch_size;
     float learning_rate, router_learning_rate;
     float compute_weight; /* of the mean gate in the loss; it rises over 30 % of the steps */
+    float gate_binarization_weight; /* of gates near one half; likewise */
 };
 
 struct sl_adaptation {
