@@ -14,6 +14,10 @@
 
 enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
 
+/* That a small encoder reads in some ten minutes; of more tokens every text is read once, and of
+ * many times as many not even that. */
+enum { TOKENS_MOST = 6000000 };
+
 /* Computes as another one does, or in bf16 where that is faster. */
 static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
                                      struct sl_err *err)
@@ -114,10 +118,11 @@ static bool predict_ngrams(const struct sl_encoder_trials *e, const struct sl_li
 
 /* Few texts need more passes over them. Lower layers learn more slowly: that costs no accuracy, and
  * predictions are less sure of themselves. */
-static struct sl_encoder_recipe recipe_for(int texts)
+static struct sl_encoder_recipe recipe_for(const struct sl_dataset *set)
 {
-    const double epochs = 8.0 * sqrt(300.0 / texts);
-    return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(fmax(epochs, 2.0), 16.0)),
+    const double epochs = fmin(fmax(8.0 * sqrt(300.0 / set->count), 2.0), 16.0),
+                 most = fmax(1.0, (double)TOKENS_MOST / (double)set->ids_count);
+    return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(epochs, most)),
                                       .batch_size = 32,
                                       .learning_rate = 2e-4f,
                                       .layer_decay = 0.8f};
@@ -255,9 +260,8 @@ static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, flo
     const size_t count = (size_t)e->set.count * (size_t)s->classes;
     const double begun = sl_now_seconds();
     struct both both = {.encoder = room, .ngrams = room + count, .count = count};
-    struct sl_linear_trial trial = {.recipe = ngram_recipe(e, s->out),
-                                    .encoder = recipe_for(e->set.count),
-                                    .encoder_scale = 1.0f};
+    struct sl_linear_trial trial = {
+        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(&e->set), .encoder_scale = 1.0f};
     if (!try_folds(e, s, &trial.encoder, err))
         return false;
     memcpy(room, s->logits, count * sizeof *room);
@@ -420,6 +424,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
               open_features(e, err);
     e->models = (struct sl_other_models){
         .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
+    e->too_many = e->set.ids_count > TOKENS_MOST;
     if (!ok)
         sl_encoder_trials_close(e);
     return ok;

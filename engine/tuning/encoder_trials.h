@@ -27,6 +27,7 @@ struct sl_encoder_trials {
     struct sl_bag_of_words parts;
     struct sl_text_features features;
     int32_t *rows;
+    bool too_many; /* the texts would take too long: the encoder is not worth trying */
     struct sl_other_models models; /* for the search */
 };
 

@@ -125,8 +125,16 @@ static bool open_encoder(struct run *run, const char *directory, struct sl_err *
                                                       .set = &run->l.set};
     if (!directory || run->l.set.multi_label)
         return true;
-    run->l.others = &run->encoder.models;
-    return sl_encoder_trials_open(&run->encoder, &options, err);
+    if (!sl_encoder_trials_open(&run->encoder, &options, err))
+        return false;
+    if (run->encoder.too_many)
+        (void)fprintf(stderr,
+                      "sluice train: warning: the encoder '%s' is not tried: %zu tokens are too "
+                      "many for it\n",
+                      directory, run->encoder.set.ids_count);
+    else
+        run->l.others = &run->encoder.models;
+    return true;
 }
 
 static bool describe_texts(struct run *run, const char *why_no_base, struct sl_err *err)
