@@ -9,7 +9,7 @@
                     max_, default_, help_, NULL, 0)
 
 /* at: where struct sl_router_config is in the paper's own struct. */
-#define SL_HYPERS_ROUTERS(at, limit, bias)                                                         \
+#define SL_HYPERS_ROUTERS(at, bias)                                                                \
     SL_ROUTER_ROW(at, compute_weight, SL_REAL, 0, 100, 0.001,                                      \
                   "weight of the loss term for computation, the mean gate value; higher: more "    \
                   "layers are skipped"),                                                           \
@@ -19,7 +19,7 @@
         SL_ROUTER_ROW(at, penalty_warmup, SL_REAL, 0, 1, 0,                                        \
                       "fraction of the training over which the weights of both loss terms rise "   \
                       "from 0"),                                                                   \
-        SL_ROUTER_ROW(at, training_gate_limit, SL_REAL, 0.5, 1, limit,                             \
+        SL_ROUTER_ROW(at, training_gate_limit, SL_REAL, 0.5, 1, 1,                                 \
                       "train with mixed gates: a layer is skipped if its skip probability is at "  \
                       "least this; the model is served so; 1 (never) in the paper"),               \
         SL_ROUTER_ROW(at, router_bias, SL_REAL, -20, 20, bias,                                     \

@@ -28,8 +28,9 @@ struct sl_router_training sl_router_training_of(const struct sl_router_config *c
         .warmup = config->penalty_warmup};
 }
 
-struct sl_router_training sl_router_training_now(const struct sl_tape *t,
-                                                 struct sl_router_training training)
+/* At this point of a training: blocks that have learnt nothing yet would only be skipped. */
+static struct sl_router_training training_now(const struct sl_tape *t,
+                                              struct sl_router_training training)
 {
     const float risen = t->progress < training.warmup ? t->progress / training.warmup : 1.0f;
     training.loss.open_weight *= risen;
@@ -150,4 +151,19 @@ struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, str
     const struct sl_rows *active = active_rows(t, z, limits);
     return (struct sl_gate){.value = whole ? NULL : sl_gather_rows(t, g, active),
                             .rows = candidate_rows(t, candidates, active)};
+}
+
+struct sl_tensor *sl_routed_blocks_apply(struct sl_tape *t, struct sl_routed_blocks b,
+                                         struct sl_tensor *h, const struct sl_rows *reads)
+{
+    const struct sl_router_training training = training_now(t, b.training);
+    for (int i = 0; i < b.depth; i++) {
+        const struct sl_rows *candidates = i + 1 < b.depth ? NULL : reads;
+        struct sl_gate gate = {.rows = candidates};
+        if (i > 0)
+            gate = sl_router_apply(t, &b.routers[i - 1], h, training, candidates);
+        sl_gate_record(t, i, gate);
+        h = sl_block_apply(t, &b.blocks[i], h, gate);
+    }
+    return h;
 }

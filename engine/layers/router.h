@@ -44,9 +44,17 @@ struct sl_router_training {
 };
 /* Of a model with so many routers. */
 struct sl_router_training sl_router_training_of(const struct sl_router_config *config, int routers);
-/* At this point of a training: blocks that have learnt nothing yet would only be skipped. */
-struct sl_router_training sl_router_training_now(const struct sl_tape *t,
-                                                 struct sl_router_training training);
+
+/* Blocks, of which all but the first have a router, routers[i] that of blocks[i + 1]. The last
+ * computes only the rows `reads`; NULL: all. */
+struct sl_routed_blocks {
+    const struct sl_block *blocks;
+    const struct sl_router *routers;
+    int depth;
+    struct sl_router_training training;
+};
+struct sl_tensor *sl_routed_blocks_apply(struct sl_tape *t, struct sl_routed_blocks b,
+                                         struct sl_tensor *h, const struct sl_rows *reads);
 
 struct sl_gate sl_router_apply(struct sl_tape *t, const struct sl_router *r, struct sl_tensor *h,
                                struct sl_router_training training,

@@ -91,6 +91,12 @@ static inline bool sl_linear_trial_is_linear(const struct sl_linear_trial *trial
     return trial->encoder.epochs == 0;
 }
 
+/* Whether the best recipe so far is. */
+static inline bool sl_linear_search_is_linear(const struct sl_linear_search *search)
+{
+    return sl_linear_trial_is_linear(&search->trials[search->best]);
+}
+
 /* Whether a text was predicted. */
 static inline bool sl_linear_search_has(const struct sl_linear_search *search, int text)
 {

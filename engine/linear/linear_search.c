@@ -34,18 +34,14 @@ static bool search_all(struct sl_linear_run *s, struct sl_err *err)
            (!others || others->try_all(others->context, s, err));
 }
 
-static bool is_linear(const struct sl_linear_run *s)
-{
-    return sl_linear_trial_is_linear(&s->out->trials[s->out->best]);
-}
-
 /* The best recipe's probabilities replace its logits. */
 static void calibrate(struct sl_linear_run *s)
 {
     struct sl_linear_search *out = s->out;
     const struct sl_predictions predictions = sl_linear_predictions(s, s->best_logits);
-    out->calibration = is_linear(s) ? sl_calibration_fit(&predictions)
-                                    : sl_calibration_fit_temperature(&predictions);
+    out->calibration = sl_linear_search_is_linear(out)
+                           ? sl_calibration_fit(&predictions)
+                           : sl_calibration_fit_temperature(&predictions);
     out->loss = sl_calibration_loss(&out->calibration, &predictions);
     for (int i = 0; i < s->predicted_count; i++) {
         int text = s->predicted[i];
@@ -102,7 +98,7 @@ static double chance(const struct sl_linear_run *s)
 static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
 {
     struct sl_linear_search *out = s->out;
-    if (s->options->set->multi_label || !is_linear(s))
+    if (s->options->set->multi_label || !sl_linear_search_is_linear(out))
         return true;
     s->recipe = out->trials[out->best].recipe;
     for (s->parts = 1; s->parts < SL_LEARNING_PARTS; s->parts *= 2) {

@@ -146,14 +146,9 @@ void sl_linear_training_close(struct sl_linear_training *l)
     *l = (struct sl_linear_training){0};
 }
 
-static const struct sl_linear_trial *best_trial(const struct sl_linear_training *l)
-{
-    return &l->search.trials[l->search.best];
-}
-
 const struct sl_tokenizer *sl_linear_training_tokens(const struct sl_linear_training *l)
 {
-    return sl_linear_trial_is_linear(best_trial(l)) ? l->tokens : l->others->tokens;
+    return sl_linear_search_is_linear(&l->search) ? l->tokens : l->others->tokens;
 }
 
 static struct sl_model *fit_best(const struct sl_linear_training *l, struct sl_err *err)
@@ -164,9 +159,10 @@ static struct sl_model *fit_best(const struct sl_linear_training *l, struct sl_e
                                       .features = &l->features,
                                       .set = &l->set,
                                       .search = &l->search};
-    if (sl_linear_trial_is_linear(best_trial(l)))
+    if (sl_linear_search_is_linear(&l->search))
         return sl_linear_model_fit(&fit, err);
-    return l->others->fit(l->others->context, best_trial(l), &l->search.calibration, err);
+    return l->others->fit(l->others->context, &l->search.trials[l->search.best],
+                          &l->search.calibration, err);
 }
 
 bool sl_linear_training_run(struct sl_linear_training *l,
@@ -202,7 +198,7 @@ bool sl_linear_training_publish(struct sl_linear_training *l, const char *direct
                                 const char *training, struct sl_err *err)
 {
     l->refers = !l->standalone && l->origin.model[0] && l->model->config.width > 0 &&
-                sl_linear_trial_is_linear(best_trial(l)) && finds_origin(&l->origin, directory);
+                sl_linear_search_is_linear(&l->search) && finds_origin(&l->origin, directory);
     return sl_linear_model_write(directory, l->model, sl_linear_training_tokens(l), training,
                                  l->refers ? &l->origin : NULL, err);
 }

@@ -78,8 +78,8 @@ bool sl_optimizer_init(struct sl_optimizer *o, struct sl_model *model,
     const struct sl_builder *b = &model->builder;
     bool averages = hyperparameters->average_decay > 0.0f;
     size_t count = (size_t)b->count, copies = averages ? 3 : 2;
-    const size_t pieces = (size_t)pieces_in(model) * sizeof(double);
-    size_t bytes = 4 * (count * sizeof(float *) + SL_ALIGN) + pieces + SL_ALIGN;
+    const size_t pieces = (size_t)pieces_in(model);
+    size_t bytes = 4 * (count * sizeof(float *) + SL_ALIGN) + pieces * sizeof(double) + SL_ALIGN;
     for (int i = 0; i < b->count; i++)
         bytes += copies * (trained_floats(&b->parameters[i]) * sizeof(float) + SL_ALIGN);
     *o = (struct sl_optimizer){.model = model};
@@ -88,7 +88,7 @@ bool sl_optimizer_init(struct sl_optimizer *o, struct sl_model *model,
     o->m = sl_arena_take(&o->arena, count, sizeof *o->m);
     o->v = sl_arena_take(&o->arena, count, sizeof *o->v);
     o->rate_scale = sl_arena_take(&o->arena, count, sizeof *o->rate_scale);
-    o->squares = sl_arena_take(&o->arena, pieces / sizeof(double), sizeof *o->squares);
+    o->squares = sl_arena_take(&o->arena, pieces, sizeof *o->squares);
     o->average = averages ? sl_arena_take(&o->arena, count, sizeof *o->average) : NULL;
     for (int i = 0; i < b->count; i++) {
         size_t floats = trained_floats(&b->parameters[i]);

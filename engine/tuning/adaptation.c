@@ -56,10 +56,7 @@ static bool create(struct sl_adaptation *a, const struct sl_checkpoint *from, st
     struct sl_model *m = a->tuner.model = sl_model_create(a->options.engine, arch, &config, err);
     if (!m)
         return false;
-    for (int i = 0; i < m->builder.count; i++) {
-        struct sl_parameter *p = &m->builder.parameters[i];
-        p->frozen = strcmp(p->name, "token_embedding.weight") == 0;
-    }
+    sl_text_tuner_freeze_tokens(m);
     sl_model_initialize(m, SEED);
     return sl_checkpoint_load_matching(from, m->state_dict, m->state_dict_count, err) &&
            sl_model_allocate_gradients(m, err);
@@ -103,9 +100,8 @@ static bool ask_teacher(struct sl_adaptation *a, struct sl_err *err)
     a->outputs = a->teacher->info.output_size[SL_OUTPUT_TEXT];
     const size_t count = (size_t)texts->count, each = (size_t)a->outputs;
     a->targets = calloc(count * each, sizeof *a->targets);
-    a->batch = calloc(count * each, sizeof *a->batch);
     a->rows = calloc(count, sizeof *a->rows);
-    if (!a->targets || !a->batch || !a->rows)
+    if (!a->targets || !a->rows)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the results of %zu texts", count);
     for (int i = 0; i < texts->count; i++)
         a->rows[i] = i;
@@ -131,6 +127,10 @@ static bool start(struct sl_adaptation *a, struct sl_err *err)
     set_hyperparameters(a);
     if (!sl_text_tuner_open(&a->tuner, err) || !sl_text_tuner_restart(&a->tuner, &a->h, err))
         return false;
+    const size_t floats = (size_t)a->tuner.micro_batch * (size_t)a->outputs;
+    a->batch = calloc(floats, sizeof *a->batch);
+    if (!a->batch)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the results of a micro-batch");
     for (int i = 0; i < b->count; i++)
         if (strstr(b->parameters[i].name, "router."))
             a->tuner.optimizer.rate_scale[i] =

@@ -421,7 +421,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
               open_set(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
-              open_features(e, err);
+              (e->set.ids_count > TOKENS_MOST || open_features(e, err));
     e->models = (struct sl_other_models){
         .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
     e->too_many = e->set.ids_count > TOKENS_MOST;

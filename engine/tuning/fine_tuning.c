@@ -13,15 +13,6 @@ static const float dropout = 0.1f; /* as in BERT */
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Few texts have few of the tokens, and the table is half of a small encoder. */
-static void freeze_tokens(struct sl_model *model)
-{
-    for (int i = 0; i < model->builder.count; i++) {
-        struct sl_parameter *p = &model->builder.parameters[i];
-        p->frozen = strcmp(p->name, "token_embedding.weight") == 0;
-    }
-}
-
 static bool load(struct sl_fine_tuning *f, const struct sl_checkpoint *from, struct sl_err *err)
 {
     const size_t bytes = (size_t)f->tuner.model->state_dict_count * sizeof(struct sl_parameter);
@@ -51,7 +42,7 @@ static bool create(struct sl_fine_tuning *f, struct sl_engine *engine,
     f->tuner.model = sl_model_create(engine, from->model_config.arch, &config, err);
     if (!f->tuner.model)
         return false;
-    freeze_tokens(f->tuner.model);
+    sl_text_tuner_freeze_tokens(f->tuner.model);
     return load(f, from, err) && sl_model_allocate_gradients(f->tuner.model, err);
 }
 

@@ -98,6 +98,14 @@ static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
     return make_room(tuner, longest, err);
 }
 
+void sl_text_tuner_freeze_tokens(struct sl_model *model)
+{
+    for (int i = 0; i < model->builder.count; i++) {
+        struct sl_parameter *p = &model->builder.parameters[i];
+        p->frozen = strcmp(p->name, "token_embedding.weight") == 0;
+    }
+}
+
 bool sl_text_tuner_open(struct sl_text_tuner *tuner, struct sl_err *err)
 {
     return allocate(tuner, err);

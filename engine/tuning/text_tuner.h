@@ -26,6 +26,10 @@ struct sl_text_tuner {
     struct sl_sequence *sequences;
 };
 
+/* Leaves the token table as it is: few texts have few of the tokens, and the table is half of a
+ * small encoder. Before gradients are allocated. */
+void sl_text_tuner_freeze_tokens(struct sl_model *model);
+
 /* model, set and loss are set. */
 bool sl_text_tuner_open(struct sl_text_tuner *tuner, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_tuner_close(struct sl_text_tuner *tuner); /* a zeroed one is fine */

@@ -23,7 +23,7 @@ static void build(struct sl_builder *b, void *self, const struct sl_config *c)
 
 static const struct sl_param hypers[] = {
     TRANSFORMER_HYPERS,
-    SL_HYPERS_ROUTERS(offsetof(struct transformer_config, routers), 1, -4),
+    SL_HYPERS_ROUTERS(offsetof(struct transformer_config, routers), -4),
     {0}};
 
 const struct sl_arch sl_arch_adaptive_transformer = {

@@ -186,21 +186,6 @@ void sl_transformer_build(struct sl_builder *b, void *self, const struct sl_conf
     ngrams_build(b, m, c);
 }
 
-static struct sl_tensor *blocks_apply(struct sl_tape *t, const struct transformer *m,
-                                      struct sl_tensor *h, const struct sl_rows *reads)
-{
-    const struct sl_router_training training = sl_router_training_now(t, m->training);
-    for (int i = 0; i < m->depth; i++) {
-        const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
-        struct sl_gate gate = {.rows = candidates};
-        if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, training, candidates);
-        sl_gate_record(t, i, gate);
-        h = sl_block_apply(t, &m->blocks[i], h, gate);
-    }
-    return h;
-}
-
 struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)
 {
     const struct transformer *m = self;
@@ -208,7 +193,8 @@ struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)
     if (m->projection.weight)
         h = sl_linear_apply(t, &m->projection, h, (struct sl_linear_args){0});
     const struct sl_rows *reads = sl_transformer_head_rows(t, &m->head);
-    h = m->routers ? blocks_apply(t, m, h, reads)
+    const struct sl_routed_blocks routed = {m->blocks, m->routers, m->depth, m->training};
+    h = m->routers ? sl_routed_blocks_apply(t, routed, h, reads)
                    : sl_blocks_apply(t, m->blocks, m->depth, h, reads);
     h = sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
     return m->ngrams.keys ? sl_add_tfidf_logits(t, h, &m->ngrams) : h;

@@ -46,19 +46,9 @@ static void tsa_build(struct sl_builder *b, void *self, const struct sl_config *
 static struct sl_tensor *tsa_forward(struct sl_tape *t, const void *self)
 {
     const struct tsa *m = self;
-    struct sl_gate gate = {0};
-    struct sl_router_training training = sl_router_training_now(t, m->training);
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
-    const struct sl_rows *reads = sl_output_head_rows(t, &m->head);
-    for (int i = 0; i < m->depth; i++) {
-        const struct sl_rows *candidates = i + 1 < m->depth ? NULL : reads;
-        if (i > 0)
-            gate = sl_router_apply(t, &m->routers[i - 1], h, training, candidates);
-        else
-            gate.rows = candidates;
-        sl_gate_record(t, i, gate);
-        h = sl_block_apply(t, &m->blocks[i], h, gate);
-    }
+    const struct sl_routed_blocks routed = {m->blocks, m->routers, m->depth, m->training};
+    h = sl_routed_blocks_apply(t, routed, h, sl_output_head_rows(t, &m->head));
     return sl_wide_ngrams_apply(t, &m->ngrams, sl_output_head_apply(t, &m->head, h));
 }
 
@@ -70,7 +60,7 @@ static bool trained_policy(const struct sl_config *c, struct sl_policy *p)
 static const struct sl_param hypers[] = {SL_HYPERS_DECODER,
                                          SL_HYPERS_CLASSIFIER,
                                          SL_HYPERS_TABLES,
-                                         SL_HYPERS_ROUTERS(0, 1, -1),
+                                         SL_HYPERS_ROUTERS(0, -1),
                                          {0}};
 
 const struct sl_arch sl_arch_tsa = {

@@ -80,7 +80,7 @@ static bool write_page(struct sl_buffer *out, const struct automatic_results *r,
                                          .evaluation = &r->evaluation,
                                          .tokens = sl_linear_training_tokens(r->l),
                                          .left_out = true};
-    const bool linear = sl_linear_trial_is_linear(&r->l->search.trials[r->l->search.best]);
+    const bool linear = sl_linear_search_is_linear(&r->l->search);
     report_begin(out, title, linear ? "linear model, trained on" : "encoder, fine-tuned on", data);
     report_figures(out, &p, (double)NAN, automatic_results_method(r, text));
     write_sentence(out, automatic_results_validation(r, text));

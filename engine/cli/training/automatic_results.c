@@ -274,8 +274,7 @@ static bool is_multi_label(const struct automatic_results *r)
 
 static bool has_curve(const struct automatic_results *r)
 {
-    const struct sl_linear_search *search = &r->l->search;
-    return !is_multi_label(r) && sl_linear_trial_is_linear(&search->trials[search->best]);
+    return !is_multi_label(r) && sl_linear_search_is_linear(&r->l->search);
 }
 
 static void write_facts(struct sl_json_writer *json, const struct automatic_results *r)

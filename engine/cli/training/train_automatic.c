@@ -160,11 +160,13 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
 static bool evaluate(struct run *run, struct sl_err *err)
 {
     const struct sl_model *model = run->l.model;
+    const struct sl_tokenizer *tokens = sl_linear_training_tokens(&run->l);
     if (!run->facts.validation)
         return true;
+    if (tokens == run->l.tokens)
+        return sl_evaluate_labelled(model, &run->validation, NULL, &run->evaluation, NULL, err);
     struct sl_dataset set = {0};
-    const bool ok = read_validation(run, &set, sl_linear_training_tokens(&run->l),
-                                    model->config.context_length, err) &&
+    const bool ok = read_validation(run, &set, tokens, model->config.context_length, err) &&
                     sl_evaluate_labelled(model, &set, NULL, &run->evaluation, NULL, err);
     sl_dataset_close(&set);
     return ok;
