@@ -1,5 +1,6 @@
 /* dispatch.c - makes the kernel tables once. Each level starts as a copy of a lower one and
  * overrides the slots that it computes faster, so every slot of every table is filled. */
+#include "kernels/int8.h"
 #include "kernels/isa_levels.h"
 
 #include <assert.h>
@@ -106,6 +107,13 @@ const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_
             return k;
     }
     return NULL;
+}
+
+const struct sl_kernels *sl_kernels_in_groups(const struct sl_kernels *kernels)
+{
+    while (kernels->int8_group > SL_INT8_GROUP)
+        kernels = sl_kernels_for(levels[kernels->isa].base);
+    return kernels;
 }
 
 const char *sl_isa_name(enum sl_isa isa)

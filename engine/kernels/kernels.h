@@ -349,6 +349,9 @@ const struct sl_kernels *sl_kernels_best(void);
  * below it that computes with it; NULL: none does. */
 const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most,
                                          enum sl_precision precision);
+/* These kernels, or the level below them whose products of int8 have a scale for each SL_INT8_GROUP
+ * inputs, where these have one for a whole row. */
+const struct sl_kernels *sl_kernels_in_groups(const struct sl_kernels *kernels);
 /* "ref", "portable", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "amx". */
 const char *sl_isa_name(enum sl_isa isa);
 /* Whether a level is only used for some precisions. */

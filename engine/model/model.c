@@ -162,6 +162,18 @@ struct sl_model *sl_model_create(struct sl_engine *engine, const struct sl_arch 
     return sl_model_create_as(engine, arch, config, engine->precision, err);
 }
 
+/* Published decoders have a few inputs that are much larger than the others: with one scale for a
+ * row, int8 changes most of what they write. */
+static const struct sl_kernels *kernels_of(const struct sl_engine *engine,
+                                           const struct sl_arch *arch, enum sl_task task,
+                                           enum sl_precision precision)
+{
+    const struct sl_kernels *kernels = engine->kernels_for[precision];
+    const bool in_groups =
+        precision == SL_PRECISION_INT8 && arch->describes_blocks && task == SL_TASK_COMPLETION;
+    return in_groups ? sl_kernels_in_groups(kernels) : kernels;
+}
+
 struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_arch *arch,
                                     const struct sl_config *config, enum sl_precision precision,
                                     struct sl_err *err)
@@ -170,7 +182,7 @@ struct sl_model *sl_model_create_as(struct sl_engine *engine, const struct sl_ar
     if (!m)
         return NULL;
     *m = (struct sl_model){.engine = engine,
-                           .kernels = engine->kernels_for[precision],
+                           .kernels = kernels_of(engine, arch, config->task, precision),
                            .int8 = precision == SL_PRECISION_INT8,
                            .arch = arch,
                            .config = *config,

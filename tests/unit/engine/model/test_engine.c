@@ -149,6 +149,31 @@ Test(engine, int8_does_not_train)
     sl_engine_destroy(engine);
 }
 
+/* The columns of a group of a transformer for this task, at the highest level of this CPU. */
+static int int8_group_of(enum sl_task task)
+{
+    struct sl_err err;
+    struct sl_engine *engine = fixture_int8_engine(NULL, 1);
+    const struct sl_arch *arch = sl_arch_find("transformer");
+    struct sl_config config = fixture_config(arch);
+    config.task = task;
+    config.classes = task == SL_TASK_CLASSIFICATION ? 2 : 0;
+    struct sl_model *model = sl_model_create(engine, arch, &config, &err);
+    cr_assert(model, "%s", err.text);
+    const int group = model->kernels->int8_group;
+    sl_model_close(model);
+    sl_engine_destroy(engine);
+    return group;
+}
+
+Test(engine, published_decoders_keep_the_scales_of_groups_where_there_are_tiles)
+{
+    const int whole_row = SL_INT8_DEPTH_MAX, group = 64;
+    const bool tiles = strcmp(sl_kernels_best()->name, "amx") == 0;
+    cr_expect_eq(int8_group_of(SL_TASK_COMPLETION), group);
+    cr_expect_eq(int8_group_of(SL_TASK_CLASSIFICATION), tiles ? whole_row : group);
+}
+
 Test(engine, what_no_kernel_computes_is_rejected)
 {
     fails("portable", "bf16", "portable on this CPU computes in fp32 or int8 only");
