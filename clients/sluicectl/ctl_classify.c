@@ -11,6 +11,8 @@ static const struct sl_option rows[] = {
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(top), 1, LABELS_MAX},
     {"explain", "N", "also print the N words that moved the score of the first label most",
      SL_OPTION_GIVEN_INT, CTL_TEXT_AT(explain), 1, 64},
+    {"depth", NULL, "also print how many layers computed each token", SL_OPTION_FLAG,
+     CTL_TEXT_AT(depth), 0, 0},
     {"aggregation", "HOW",
      "of models that classify tokens: how these become entities: none, simple, first, average or "
      "max [simple]",
@@ -26,6 +28,8 @@ static const char notes[] =
     "rows have one more cell, with what each word added to the label's logit less the mean of\n"
     "the others. Where a text may have several labels, a text that has none is printed with\n"
     "the highest score and without a label.\n"
+    "With --depth, a terminal colors each token by the number of layers that computed it; rows\n"
+    "have one more cell, with token:layers of each.\n"
     "A model that classifies tokens has a row for each entity: label, score, entity and text.\n"
     "Skips empty lines. Reports texts that cannot be classified on standard error, and\n"
     "classifies the others; the exit code is then 2, as that of `sluice classify`.\n";
@@ -45,6 +49,8 @@ static void add_outputs(const struct ctl_texts *job, struct sl_json_writer *json
     sl_json_add(json, "{'name':'depth'},{'name':'truncated'}");
     if (job->arguments->explain.given)
         sl_json_add(json, "{'name':'words'}");
+    if (job->arguments->depth)
+        sl_json_add(json, "{'name':'tokens'}");
 }
 
 static bool check(struct ctl_texts *job, const struct print_info *info,

@@ -28,6 +28,7 @@ struct ctl_text_arguments {
     const char *model;
     struct sl_given_int top, explain; /* classify: labels of each text, words of explanations */
     struct sl_given_real budget;      /* of classify */
+    bool depth;                       /* likewise */
     const char *truncate;
     const char *aggregation; /* of classify */
     const char *prompt_name; /* of embed */

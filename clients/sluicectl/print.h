@@ -37,6 +37,10 @@ bool print_texts(const char *json, size_t count, struct text_style style,
 /* The tokens of a choice: in the color of the number of layers that computed each, if the output
  * has colors; else this number and the token on a line of their own. */
 void print_depths(const struct json_t *choice);
+/* A text on one line, with its tokens (an array of objects with start, stop and depth) in these
+ * colors; and token:depth of each, separated by spaces. */
+void print_text_in_depths(const char *text, const struct json_t *tokens);
+void print_depth_words(const char *text, const struct json_t *tokens);
 /* Which color means how many layers, if the output has colors. */
 void print_depth_legend(void);
 /* An event of a stream unchanged, on one line. An error inside it becomes the failure. */

@@ -17,7 +17,7 @@ struct classification {
     bool has_none; /* no label: the first item has the highest score */
     double depth;
     int64_t tokens_cut;
-    json_t *explanation; /* an array; NULL: not requested */
+    json_t *explanation, *tokens; /* arrays; NULL: not requested */
     struct sl_explained_word words[WORDS_MAX];
     int word_count;
 };
@@ -58,6 +58,8 @@ static void print_object(const struct classification *v)
                                v->depth, "tokens_cut", (json_int_t)v->tokens_cut);
     if (v->explanation)
         (void)json_object_set(object, "words", v->explanation);
+    if (v->tokens)
+        (void)json_object_set(object, "tokens", v->tokens);
     (void)json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
     (void)putchar('\n');
     json_decref(object);
@@ -73,8 +75,11 @@ static const char *read_label(const struct classification *v, size_t index, doub
 
 static void print_text(const struct classification *v)
 {
-    const bool colors = v->explanation && sl_output_has_colors();
-    sl_print_colored(v->text, strlen(v->text), v->words, colors ? v->word_count : 0);
+    const bool colors = sl_output_has_colors();
+    if (v->tokens && colors)
+        print_text_in_depths(v->text, v->tokens);
+    else
+        sl_print_colored(v->text, strlen(v->text), v->words, colors ? v->word_count : 0);
 }
 
 /* A line for each label; the first has the text. */
@@ -108,11 +113,15 @@ static void print_rows(const struct classification *v)
         double value;
         print_cell(read_label(v, i, &value), '\t');
         (void)printf("%.6g\t", value);
-        print_cell(v->text, v->explanation ? '\t' : '\n');
-        if (!v->explanation)
-            continue;
+        sl_print_text(v->text, strlen(v->text));
+        if (v->explanation)
+            (void)putchar('\t');
         if (i == 0)
             sl_print_words(v->text, v->words, v->word_count);
+        if (v->tokens)
+            (void)putchar('\t');
+        if (i == 0)
+            print_depth_words(v->text, v->tokens);
         (void)putchar('\n');
     }
 }
@@ -144,13 +153,18 @@ static void choose_labels(struct classification *v, double score_min)
     v->count = 1;
 }
 
-/* The output "words" has an array in a string for each text. */
-static void read_words(const json_t *output, size_t index, struct classification *v)
+/* The outputs "words" and "tokens" have an array in a string for each text. */
+static json_t *read_array(const json_t *output, size_t index)
 {
     const char *text = json_string_value(json_array_get(output, index));
     json_error_t error;
+    return text ? json_loads(text, 0, &error) : NULL;
+}
+
+static void read_words(const json_t *output, size_t index, struct classification *v)
+{
     size_t bytes = strlen(v->text);
-    v->explanation = text ? json_loads(text, 0, &error) : NULL;
+    v->explanation = read_array(output, index);
     for (size_t i = 0; i < json_array_size(v->explanation) && i < WORDS_MAX; i++) {
         const json_t *word = json_array_get(v->explanation, i);
         json_int_t start = json_integer_value(json_object_get(word, "start"));
@@ -170,7 +184,8 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
     json_t *response = json_loadb(body->data ? body->data : "", body->bytes, 0, &error);
     const json_t *top = print_output(response, "probs"), *depths = print_output(response, "depth");
     const json_t *cut = print_output(response, "truncated");
-    const json_t *words = print_output(response, "words");
+    const json_t *words = print_output(response, "words"),
+                 *tokens = print_output(response, "tokens");
     size_t texts_count = (size_t)count, classes = json_array_size(top) / texts_count;
     bool good = classes > 0 && json_array_size(depths) == texts_count &&
                 json_array_size(cut) == texts_count;
@@ -181,11 +196,13 @@ bool print_classes(struct class_printer *printer, const struct sl_buffer *body,
             .first = i * classes,
             .count = classes,
             .depth = json_number_value(json_array_get(depths, i)),
+            .tokens = read_array(tokens, i),
             .tokens_cut = json_integer_value(json_array_get(cut, i))};
         choose_labels(&classification, printer->score_min);
         read_words(words, i, &classification);
         print_classification(printer, &classification);
         json_decref(classification.explanation);
+        json_decref(classification.tokens);
     }
     json_decref(response);
     return good ||

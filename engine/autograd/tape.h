@@ -76,6 +76,7 @@ struct sl_batch {
     float row_scale;              /* 1 / rows in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
     enum sl_output output;        /* what is computed of each text, if nothing is trained */
+    bool keeps_routing;           /* serving: what acts on each row is kept, too */
 };
 
 /* Rows that ops compute on: the batch, or a part of it that was made a batch of its own, such as

@@ -42,6 +42,11 @@ static size_t results_most(const struct sl_model *m, struct sl_batch_limits limi
     return most;
 }
 
+static size_t routing_floats(const struct sl_batch_runner *r, int rows)
+{
+    return sl_size_product((size_t)rows, (size_t)r->model->info.routes);
+}
+
 static void take(struct sl_batch_runner *r, struct sl_arena *a, struct sl_batch_limits limits)
 {
     const size_t rows = (size_t)limits.rows, sequences = (size_t)limits.sequences;
@@ -50,6 +55,7 @@ static void take(struct sl_batch_runner *r, struct sl_arena *a, struct sl_batch_
     r->sequences = sl_arena_take(a, sequences, sizeof *r->sequences);
     r->wanted = sl_arena_take(a, rows + (size_t)limits.context, sizeof *r->wanted);
     r->layers_used = sl_arena_take(a, rows, sizeof *r->layers_used);
+    r->routing = sl_arena_take(a, routing_floats(r, limits.rows), sizeof *r->routing);
     r->results = sl_arena_take(a, results_most(r->model, limits), sizeof *r->results);
 }
 
@@ -257,6 +263,8 @@ static const struct sl_tensor *forward(struct sl_batch_runner *r, struct sl_batc
     struct sl_tape *tape = &worker->tape;
     tape->pool = pool;
     tape->stats.layers_used = r->layers_used + piece->row;
+    tape->stats.routing = r->has_routing ? r->routing + routing_floats(r, piece->row) : NULL;
+    tape->stats.routing_parts = r->model->info.routes;
     sl_tape_begin(tape, &batch, false);
     const struct sl_tensor *out = sl_model_forward(r->model, tape);
     assert(out->rows == next->out - piece->out);
@@ -303,11 +311,19 @@ static const struct sl_tensor *gather(struct sl_batch_runner *r, int count)
     return &r->out;
 }
 
+const float *sl_batch_runner_routing(const struct sl_batch_runner *r, int row)
+{
+    return r->has_routing ? r->routing + routing_floats(r, row) : NULL;
+}
+
 const struct sl_tensor *sl_batch_runner_run(struct sl_batch_runner *r, const struct sl_batch *batch,
                                             bool shared)
 {
     r->batch = batch;
     memset(r->layers_used, 0, (size_t)batch->rows * sizeof *r->layers_used);
+    r->has_routing = batch->keeps_routing && r->model->info.routes > 0;
+    if (r->has_routing)
+        memset(r->routing, 0, routing_floats(r, batch->rows) * sizeof *r->routing);
     const int count = cut(r, pieces_wanted(r, batch->rows, shared));
     struct sl_thread_pool *pool = shared ? r->pool : r->workers->alone;
     if (count == 1) {

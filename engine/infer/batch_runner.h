@@ -46,6 +46,8 @@ struct sl_batch_runner {
     /* Of the last batch: */
     struct sl_forward_stats stats;
     int32_t *layers_used; /* per row: blocks that ran */
+    float *routing;       /* rows x info.routes, as in sl_forward_stats, */
+    bool has_routing;     /* if the batch kept it */
     struct sl_tensor out;
     const struct sl_batch *batch; /* only during a run */
 };
@@ -57,6 +59,9 @@ bool sl_batch_runner_init(struct sl_batch_runner *r, const struct sl_model *mode
                           struct sl_err *err) SL_MUST_CHECK;
 void sl_batch_runner_release(struct sl_batch_runner *r); /* a zeroed one is fine */
 
+/* What acted on this row of the last batch and, one after another, on those that follow; NULL: the
+ * batch did not keep it, or all rows are computed alike. */
+const float *sl_batch_runner_routing(const struct sl_batch_runner *r, int row);
 /* The logits of the wanted rows, or what the batch's `output` says; until the next run. shared: on
  * all threads of the engine, whose lock the caller holds; else on the calling thread alone. */
 const struct sl_tensor *sl_batch_runner_run(struct sl_batch_runner *r, const struct sl_batch *batch,

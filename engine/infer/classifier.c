@@ -188,6 +188,7 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
         else
             memset(c->types + batch.rows, 0, bytes);
         batch.rows += items[i].count;
+        batch.keeps_routing |= items[i].wants_gates;
     }
     if (batch.output == SL_OUTPUT_MASKED)
         list_masks(c, &batch);
@@ -209,6 +210,9 @@ static void scatter(const struct sl_classifier *c, struct sl_classifier_item *it
         item->layers_used = 0;
         for (int j = 0; j < item->count; j++)
             item->layers_used += c->runner.layers_used[c->sequences[i].first + j];
+        item->token_layers = c->runner.layers_used + c->sequences[i].first;
+        item->gates =
+            item->wants_gates ? sl_batch_runner_routing(&c->runner, c->sequences[i].first) : NULL;
     }
     assert(row == logits->rows);
 }

@@ -153,9 +153,19 @@ static void begin_completion(struct sl_generation *g, const struct sl_generation
 /* What a token was chosen from: the logits after the token before it, and how many layers that one
  * took. The first token of a prompt has none. */
 struct prediction {
-    const float *logits;
+    const float *logits, *gates;
     int layers;
 };
+
+/* What follows this token of a chunk; its logits are the row of these. */
+static struct prediction prediction_at(const struct sl_generation *g, const struct sl_chunk *chunk,
+                                       int token, int row)
+{
+    const size_t routes = (size_t)g->model->info.routes;
+    return (struct prediction){chunk->logits + (size_t)row * (size_t)vocab_of(g),
+                               chunk->gates ? chunk->gates + (size_t)token * routes : NULL,
+                               chunk->token_layers[token]};
+}
 
 /* The first token of a text that echoes its prompt loses a blank that only its tokenizer added. */
 static void append_token(struct sl_generation *g, int32_t id, struct prediction from);
@@ -240,6 +250,10 @@ static bool append_record(struct sl_generation *g, int32_t id, struct prediction
     struct sl_token_logprob *record = &g->records[g->records_count++];
     *record = (struct sl_token_logprob){
         .id = id, .log_probability = NAN, .text_offset = g->text_bytes, .layers = from.layers};
+    if (from.gates && g->model->info.routes <= SL_GATES_MAX) {
+        record->gate_count = g->model->info.routes;
+        memcpy(record->gates, from.gates, (size_t)record->gate_count * sizeof *record->gates);
+    }
     if (!from.logits)
         return true;
     sl_log_softmax(from.logits, vocab_of(g), g->log_probabilities);
@@ -342,6 +356,7 @@ void sl_generation_next_chunk(struct sl_generation *g, struct sl_session *sessio
     assert(tokens_max > 0);
     assert(!sl_generation_finished(g));
     int context = g->model->config.context_length;
+    chunk->wants_gates = g->options.gates;
     if (translates(g->model) && g->fed == 0) {
         chunk->source = g->source;
         chunk->source_count = g->options.prompt_count;
@@ -372,9 +387,7 @@ static void echo(struct sl_generation *g, const struct sl_chunk *chunk)
     for (int i = 0; i < chunk->count; i++) {
         int next = first + i + 1;
         if (next < g->history_start + g->options.prompt_count)
-            append_token(g, g->history[next],
-                         (struct prediction){chunk->logits + (size_t)i * (size_t)vocab_of(g),
-                                             chunk->token_layers[i]});
+            append_token(g, g->history[next], prediction_at(g, chunk, i, i));
     }
     g->echoed = g->text_bytes;
 }
@@ -435,10 +448,9 @@ void sl_generation_accept(struct sl_generation *g, const struct sl_chunk *chunk)
     if (chunk->all_logits)
         echo(g, chunk);
     bool caught_up = g->fed == g->history_count;
-    const float *last =
-        chunk->logits + (chunk->all_logits ? (size_t)(chunk->count - 1) * (size_t)vocab_of(g) : 0);
+    const int last = chunk->count - 1;
     if (caught_up && g->options.max_tokens > 0)
-        choose(g, (struct prediction){last, chunk->token_layers[chunk->count - 1]});
+        choose(g, prediction_at(g, chunk, last, chunk->all_logits ? last : 0));
     else if (caught_up)
         g->finish = SL_FINISH_LENGTH;
     settle(g);

@@ -36,7 +36,7 @@ bool sl_routing_open(struct sl_routing *r, const struct sl_model *model,
         return sl_fail(err, SL_BAD_INPUT,
                        "the architecture is %s, in which all tokens take the same way", arch->name);
     r->policy.dense = true;
-    r->parts = arch->routes ? arch->routes(&model->config) : model->config.depth;
+    r->parts = model->info.routes;
     r->weights = calloc(context * (size_t)r->parts, sizeof *r->weights);
     r->entropy = calloc(context, sizeof *r->entropy);
     if (!r->weights || !r->entropy)

@@ -227,6 +227,7 @@ static bool check_chunks(struct sl_session *s, const struct sl_chunk *chunks, in
 static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunks, int count)
 {
     int row = 0, wanted = 0;
+    bool keeps_routing = false;
     for (int i = 0; i < count; i++) {
         const struct sl_chunk *f = &chunks[i];
         struct sl_cache *cache = &s->caches[f->slot];
@@ -244,13 +245,15 @@ static struct sl_batch gather(struct sl_session *s, const struct sl_chunk *chunk
         for (int j = f->all_logits ? 0 : f->count - 1; j < f->count; j++)
             s->wanted[wanted++] = row + j;
         row += f->count;
+        keeps_routing |= f->wants_gates;
     }
     s->wanted_rows = (struct sl_rows){s->wanted, wanted};
     return (struct sl_batch){.tokens = s->tokens,
                              .sequences = s->sequences,
                              .rows = row,
                              .count = count,
-                             .wanted = wanted == row ? NULL : &s->wanted_rows};
+                             .wanted = wanted == row ? NULL : &s->wanted_rows,
+                             .keeps_routing = keeps_routing};
 }
 
 static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
@@ -266,7 +269,9 @@ static void scatter(struct sl_session *s, struct sl_chunk *chunks, int count,
         f->layers_used = 0;
         for (int j = 0; j < s->sequences[i].rows; j++)
             f->layers_used += s->runner.layers_used[s->sequences[i].first + j];
-        f->token_layers = s->runner.layers_used + s->sequences[i].first + f->source_count;
+        const int first = s->sequences[i].first + f->source_count;
+        f->token_layers = s->runner.layers_used + first;
+        f->gates = f->wants_gates ? sl_batch_runner_routing(&s->runner, first) : NULL;
         s->caches[f->slot].length += f->count;
         s->caches[f->slot].source_length += f->source_count;
         place += rows;

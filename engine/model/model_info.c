@@ -63,6 +63,13 @@ static int vocabulary_size(const struct sl_model *m, bool by_mask)
     return predicts && (masks || !by_mask) ? m->config.vocab : 0;
 }
 
+static int routes_of(const struct sl_model *m)
+{
+    if (!m->arch->routes_to)
+        return 0;
+    return m->arch->routes ? m->arch->routes(&m->config) : m->config.depth;
+}
+
 void sl_model_describe(struct sl_model *m)
 {
     m->info = (struct sl_model_info){
@@ -91,6 +98,8 @@ void sl_model_describe(struct sl_model *m)
         .vocab = m->config.vocab,
         .depth = m->config.depth,
         .width = m->config.width,
+        .routes_to = m->arch->routes_to,
+        .routes = routes_of(m),
         .parameters = sl_model_parameter_count(m),
         .buffers = sl_stored_floats(&m->builder, !m->base),
         .created = m->created,

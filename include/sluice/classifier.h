@@ -38,6 +38,7 @@ struct sl_classifier_item {
     int count;             /* 1 .. the model's context */
     int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
     enum sl_output output; /* of the model's (sl_model_info.output_size); of all items the same */
+    bool wants_gates;
 
     /* out */
     union { /* `rows` rows of as many floats as output_size says, until the next run: */
@@ -47,9 +48,13 @@ struct sl_classifier_item {
 
     int rows; /* 1; with SL_OUTPUT_TOKENS `count`, with SL_OUTPUT_MASKED as many as mask tokens */
 
-    int64_t layers_used; /* token-layer operations executed */
-    int64_t layers_full; /* that a model without gates would execute: count x depth */
-    bool finite;         /* false: the result holds NaN or infinity; others are not affected */
+    int64_t layers_used;         /* token-layer operations executed */
+    int64_t layers_full;         /* that a model without gates would execute: count x depth */
+    const int32_t *token_layers; /* layers that ran on each token, until the next run */
+    /* If wanted of a model with routes: for each token the weight with which each of
+     * sl_model_info.routes acted on it, 0 if it did not run; until the next run. Else NULL. */
+    const float *gates;
+    bool finite; /* false: the result holds NaN or infinity; others are not affected */
 };
 
 /* Runs the items as one batch. Fails only if an item breaks the rules above or the options' limits,

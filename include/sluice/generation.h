@@ -29,7 +29,7 @@ extern "C" {
 
 struct sl_generation;
 
-enum { SL_STOPS_MAX = 16, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 20 };
+enum { SL_STOPS_MAX = 16, SL_STOP_BYTES_MAX = 256, SL_LOGPROBS_MAX = 20, SL_GATES_MAX = 64 };
 
 struct sl_generation_options {
     const int32_t *prompt;       /* copied; ids below the vocabulary's size */
@@ -42,6 +42,7 @@ struct sl_generation_options {
     int stop_count;
     bool logprobs;    /* record log probabilities, */
     int top_logprobs; /* and those of this many most likely tokens, 0 .. SL_LOGPROBS_MAX */
+    bool gates;       /* with logprobs: record gates, too */
     bool echo;        /* the text begins with the prompt */
 };
 
@@ -61,6 +62,10 @@ struct sl_token_logprob {
     int top_count;
     int32_t top_ids[SL_LOGPROBS_MAX];
     float top_log_probabilities[SL_LOGPROBS_MAX];
+    /* With options.gates: what acted on the token before, as in struct sl_chunk. 0: nothing is
+     * known, or there are more than SL_GATES_MAX routes. */
+    int gate_count;
+    float gates[SL_GATES_MAX];
 };
 
 struct sl_generation_usage {

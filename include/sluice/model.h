@@ -82,6 +82,10 @@ struct sl_model_info {
     enum sl_task task;
     bool generates; /* it completes or translates texts, token by token (session.h) */
     int context, vocab, depth, width;
+    /* What each token may be routed to, and how many of these there are: "block", "step" or
+     * "expert"; NULL and 0: all tokens are computed alike. */
+    const char *routes_to;
+    int routes;
     int output_size[SL_OUTPUTS]; /* numbers of a row of each output; 0: the model lacks it */
     int classes;                 /* of a classifier, of texts or tokens; else 0 */
     bool multi_label; /* a text may have several of its labels, or none; false: exactly one */

@@ -47,11 +47,15 @@ struct sl_chunk {
      * counts among the tokens of a run; not among those that the slot caches. */
     const int32_t *source;
     int source_count; /* 1 to the model's context; else 0 */
+    bool wants_gates;
     /* out */
     const float *logits; /* vocab floats (count x vocab with all_logits), until the next run */
     int64_t layers_used; /* token-layer operations executed */
     int64_t layers_full; /* that a model without gates would execute: count x depth */
     const int32_t *token_layers; /* layers that ran on each of the tokens, until the next run */
+    /* If wanted of a model with routes: for each token the weight with which each of
+     * sl_model_info.routes acted on it, 0 if it did not run; until the next run. Else NULL. */
+    const float *gates;
     bool finite; /* false: these logits hold NaN or infinity; other chunks are not affected */
 };
 

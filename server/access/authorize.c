@@ -26,18 +26,6 @@ static void count_denied(const struct sv_request *request, const char *reason)
     sv_metrics_count(request->server->metrics, SV_METRIC_ACCESS_DENIED, &reason);
 }
 
-static bool check_listener(const struct sv_request *request, enum sv_listener listeners,
-                           struct sv_error *error)
-{
-    if (listeners & request->listener)
-        return true;
-    count_denied(request, "listener");
-    return sv_fail(error, SV_FORBIDDEN, NULL,
-                   "This request is served on the %s listener only; see the option %s.",
-                   listeners == SV_ON_ADMIN ? "admin" : "inference",
-                   listeners == SV_ON_ADMIN ? "admin_listen" : "listen");
-}
-
 static bool check_without_keys(const struct sv_request *request, enum sv_scope scope,
                                struct sv_error *error)
 {
@@ -106,8 +94,7 @@ static bool check_key(struct sv_request *request, const char *authorization, enu
     return (key.scopes & 1u << sv_key_scope(scope)) || fail_scope(request, &key, scope, error);
 }
 
-bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_listener listeners,
-                  struct sv_error *error)
+bool sv_authorize(struct sv_request *request, enum sv_scope scope, struct sv_error *error)
 {
     struct sv_caller *caller = &request->caller;
     const char *authorization = request->transport->header(request->connection, "Authorization");
@@ -116,8 +103,6 @@ bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_liste
         (void)snprintf(caller->name, sizeof caller->name, "unix:%lld", (long long)caller->uid);
     else
         (void)snprintf(caller->name, sizeof caller->name, "anonymous");
-    if (!check_listener(request, listeners, error))
-        return false;
     if (scope == SV_SCOPE_OPEN)
         return true;
     if (!sv_api_keys_are_required(request->server->keys))

@@ -11,7 +11,6 @@
 /* The scope of keys that a route's scope asks for; not for SV_SCOPE_OPEN. */
 enum sl_scope sv_key_scope(enum sv_scope scope);
 
-/* Whether the request may use a route of this scope on these listeners. Fills in the caller. False:
- * see error; 401 has a header that says how. */
-bool sv_authorize(struct sv_request *request, enum sv_scope scope, enum sv_listener listeners,
-                  struct sv_error *error);
+/* Whether the request may use a route of this scope. Fills in the caller. False: see error; 401 has
+ * a header that says how. */
+bool sv_authorize(struct sv_request *request, enum sv_scope scope, struct sv_error *error);

@@ -64,6 +64,13 @@ const char *sv_cors_allowed_origin(const struct sv_request *request)
     return sv_word_is_listed(list, origin) ? origin : NULL;
 }
 
+bool sv_cors_is_same_origin(const struct sv_request *request)
+{
+    const char *origin = header(request, "Origin"), *host = header(request, "Host");
+    return origin && host && scheme_length(origin) > 0 &&
+           strcasecmp(origin + scheme_length(origin), host) == 0;
+}
+
 bool sv_cors_varies(const struct sv_request *request)
 {
     const char *list = origins_for(request);

@@ -1,4 +1,4 @@
-/* api_documents.c - the index and the OpenAPI documents. */
+/* api_documents.c - the index and the OpenAPI document. */
 #include "api/api_documents.h"
 #include "api/endpoints.h"
 #include "api/openapi.h"
@@ -24,15 +24,12 @@ static void write_index(struct sl_buffer *out)
 bool sv_api_documents_write(struct sv_api_documents *documents, struct sl_err *err)
 {
     write_index(&documents->index);
-    sv_openapi_write(&documents->inference, SV_ON_INFERENCE);
-    sv_openapi_write(&documents->admin, SV_ON_ADMIN);
-    return sl_buffer_check(&documents->index, err) && sl_buffer_check(&documents->inference, err) &&
-           sl_buffer_check(&documents->admin, err);
+    sv_openapi_write(&documents->openapi);
+    return sl_buffer_check(&documents->index, err) && sl_buffer_check(&documents->openapi, err);
 }
 
 void sv_api_documents_release(struct sv_api_documents *documents)
 {
     sl_buffer_release(&documents->index);
-    sl_buffer_release(&documents->inference);
-    sl_buffer_release(&documents->admin);
+    sl_buffer_release(&documents->openapi);
 }

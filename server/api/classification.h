@@ -19,6 +19,7 @@ struct sv_classify_input {
     const struct sv_tokenize_options *tokenize;
     const struct sv_budget *budget; /* NULL: the endpoint takes none */
     int explain;                    /* words of an explanation of each result; 0: none */
+    bool depths;                    /* how deep the model goes for each token */
 };
 
 /* Of one text; see explain_request.h. */

@@ -4,6 +4,7 @@
 #include "api/explain_request.h"
 #include "api/model_resolver.h"
 #include "api/prompt_choice.h"
+#include "api/token_depths.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "serve/scheduler.h"
@@ -49,6 +50,7 @@ static void destroy(void *state)
     for (int i = 0; c->places && i < c->texts; i++)
         free(c->places[i]);
     sv_explain_release(c);
+    sv_depths_release(c);
     free(c->token_ids);
     free(c->token_types);
     free(c->places);
@@ -84,10 +86,10 @@ void sv_classification_set_output(struct sv_classification *c, enum sl_output ou
     c->outputs = sl_model_info(c->ref->model)->output_size[output];
 }
 
-/* Entities are told by where their tokens are. */
+/* A response tells of entities, or of tokens, by where they are. */
 static bool keeps_places(const struct sv_classification *c)
 {
-    return c->task.output == SL_OUTPUT_TOKENS && c->classes > 0;
+    return c->input.depths || (c->task.output == SL_OUTPUT_TOKENS && c->classes > 0);
 }
 
 /* ---- texts to tokens ------------------------------------------------------------------------- */
@@ -338,7 +340,7 @@ static bool submit(struct sv_classification *c, struct sv_error *error)
 {
     struct sv_scheduler *scheduler = c->request->server->scheduler;
     assert(c->items > 0);
-    if (!allocate_results(c, error))
+    if (!allocate_results(c, error) || (c->input.depths && !sv_depths_allocate(c, error)))
         return false;
     if (c->items < c->items_admitted) /* fewer words than there may be */
         sv_scheduler_withdraw(scheduler, c->ref, c->items_admitted - c->items, 0);

@@ -48,18 +48,17 @@ static const char events[] = "text/event-stream";
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define SV_ENDPOINT(handler, method, path, scope, listeners, api, action, ...)                     \
+#define SV_ENDPOINT(handler, method, path, scope, api, action, ...)                                \
     static const struct sv_operation of_##handler = {__VA_ARGS__};
-#define SV_ALSO_AT(handler, method, path, scope, listeners, api, action)
+#define SV_ALSO_AT(handler, method, path, scope, api, action)
 #include "api/endpoint_table.def"
 #undef SV_ENDPOINT
 #undef SV_ALSO_AT
 
-#define SV_ALSO_AT(handler, method, path, scope, listeners, api, action)                           \
-    {method, path,         SV_SCOPE_##scope, SV_ON_##listeners, SV_API_##api, sv_handle_##handler, \
-     action, &of_##handler},
-#define SV_ENDPOINT(handler, method, path, scope, listeners, api, action, ...)                     \
-    SV_ALSO_AT(handler, method, path, scope, listeners, api, action)
+#define SV_ALSO_AT(handler, method, path, scope, api, action)                                      \
+    {method, path, SV_SCOPE_##scope, SV_API_##api, sv_handle_##handler, action, &of_##handler},
+#define SV_ENDPOINT(handler, method, path, scope, api, action, ...)                                \
+    SV_ALSO_AT(handler, method, path, scope, api, action)
 static const struct sv_route routes[] = {
 #include "api/endpoint_table.def"
 };

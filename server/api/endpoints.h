@@ -35,6 +35,7 @@ struct sv_operation {
     const char *response;   /* JSON type of the body with status 200; NULL: none */
     const char *media;      /* a content type of the response besides JSON */
     bool may_be_accepted;   /* 202, with the same body */
+    bool may_redirect;      /* 302, a browser to the web console */
     bool is_page;           /* a page of `collection` */
     enum sv_collection collection;
     bool takes_budget; /* the header X-Sluice-Budget */

@@ -39,6 +39,7 @@ struct sl_generation_options sv_generation_options(const struct sv_completion_pa
         .seed = seed,
         .stop_count = params->stop.count,
         .logprobs = params->logprobs_given || params->depths, /* records have both */
+        .gates = params->depths,
         .top_logprobs = (int)params->logprobs,
         .echo = params->echo,
     };

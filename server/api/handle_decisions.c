@@ -13,6 +13,7 @@
 #include "api/handlers.h"
 #include "api/label_response.h"
 #include "api/model_abilities.h"
+#include "api/token_depths.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "params/decision_params.h"
@@ -350,6 +351,18 @@ static void add_usage(struct sl_json_writer *json, const struct sv_classificatio
     sl_json_add(json, "}}");
 }
 
+/* An explanation is of the most likely label, whatever the questions are. */
+static void add_details(struct sl_json_writer *json, const struct sv_classification *c)
+{
+    sl_json_begin_object(json);
+    sl_json_add(json, "'label':%s", c->labels[sv_explained_label(c, 0)]);
+    if (c->explanations)
+        sv_explain_write(sl_json_key(json, "words"), c, 0);
+    if (c->input.depths)
+        sv_depths_write(sl_json_key(json, "tokens"), c, 0);
+    sl_json_end_object(json);
+}
+
 static enum sv_progress respond(struct sv_request *request, struct sv_classification *c)
 {
     const struct sv_decision_params *params = c->params;
@@ -365,11 +378,8 @@ static enum sv_progress respond(struct sv_request *request, struct sv_classifica
         add_answer(&json, &questions[i], probs);
     }
     sl_json_end_array(&json);
-    if (c->explanations) { /* of the most likely label, whatever the questions are */
-        sl_json_add(&json, "'sluice':{'label':%s,'words':", c->labels[sv_explained_label(c, 0)]);
-        sv_explain_write(&json, c, 0);
-        sl_json_end_object(&json);
-    }
+    if (c->explanations || c->input.depths)
+        add_details(sl_json_key(&json, "sluice"), c);
     add_usage(sl_json_key(&json, "usage"), c);
     sl_json_end_object(&json);
     free(class_probs);
@@ -391,6 +401,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     input->texts = (struct sv_texts){.count = 1, .items = &params->text};
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->depths = params->depths;
     input->budget = &params->budget;
     return document;
 }

@@ -103,19 +103,32 @@ enum sv_progress sv_handle_metrics(struct sv_request *request)
     return sv_request_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* The endpoints of this listener. */
 enum sv_progress sv_handle_openapi(struct sv_request *request)
 {
-    const struct sv_api_documents *documents = request->server->documents;
-    const struct sl_buffer *document =
-        request->listener == SV_ON_ADMIN ? &documents->admin : &documents->inference;
+    const struct sl_buffer *document = &request->server->documents->openapi;
     sl_buffer_append(&request->response.body, document->data, document->bytes);
     return sv_request_respond(request, 200, "application/json");
 }
 
-/* Clients also use it as a health check. */
+static bool is_browser(const struct sv_request *request)
+{
+    const char *accept = request->transport->header(request->connection, "Accept");
+    return accept && strstr(accept, "text/html");
+}
+
+/* Relative, as a proxy may serve the daemon below a path of its own. */
+static enum sv_progress redirect_to_console(struct sv_request *request)
+{
+    sv_request_add_header(request, "Location", "%s", "ui/");
+    return sv_request_respond(request, 302, NULL);
+}
+
+/* Clients also use it as a health check. Browsers, which ask for HTML, get the web console. */
 enum sv_progress sv_handle_root(struct sv_request *request)
 {
+    sv_request_add_header(request, "Vary", "Accept");
+    if (is_browser(request))
+        return redirect_to_console(request);
     enum sv_progress next = sv_handle_health(request);
     if (request->response.status != 200)
         return next;

@@ -244,6 +244,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     input->texts = params->inputs;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->depths = params->depths;
     input->budget = &params->budget;
     return document;
 }

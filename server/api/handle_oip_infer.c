@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/label_response.h"
 #include "api/model_abilities.h"
+#include "api/token_depths.h"
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "params/binary_tensor.h"
@@ -146,6 +147,9 @@ static void add_elements_of(const struct writer *w, enum sv_output_kind kind, in
     } else if (kind == SV_OUTPUT_WORDS) {
         sv_explain_write(&(struct sl_json_writer){.out = entry}, w->c, index);
         add_text(w, entry);
+    } else if (kind == SV_OUTPUT_TOKENS) {
+        sv_depths_write(&(struct sl_json_writer){.out = entry}, w->c, index);
+        add_text(w, entry);
     } else if (kind == SV_OUTPUT_ENTITIES) {
         sv_entities_add(&(struct sl_json_writer){.out = entry}, w->c, index, &w->params->entities);
         add_text(w, entry);
@@ -212,7 +216,7 @@ static void add_output(struct writer *w, const struct sv_output *output)
 static bool has_output(const struct sv_classification *c, enum sv_output_kind kind)
 {
     return sv_output_is_of(kind, sl_model_info(c->ref->model)) &&
-           (kind != SV_OUTPUT_WORDS || c->explanations);
+           (!sv_output_rows[kind].is_extra || (kind == SV_OUTPUT_WORDS && c->explanations));
 }
 
 /* The requested outputs, or all that the model has. */
@@ -294,6 +298,15 @@ static void take_timeout(struct sv_request *request, int64_t timeout_us)
         request->timeout_ms = ms;
 }
 
+static bool requests(const struct sv_infer_params *params, enum sv_output_kind kind)
+{
+    const struct sv_output *outputs = params->outputs.items;
+    int i = 0;
+    while (i < params->outputs.count && outputs[i].kind != kind)
+        i++;
+    return i < params->outputs.count;
+}
+
 static struct sv_json_document *read(struct sv_request *request, const struct sv_field *fields,
                                      void *to, struct sv_classify_input *input,
                                      struct sv_error *error)
@@ -314,6 +327,7 @@ static struct sv_json_document *read(struct sv_request *request, const struct sv
     input->texts = tensor->data;
     input->tokenize = &params->tokenize;
     input->explain = (int)params->explain;
+    input->depths = requests(params, SV_OUTPUT_TOKENS);
     input->budget = &params->budget;
     return document;
 }
@@ -332,7 +346,7 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
     if (sv_output_is_of(output->kind, info))
         return true;
     for (int i = 0; i < SV_OUTPUTS; i++)
-        if (sv_output_is_of((enum sv_output_kind)i, info) && i != SV_OUTPUT_WORDS)
+        if (sv_output_is_of((enum sv_output_kind)i, info) && !sv_output_rows[i].is_extra)
             sl_list_add(names, sizeof names, sv_output_names[i]);
     return sv_fail(error, SV_INVALID_VALUE, param, "'%s' is '%s'; the outputs of '%s' are: %s.",
                    param, sv_output_names[output->kind], c->ref->id, names);
@@ -341,13 +355,10 @@ static bool check_output(const struct sv_classification *c, int index, struct sv
 static bool check_outputs(struct sv_classification *c, struct sv_error *error)
 {
     const struct sv_infer_params *params = c->params;
-    const struct sv_output *outputs = params->outputs.items;
-    bool has_words = params->outputs.count == 0;
-    for (int i = 0; i < params->outputs.count; i++) {
+    const bool has_words = params->outputs.count == 0 || requests(params, SV_OUTPUT_WORDS);
+    for (int i = 0; i < params->outputs.count; i++)
         if (!check_output(c, i, error))
             return false;
-        has_words = has_words || outputs[i].kind == SV_OUTPUT_WORDS;
-    }
     const struct sl_model_info *info = sl_model_info(c->ref->model);
     const bool explains = sv_output_is_of(SV_OUTPUT_WORDS, info);
     if (params->explain > 0 && explains && !has_words)

@@ -62,7 +62,7 @@ static void add_tensors(struct sl_json_writer *json, const struct sl_model_info 
     sl_json_begin_array(sl_json_key(json, format->outputs));
     for (int i = 0; i < SV_OUTPUTS && has_tensors; i++) {
         const struct sv_output_row *row = &sv_output_rows[i];
-        if (sv_output_is_of((enum sv_output_kind)i, info) && i != SV_OUTPUT_WORDS)
+        if (sv_output_is_of((enum sv_output_kind)i, info) && !row->is_extra)
             format->add(json, sv_output_names[i], row->datatype, row->has_columns ? outputs : 0);
     }
     sl_json_end_array(json);

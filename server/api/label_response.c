@@ -3,10 +3,11 @@
 #include "api/classification_result.h"
 #include "api/explain_request.h"
 #include "api/model_abilities.h"
+#include "api/token_depths.h"
 
 #include <stdlib.h>
 
-/* One text's scores, highest first; that one may be explained. */
+/* One text's scores, highest first; that one may be explained, and has the depths of tokens. */
 static void add_scores(struct sl_json_writer *json, const struct sv_classification *c, int index,
                        const struct sv_label_format *format, struct sv_score *ranked, float *values)
 {
@@ -20,8 +21,11 @@ static void add_scores(struct sl_json_writer *json, const struct sv_classificati
     for (int i = 0; i < count; i++) {
         sl_json_begin_object(json);
         sv_score_write(&ranked[i], c->labels, json);
-        if (c->explanations && ranked[i].class == sv_explained_label(c, index))
+        const bool is_first = ranked[i].class == sv_explained_label(c, index);
+        if (c->explanations && is_first)
             sv_explain_write(sl_json_key(json, "words"), c, index);
+        if (c->input.depths && is_first)
+            sv_depths_write(sl_json_key(json, "tokens"), c, index);
         sl_json_end_object(json);
     }
     sl_json_end_array(json);
@@ -43,18 +47,21 @@ void sv_labels_add(struct sl_json_writer *json, const struct sv_classification *
     free(values);
 }
 
-/* Explanations are of labels, and of the words of one text. */
-static bool check_explain(const struct sv_classification *c, struct sv_error *error)
+/* Explanations and depths are of labels, and of the words and tokens of one text. */
+static bool check_extra(const struct sv_classification *c, struct sv_error *error)
 {
-    if (c->input.explain == 0)
+    const bool oip = c->input.tokenize->in_parameters;
+    const char *name = c->input.explain > 0 ? oip ? "parameters.explain" : "sluice.explain"
+                       : oip                ? "tokens"
+                                            : "sluice.depth";
+    if (c->input.explain == 0 && !c->input.depths)
         return true;
     if (!sv_model_can(sl_model_info(c->ref->model), SV_CLASSIFIES))
-        return sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
-                       "'sluice.explain' is for classifiers of texts; %s.",
+        return sv_fail(error, SV_INVALID_VALUE, name, "'%s' is for classifiers of texts; %s.", name,
                        sv_model_use(sl_model_info(c->ref->model)));
     return !c->input.texts.pairs ||
-           sv_fail(error, SV_INVALID_VALUE, "sluice.explain",
-                   "'sluice.explain' is for single texts, not for pairs; leave it out.");
+           sv_fail(error, SV_INVALID_VALUE, name,
+                   "'%s' is for single texts, not for pairs; leave it out.", name);
 }
 
 bool sv_labels_check(const struct sv_classification *c, const char *advice, struct sv_error *error)
@@ -63,7 +70,7 @@ bool sv_labels_check(const struct sv_classification *c, const char *advice, stru
     char param[SV_PARAM_MAX];
     int i = 0;
     if (!texts->pairs || sl_model_info(c->ref->model)->takes_pairs)
-        return check_explain(c, error);
+        return check_extra(c, error);
     while (!sv_texts_pair(texts, i))
         i++;
     sv_param_name(c->format->texts_field, texts->is_array, i, param);

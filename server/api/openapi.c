@@ -28,6 +28,7 @@ static const struct {
     {"/v1/files", "id", "id of the file"},
     {"/v1/fine_tuning", "id", "id of the job"},
     {"/", "name", "model: name, name@version or name:label"},
+    {"/ui", "file", "name of the file, such as style.css"},
     {"/hf", "task", "task of Hugging Face's pipelines"},
     {"/", "version", "number of a version, or a label"},
     {"/", "label", "label: a letter, then at most 30 letters, digits, '-', '_' and '.'"},
@@ -163,9 +164,7 @@ static void add_security(struct sl_json_writer *json, enum sv_scope scope)
 
 static void add_place(struct sl_json_writer *json, const struct sv_route *route)
 {
-    if (route->listeners == SV_ON_INFERENCE)
-        sl_json_add(json, "'description':'On the inference listener only.'");
-    else if (route->scope >= SV_SCOPE_TRAIN)
+    if (route->scope >= SV_SCOPE_TRAIN)
         sl_json_add(json, "'description':'Without API keys, on the admin listener only.'");
 }
 
@@ -187,25 +186,25 @@ static void add_operation(struct sl_json_writer *json, const struct sv_route *ro
 }
 
 /* Whether an earlier route has this path. */
-static bool is_repeated(int index, enum sv_listener listeners)
+static bool is_repeated(int index)
 {
     const struct sv_route *routes = sv_routes.routes;
     for (int i = 0; i < index; i++)
-        if ((routes[i].listeners & listeners) && strcmp(routes[i].path, routes[index].path) == 0)
+        if (strcmp(routes[i].path, routes[index].path) == 0)
             return true;
     return false;
 }
 
-static void add_paths(struct sl_json_writer *json, enum sv_listener listeners)
+static void add_paths(struct sl_json_writer *json)
 {
     const struct sv_route *routes = sv_routes.routes;
     sl_json_add(json, "'paths':{");
     for (int i = 0; i < sv_routes.count; i++) {
-        if (!(routes[i].listeners & listeners) || is_repeated(i, listeners))
+        if (is_repeated(i))
             continue;
         sl_json_add(json, "%s:{", routes[i].path);
         for (int j = i; j < sv_routes.count; j++)
-            if ((routes[j].listeners & listeners) && strcmp(routes[j].path, routes[i].path) == 0)
+            if (strcmp(routes[j].path, routes[i].path) == 0)
                 add_operation(json, &routes[j]);
         sl_json_end_object(json);
     }
@@ -311,7 +310,7 @@ static void add_components(struct sl_json_writer *json)
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void write_document(struct sl_json_writer *json, enum sv_listener listeners)
+static void write_document(struct sl_json_writer *json)
 {
     sl_json_add(json,
                 "{'openapi':'3.1.0','info':{'title':'Sluice','version':%s,'summary':"
@@ -320,20 +319,20 @@ static void write_document(struct sl_json_writer *json, enum sv_listener listene
                 "a request may be null, which is the same as leaving them out.','license':{"
                 "'name':'Apache-2.0','identifier':'Apache-2.0'}},'servers':[{'url':'/'}]",
                 sl_version());
-    add_paths(json, listeners);
+    add_paths(json);
     add_components(json);
     sl_json_end_object(json);
     sl_buffer_append_string(json->out, "\n");
 }
 
-void sv_openapi_write(struct sl_buffer *out, enum sv_listener listeners)
+void sv_openapi_write(struct sl_buffer *out)
 {
-    write_document(&(struct sl_json_writer){.out = out}, listeners);
+    write_document(&(struct sl_json_writer){.out = out});
 }
 
 void sv_openapi_print(struct sl_buffer *out)
 {
     enum { LINE_DEPTH = 5 }; /* a response or a property is a line */
 
-    write_document(&(struct sl_json_writer){.out = out, .line_depth = LINE_DEPTH}, SV_ON_BOTH);
+    write_document(&(struct sl_json_writer){.out = out, .line_depth = LINE_DEPTH});
 }

@@ -162,6 +162,8 @@ void sv_openapi_add_responses(struct sl_json_writer *json, const struct sv_route
     add_success(json, "200", "success", operation);
     if (operation->may_be_accepted)
         add_success(json, "202", "will be done", operation);
+    if (operation->may_redirect)
+        sl_json_add(json, "'302':{'description':'for browsers: the web console'}");
     add_failures(json, &failures, route->api);
     sl_json_end_object(json);
 }

@@ -49,7 +49,9 @@ const struct sv_response_schema sv_response_schemas[] = {
      "finish_reason: 'stop'|'length'|null (null in the events of a stream before the last)"},
     {"Logprobs", "tokens: [string]; token_logprobs: [number|null]; top_logprobs: [{number}|null]; "
                  "text_offset: [size] (in characters)"},
-    {"TokenDepths", "tokens: [string]; depth: [integer|null] (layers that computed each token)"},
+    {"TokenDepths", "tokens: [string]; depth: [integer|null] (layers that computed each token); "
+                    "gates?: [[number]|null] (of each token, the weight with which each block, "
+                    "step or expert acted on it; 0: it did not run)"},
     {"ChatCompletion",
      "id: string; object: 'chat.completion'|'chat.completion.chunk' (the latter in a stream); "
      "created: integer (seconds since 1970); model: string (name@version); "
@@ -75,7 +77,8 @@ const struct sv_response_schema sv_response_schemas[] = {
      "answers: [ChoiceAnswer|PredicateAnswer|ScoreAnswer] (in the order of the questions); "
      "sluice?: DecisionExplanation (on request); usage: DecisionUsage"},
     {"DecisionExplanation", "label: string (the most likely label); "
-                            "words: [Word] (what moved its score most)"},
+                            "words?: [Word] (what moved its score most); "
+                            "tokens?: [TokenDepth] (with sluice.depth)"},
     {"ChoiceAnswer", "type: 'choice'; name: string|null; "
                      "choice: string|boolean (the most probable one); confidence: number; "
                      "probabilities: [ChoiceProbability] (among the choices; they sum to 1)"},
@@ -177,7 +180,12 @@ const struct sv_response_schema sv_response_schemas[] = {
 
     /* ---- Text Embeddings Inference, Hugging Face ---- */
     {"Score", "label: string; score: number (probability, or logit if raw_scores); "
-              "words?: [Word] (of the most likely label: what moved its score most)"},
+              "words?: [Word] (of the most likely label: what moved its score most); "
+              "tokens?: [TokenDepth] (of the most likely label, with sluice.depth)"},
+    {"TokenDepth", "token: string; start: size (first byte in the text); "
+                   "stop: size (byte after the last); depth: size (layers that computed it); "
+                   "gates?: [number] (the weight with which each block, step or expert acted on "
+                   "it; 0: it did not run)"},
     {"Word", "word: string; start: size (first byte in the text); "
              "stop: size (byte after the last); "
              "contribution: number (to the label's logit less the mean of the others)"},

@@ -1,5 +1,4 @@
-/* caller.h - who sent a request, and what a route requires of the caller: a scope and a
- * listener. */
+/* caller.h - who sent a request, through which listener, and the scope that a route requires. */
 #pragma once
 
 #include "base/api_key.h"
@@ -18,11 +17,10 @@ enum sv_scope {
     SV_SCOPE_ADMIN    /* which models are served */
 };
 
-/* The listeners of the daemon; a route has one or both. */
+/* The listeners of the daemon. Both have all routes; see access/authorize.h. */
 enum sv_listener {
-    SV_ON_INFERENCE = 1, /* the option listen */
-    SV_ON_ADMIN = 2,     /* the option admin_listen; on threads of its own */
-    SV_ON_BOTH = SV_ON_INFERENCE | SV_ON_ADMIN
+    SV_ON_INFERENCE, /* the option listen */
+    SV_ON_ADMIN      /* the option admin_listen; on threads of its own */
 };
 
 /* For the audit trail. */

@@ -20,9 +20,7 @@ struct sv_jobs;
 
 /* What the daemon says about its API. */
 struct sv_api_documents {
-    struct sl_buffer index;     /* GET / */
-    struct sl_buffer inference; /* GET /openapi.json on the inference listener, */
-    struct sl_buffer admin;     /* and on the admin listener */
+    struct sl_buffer index, openapi; /* GET /, GET /openapi.json */
 };
 
 enum sv_phase {

@@ -79,7 +79,6 @@ static bool answer_preflight(struct sv_request *request, const char *methods,
     static const struct sv_route preflight = {.method = "OPTIONS",
                                               .path = "preflight",
                                               .scope = SV_SCOPE_OPEN,
-                                              .listeners = SV_ON_INFERENCE,
                                               .handle = handle_preflight};
     request->route = &preflight;
     return sv_cors_answer_preflight(request, methods, error);
@@ -97,7 +96,7 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
         request->api = request->route->api;
         request->sink = sv_router_sink(router, request->route);
         request->action = request->route->action;
-        return sv_authorize(request, request->route->scope, request->route->listeners, error);
+        return sv_authorize(request, request->route->scope, error);
     }
     if (!allow[0])
         return sv_fail(error, SV_ROUTE_NOT_FOUND, NULL, "No such endpoint: %s; %s", path,
@@ -113,7 +112,7 @@ static bool check_route(struct sv_request *request, const struct sv_router *rout
 static bool check_form_origin(const struct sv_request *request, struct sv_error *error)
 {
     const char *origin = header(request, "Origin");
-    return !origin || sv_cors_allowed_origin(request) ||
+    return !origin || sv_cors_is_same_origin(request) || sv_cors_allowed_origin(request) ||
            sv_fail(error, SV_FORBIDDEN, NULL,
                    "Pages of the origin \"%.100s\" may not send files to this listener.", origin);
 }

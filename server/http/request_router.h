@@ -11,7 +11,6 @@ struct sv_route {
     const char *method;
     const char *path; /* each {name} stands for one path segment, not empty */
     enum sv_scope scope;
-    enum sv_listener listeners;
     enum sv_api api; /* format of its errors */
     enum sv_progress (*handle)(struct sv_request *request);
     const char *action;                   /* what it changes, for the audit log; NULL: nothing */

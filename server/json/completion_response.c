@@ -62,6 +62,31 @@ static void add_tokens(struct sl_json_writer *json, const struct sv_completion_c
     sl_buffer_release(&text);
 }
 
+void sv_add_gates(struct sl_json_writer *json, const float *gates, int count)
+{
+    sl_json_begin_array(json);
+    for (int i = 0; i < count; i++)
+        sl_json_printf(json, "%.4g", (double)gates[i]);
+    sl_json_end_array(json);
+}
+
+/* The member "gates", unless nothing is known of them. */
+static void add_gates(struct sl_json_writer *json, const struct sv_completion_choice *piece)
+{
+    bool any = false;
+    for (int i = 0; i < piece->record_count; i++)
+        any = any || piece->records[i].gate_count > 0;
+    if (!any)
+        return;
+    sl_json_add(json, "'gates':[");
+    for (int i = 0; i < piece->record_count; i++)
+        if (piece->records[i].gate_count == 0)
+            sl_json_add_null(json);
+        else
+            sv_add_gates(json, piece->records[i].gates, piece->records[i].gate_count);
+    sl_json_end_array(json);
+}
+
 void sv_add_depths(struct sl_json_writer *json, const struct sv_completion_choice *piece)
 {
     if (!piece->facts.depths)
@@ -75,6 +100,7 @@ void sv_add_depths(struct sl_json_writer *json, const struct sv_completion_choic
         else
             sl_json_add_int(json, piece->records[i].layers);
     sl_json_end_array(json);
+    add_gates(json, piece);
     sl_json_end_object(json);
 }
 

@@ -66,8 +66,10 @@ void sv_completion_response_usage(struct sl_json_writer *json, const struct sv_u
 /* What both shapes have. The value of finish_reason, NULL: null. */
 const char *sv_finish_name(enum sl_finish finish);
 /* The member "sluice" of a choice, if depths are requested: its tokens, and how many layers
- * computed each; null for the first of an echoed prompt. */
+ * computed each, and with which gates; null for the first of an echoed prompt. */
 void sv_add_depths(struct sl_json_writer *json, const struct sv_completion_choice *piece);
+/* The weights with which a model's parts acted on a token, as an array. */
+void sv_add_gates(struct sl_json_writer *json, const float *gates, int count);
 /* JSON has no infinity; this API writes -9999. */
 void sv_add_probability(struct sl_json_writer *json, float log_probability);
 /* What a token adds to a text; of one that adds nothing, how the vocabulary spells it. */

@@ -14,12 +14,9 @@ const struct sv_field sv_stream_option_fields[] = {
     {.kind = SV_FIELD_END},
 };
 
-static const char *const depth_kinds[] = {"tokens", NULL};
-
 const struct sv_field sv_completion_extra_fields[] = {
     SV_BUDGET_FIELD(sv_completion_params, budget),
-    SV_KEYWORD_FIELD("depth", depth_kinds, .presence_offset = AT(depths),
-                     .help = "how many layers computed each token"),
+    SV_DEPTH_FIELD(AT(depths)),
     {.kind = SV_FIELD_END},
 };
 

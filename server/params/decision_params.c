@@ -43,6 +43,7 @@ static const struct sv_field question_fields[] = {
 
 static const struct sv_field sluice_fields[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
+    SV_DEPTH_FIELD(AT(depths)),
     SV_BUDGET_FIELD(sv_decision_params, budget),
     SV_HYPOTHESIS_TEMPLATE_FIELD(AT(hypothesis_template)),
     {.kind = SV_FIELD_END},

@@ -34,6 +34,7 @@ struct sv_decision_params {
     struct sv_list questions; /* struct sv_question */
     struct sv_tokenize_options tokenize;
     int64_t explain; /* words; 0: no explanation */
+    bool depths;     /* of tokens */
     struct sv_budget budget;
     struct sv_string hypothesis_template;
 

@@ -19,6 +19,7 @@ struct sv_hf_params {
     struct sv_tokenize_options tokenize;
     struct sv_budget budget;
     int64_t explain; /* words; 0: no explanation */
+    bool depths;     /* of tokens */
     /* Of one task each: */
     struct sv_label_format labels; /* top_k, function_to_apply */
     struct sv_entity_options entities;

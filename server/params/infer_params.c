@@ -11,15 +11,12 @@
 
 const char sv_input_name[] = "text";
 
-const char *const sv_output_names[] = {[SV_OUTPUT_LABEL] = "label",
-                                       [SV_OUTPUT_PROBS] = "probs",
-                                       [SV_OUTPUT_LOGITS] = "logits",
-                                       [SV_OUTPUT_EMBEDDING] = "embedding",
-                                       [SV_OUTPUT_ENTITIES] = "entities",
-                                       [SV_OUTPUT_DEPTH] = "depth",
-                                       [SV_OUTPUT_TRUNCATED] = "truncated",
-                                       [SV_OUTPUT_WORDS] = "words",
-                                       NULL};
+const char *const sv_output_names[] = {
+    [SV_OUTPUT_LABEL] = "label",         [SV_OUTPUT_PROBS] = "probs",
+    [SV_OUTPUT_LOGITS] = "logits",       [SV_OUTPUT_EMBEDDING] = "embedding",
+    [SV_OUTPUT_ENTITIES] = "entities",   [SV_OUTPUT_DEPTH] = "depth",
+    [SV_OUTPUT_TRUNCATED] = "truncated", [SV_OUTPUT_WORDS] = "words",
+    [SV_OUTPUT_TOKENS] = "tokens",       NULL};
 
 const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
     [SV_OUTPUT_LABEL] = {.datatype = "BYTES",
@@ -35,7 +32,8 @@ const struct sv_output_row sv_output_rows[SV_OUTPUTS] = {
                           .has_columns = true},
     [SV_OUTPUT_EMBEDDING] = {.datatype = "FP32", .models = SV_OF_EMBEDDERS, .has_columns = true},
     [SV_OUTPUT_ENTITIES] = {.datatype = "BYTES", .models = SV_OF_TOKEN_CLASSIFIERS},
-    [SV_OUTPUT_WORDS] = {.datatype = "BYTES", .models = SV_OF_CLASSIFIERS},
+    [SV_OUTPUT_WORDS] = {.datatype = "BYTES", .models = SV_OF_CLASSIFIERS, .is_extra = true},
+    [SV_OUTPUT_TOKENS] = {.datatype = "BYTES", .models = SV_OF_CLASSIFIERS, .is_extra = true},
     [SV_OUTPUT_DEPTH] = {.datatype = "FP32"},
     [SV_OUTPUT_TRUNCATED] = {.datatype = "INT32"},
 };

@@ -16,6 +16,7 @@ enum sv_output_kind {
     SV_OUTPUT_DEPTH,     /* mean layers per token */
     SV_OUTPUT_TRUNCATED, /* tokens that were cut off */
     SV_OUTPUT_WORDS,     /* that moved the score, as JSON; if `explain` is given */
+    SV_OUTPUT_TOKENS,    /* with their depths, as JSON; if it is requested by name */
     SV_OUTPUTS
 };
 
@@ -30,6 +31,7 @@ struct sv_output_row {
     const char *datatype;
     enum sv_output_models models; /* that have it */
     bool has_class_values;        /* its classes can be ranked */
+    bool is_extra;                /* only on request */
     bool has_columns;             /* shape [n, classes] or [n, dimensions]; else [n] */
 };
 

@@ -5,6 +5,7 @@
 
 static const struct sv_field sluice_fields[] = {
     SV_EXPLAIN_FIELD(AT(explain)),
+    SV_DEPTH_FIELD(AT(depths)),
     SV_BUDGET_FIELD(sv_predict_params, budget),
     {.kind = SV_FIELD_END},
 };

@@ -12,6 +12,7 @@ struct sv_predict_params {
     struct sv_budget budget;
     bool raw_scores;
     int64_t explain; /* words; 0: no explanation */
+    bool depths;     /* of tokens */
     struct sv_label_format labels;
 };
 

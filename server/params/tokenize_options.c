@@ -8,3 +8,4 @@ const char sv_model_naming_hint[] =
 const char *const sv_truncation_directions[] = {"Right", "Left", NULL};
 const char *const sv_unknown_keywords[] = {"error", "replace", NULL};
 const char *const sv_blank_keywords[] = {"error", "empty", NULL};
+const char *const sv_depth_keywords[] = {"tokens", NULL};

@@ -22,8 +22,8 @@ struct sv_tokenize_options {
 };
 
 /* The keywords of the rows below. */
-extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[],
-                                                         *const sv_blank_keywords[];
+extern const char *const sv_truncation_directions[],
+    *const sv_unknown_keywords[], *const sv_blank_keywords[], *const sv_depth_keywords[];
 
 /* Rows for a struct sv_tokenize_options that is `member` of `type`.
  * NOLINTBEGIN(bugprone-macro-parentheses): neither can be in parentheses */
@@ -52,6 +52,10 @@ extern const char *const sv_truncation_directions[], *const sv_unknown_keywords[
 #define SV_EXPLAIN_FIELD(place)                                                                    \
     SV_FIELD("explain", INT, place, 1, SV_EXPLAIN_WORDS_MAX,                                       \
              .help = "name this many words that moved the score of the most likely label")
+
+#define SV_DEPTH_FIELD(place)                                                                      \
+    SV_KEYWORD_FIELD("depth", sv_depth_keywords, .presence_offset = place,                         \
+                     .help = "tell how many layers computed each token, and with which gates")
 
 #define SV_UNKNOWN_CHARACTERS_FIELD(place)                                                         \
     SV_ENUM_FIELD("unknown_characters", place, SL_UNKNOWN_FAIL, sv_unknown_keywords,               \

@@ -260,7 +260,8 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
                                                          .types = item->types,
                                                          .count = item->count,
                                                          .operating_point = task->operating_point,
-                                                         .output = task->output};
+                                                         .output = task->output,
+                                                         .wants_gates = item->gates};
     executor->fed[index] = item;
     executor->owner[index] = task;
     if (task->started_ns > 0)
@@ -326,6 +327,17 @@ static void explain(const struct executor *executor, struct sv_classification_ta
                       item->text, err.text);
 }
 
+static void take_depths(const struct executor *executor, struct sv_classification_item *item,
+                        const struct sl_classifier_item *fed)
+{
+    const size_t count = (size_t)fed->count;
+    if (item->token_layers)
+        memcpy(item->token_layers, fed->token_layers, count * sizeof *item->token_layers);
+    if (item->gates && fed->gates)
+        memcpy(item->gates, fed->gates,
+               count * (size_t)executor->info->routes * sizeof *item->gates);
+}
+
 /* Copies a result to its item. NaN or infinity fails only this item, and its request in the end;
  * after the deadline the result does not count. */
 static void take(struct executor *executor, int index, int64_t now)
@@ -341,6 +353,7 @@ static void take(struct executor *executor, int index, int64_t now)
                sizeof *item->logits);
     item->layers_used = fed->layers_used;
     item->layers_full = fed->layers_full;
+    take_depths(executor, item, fed);
     executor->base.layers_used += fed->layers_used;
     executor->base.layers_full += fed->layers_full;
     sv_metric_observe(executor->base.series[SV_METRIC_MEAN_DEPTH],

@@ -28,6 +28,9 @@ struct sv_classification_item {
     };
 
     int64_t layers_used, layers_full;
+    /* As struct sl_classifier_item has them; NULL: not requested. The task's owner owns them. */
+    int32_t *token_layers;
+    float *gates;
     bool finite; /* no NaN or infinity in the result */
 };
 

@@ -119,16 +119,22 @@ Test(cors, any_origin_with_keys)
     daemon_stop(&d);
 }
 
-/* A form may be sent without asking first, so files are refused by their origin. */
+#define FORM(origin)                                                                               \
+    LINE("Content-Type", "multipart/form-data; boundary=x")                                        \
+    LINE("Content-Length", "0") ORIGIN(origin)
+
+/* A form may be sent without asking first, so files are refused by their origin: unless it is the
+ * daemon's own, whose web console sends files. */
 Test(cors, never_on_the_admin_listener)
 {
-    static const char form[] = LINE("Content-Type", "multipart/form-data; boundary=x")
-        LINE("Content-Length", "0") ORIGIN(PAGE);
     DAEMON_START(&d, "--cors-origins", "*", "--admin-listen", "127.0.0.1:0");
     expect_nothing_at(d.admin_port, "GET /v1/models", ORIGIN(PAGE), "200");
     expect_nothing_at(d.admin_port, "OPTIONS /v1/models", PREFLIGHT(PAGE, "GET"), "405");
     expect_nothing_at(d.admin_port, "OPTIONS /v1/models/x", PREFLIGHT(PAGE, "DELETE"), "405");
-    expect_nothing_at(d.admin_port, "POST /v1/files", form, "403");
+    expect_nothing_at(d.admin_port, "POST /v1/files", FORM(PAGE), "403");
+    expect_nothing_at(d.admin_port, "POST /v1/files", FORM("http://x.evil"), "403");
+    expect_nothing_at(d.admin_port, "POST /v1/files", FORM("null"), "403");
+    expect_nothing_at(d.admin_port, "POST /v1/files", FORM("http://x"), "501");
     expect_nothing_at(d.admin_port, "POST /v1/fine_tuning/jobs/x/cancel",
                       LINE("Content-Length", "0") ORIGIN(PAGE), "415");
     daemon_stop(&d);

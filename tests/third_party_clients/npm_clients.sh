@@ -1,17 +1,18 @@
 #!/bin/sh
-# npm_clients.sh - third-party clients, unmodified, against sluiced.
+# npm_clients.sh - third-party clients, unmodified, against sluiced; or a browser with the web console.
 #
-#     npm_clients.sh SLUICED SLUICE [FOLDER]
+#     npm_clients.sh SLUICED SLUICE [FOLDER [SCRIPT]]
 #
-# Takes the two programs, by default those of `make build`, and a folder to install the clients
-# into, by default `third_party_clients` beside the daemon. Leaves with 77 when node, npm or the registry cannot
-# be had.
+# Takes the two programs, by default those of `make build`, a folder to install the clients into, by default
+# `third_party_clients` beside the daemon, and a script of package.json: `test` or `console`. Leaves with 77 when node,
+# npm, the registry or, for the console, Chromium cannot be had.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 SLUICED=${1:-${SLUICED:-$here/../../build/release/sluiced}}
 SLUICE_TOOL=${2:-${SLUICE_TOOL:-$here/../../build/release/sluice}}
 folder=${3:-$(dirname "$SLUICED")/third_party_clients}
+script=${4:-test}
 
 skip() {
     echo "SKIPPED: $1"
@@ -33,6 +34,13 @@ command -v node >/dev/null || skip "the tests of third-party clients need node, 
 command -v npm >/dev/null || skip "the tests of third-party clients need npm"
 node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' ||
     skip "the tests of third-party clients need node 18 or later, not $(node --version)"
+
+if [ "$script" = console ]; then
+    CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+        skip "the test of the web console needs chromium"
+    SLUICE_MODELS=$(realpath "$here/../../models")
+    export CHROMIUM SLUICE_MODELS
+fi
 
 # Not where the sources are: npm installs thousands of files.
 mkdir -p "$folder"
@@ -56,4 +64,4 @@ if ! cmp -s package-lock.json "$mark"; then
     cp package-lock.json "$mark"
 fi
 
-exec npm test --silent
+exec npm run --silent "$script"

@@ -92,7 +92,7 @@ class Contract:
         media = (media or "").partition(";")[0]
         if not body:
             return
-        if media not in content:
+        if media not in content and "*/*" not in content:
             raise Breach(f"{what}: {media} is not in the document")
         if media == "text/event-stream":
             self.check_events(what, content["application/json"]["schema"], body.decode())

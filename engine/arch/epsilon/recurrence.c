@@ -255,21 +255,30 @@ static void record_depths(struct sl_tape *t, const struct sl_halting_state *halt
     }
 }
 
-/* The steps of a row before it halts, each as a part of the model. */
-static void record_routing(struct sl_tape *t, const struct sl_halting_state *halting)
+/* Steps that ran on a row where halted ones are skipped: those until its sequence's first row
+ * halts. */
+static int steps_run(const struct sl_tape *t, const struct sl_halting_state *halting, int row)
 {
-    for (int r = 0; t->stats.routing && r < t->view->batch->rows; r++)
-        for (int step = 0; step < depth_of(halting, r) && !halting->padding[r]; step++)
+    const int first = t->view->batch->sequences[t->view->row_sequence[row]].first;
+    return depth_of(halting, first) - (row != first);
+}
+
+/* The steps of a row before it, or its sequence's first, halts; each as a part of the model. */
+static void record_routing(struct sl_tape *t, const struct sl_halting_state *halting,
+                           bool halts_with_first)
+{
+    for (int r = 0; t->stats.routing && r < t->view->batch->rows; r++) {
+        const int steps = halts_with_first ? steps_run(t, halting, r) : depth_of(halting, r);
+        for (int step = 0; step < steps && !halting->padding[r]; step++)
             sl_stats_set_routing(t, r, step, 1.0f);
+    }
 }
 
 static void record_layers(struct sl_tape *t, const struct sl_recurrence *s)
 {
     int32_t *used = t->stats.layers_used;
-    for (int r = 0; used && r < t->view->batch->rows; r++) {
-        int first = t->view->batch->sequences[t->view->row_sequence[r]].first;
-        used[r] += skips_halted(t) ? depth_of(&s->halting, first) - (r != first) : s->step - 1;
-    }
+    for (int r = 0; used && r < t->view->batch->rows; r++)
+        used[r] += skips_halted(t) ? steps_run(t, &s->halting, r) : s->step - 1;
 }
 
 struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *s)
@@ -277,7 +286,7 @@ struct sl_tensor *sl_recurrence_finish(struct sl_tape *t, struct sl_recurrence *
     if (!sl_tape_is_dry(t)) {
         record_depths(t, &s->halting, !skips_halted(t));
         record_layers(t, s);
-        record_routing(t, &s->halting);
+        record_routing(t, &s->halting, skips_halted(t));
     }
     return s->output;
 }
@@ -286,7 +295,7 @@ struct sl_tensor *sl_causal_recurrence_finish(struct sl_tape *t, struct sl_causa
 {
     if (!sl_tape_is_dry(t)) {
         record_depths(t, &w->halting, /* others= */ true);
-        record_routing(t, &w->halting);
+        record_routing(t, &w->halting, false);
     }
     return w->output;
 }

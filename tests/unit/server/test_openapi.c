@@ -1,4 +1,4 @@
-/* test_openapi.c - the OpenAPI document: all routes of a listener, no loose ends, and the shipped
+/* test_openapi.c - the OpenAPI document: all routes, no loose ends, and the shipped
  * file. tests/third_party_clients/openapi.py checks it against the standard and the daemon. */
 #include "api/endpoints.h"
 #include "api/openapi.h"
@@ -6,10 +6,10 @@
 #include "support/json_query.h"
 #include "support/test.h"
 
-static json_t *document_of(enum sv_listener listeners)
+static json_t *openapi_document(void)
 {
     struct sl_buffer text = {0};
-    sv_openapi_write(&text, listeners);
+    sv_openapi_write(&text);
     cr_assert_not(text.failed);
     json_t *document = json_from_text(text.data);
     sl_buffer_release(&text);
@@ -40,25 +40,18 @@ static const json_t *operation_of(const json_t *document, const struct sv_route 
     return json_object_get(path, method);
 }
 
-Test(openapi, each_listener_describes_its_own_routes)
+Test(openapi, describes_every_route)
 {
-    static const enum sv_listener listeners[] = {SV_ON_INFERENCE, SV_ON_ADMIN, SV_ON_BOTH};
-
-    for (size_t i = 0; i < COUNT(listeners); i++) {
-        json_t *document = document_of(listeners[i]);
-        for (int j = 0; j < sv_routes.count; j++) {
-            const struct sv_route *route = &sv_routes.routes[j];
-            cr_assert_eq(operation_of(document, route) != NULL,
-                         (route->listeners & listeners[i]) != 0, "%s %s", route->method,
-                         route->path);
-        }
-        json_decref(document);
-    }
+    json_t *document = openapi_document();
+    for (int i = 0; i < sv_routes.count; i++)
+        cr_assert(operation_of(document, &sv_routes.routes[i]), "%s %s", sv_routes.routes[i].method,
+                  sv_routes.routes[i].path);
+    json_decref(document);
 }
 
 Test(openapi, operating_points_have_the_threshold_of_every_architecture)
 {
-    json_t *document = document_of(SV_ON_BOTH);
+    json_t *document = openapi_document();
     const json_t *members = json_at(document, "components/schemas/OperatingPoint/properties");
     struct sl_threshold threshold;
     int count = 0;
@@ -85,7 +78,7 @@ static bool has_parameter(const json_t *operation, const char *name, size_t leng
 
 Test(openapi, every_part_of_a_path_is_a_parameter)
 {
-    json_t *document = document_of(SV_ON_BOTH);
+    json_t *document = openapi_document();
     for (int i = 0; i < sv_routes.count; i++) {
         const struct sv_route *route = &sv_routes.routes[i];
         for (const char *at = strchr(route->path, '{'); at; at = strchr(at, '{')) {
@@ -98,7 +91,7 @@ Test(openapi, every_part_of_a_path_is_a_parameter)
 
 Test(openapi, operations_have_different_ids)
 {
-    json_t *document = document_of(SV_ON_BOTH), *seen = json_object();
+    json_t *document = openapi_document(), *seen = json_object();
     for (int i = 0; i < sv_routes.count; i++) {
         const char *id =
             json_string_at(operation_of(document, &sv_routes.routes[i]), "operationId");
@@ -135,14 +128,14 @@ static int check_references(const json_t *document, json_t *value)
 
 Test(openapi, references_lead_somewhere)
 {
-    json_t *document = document_of(SV_ON_BOTH);
+    json_t *document = openapi_document();
     cr_assert_gt(check_references(document, document), 100);
     json_decref(document);
 }
 
 Test(openapi, fields_have_the_types_bounds_and_defaults_that_are_read)
 {
-    json_t *document = document_of(SV_ON_BOTH);
+    json_t *document = openapi_document();
     const json_t *schemas = json_at(document, "components/schemas");
     const json_t *fields = json_at(schemas, "CompletionRequest/properties");
     cr_assert_str_eq(json_string_at(fields, "max_tokens/type/0"), "integer");
@@ -182,7 +175,7 @@ Test(openapi, errors_have_the_statuses_and_bodies_of_their_api)
         {"/v2/repository/models/{name}/load", "409", "InferenceProtocolError", "conflict"},
     };
 
-    json_t *document = document_of(SV_ON_BOTH);
+    json_t *document = openapi_document();
     for (size_t i = 0; i < COUNT(cases); i++) {
         const json_t *path = json_object_get(json_at(document, "paths"), cases[i].path);
         const json_t *response = json_object_get(json_at(path, "post/responses"), cases[i].status);

@@ -1,6 +1,8 @@
 /* test_routing.c - what is recorded of each token is what runs. */
 #include "infer/routing.h"
 
+#include "sluice/classifier.h"
+#include "sluice/session.h"
 #include "support/model_fixture.h"
 
 #include <string.h>
@@ -141,4 +143,74 @@ Test(routing, a_model_without_routes_is_refused_by_name)
     EXPECT_FAIL(sl_routing_open(&r, m, NULL, &err), err, SL_BAD_INPUT, "vanilla");
     sl_routing_close(&r);
     close_model(m);
+}
+
+/* ---- served ---------------------------------------------------------------------------------- */
+
+/* The gates of the text when it is served as the second of a batch, whose first wants none; NULL:
+ * none were given. They last until the classifier or session, which is *owner, is destroyed. */
+static const float *classified_gates(const struct sl_model *m, struct sl_classifier **owner)
+{
+    const struct sl_classifier_options options = {.max_batch_size = 2,
+                                                  .max_batch_tokens = 2 * FIXTURE_CONTEXT};
+    struct sl_err err;
+    const enum sl_output output = sl_model_main_output(&m->info);
+    struct sl_classifier_item items[] = {
+        {.tokens = tokens, .count = 3, .output = output},
+        {.tokens = tokens, .count = TOKENS, .output = output, .wants_gates = true}};
+    *owner = sl_classifier_create(m, &options, &err);
+    cr_assert(*owner, "%s", err.text);
+    EXPECT_OK(sl_classifier_run(*owner, items, 2, &err), err);
+    cr_expect_null(items[0].gates);
+    int64_t layers = 0;
+    for (int i = 0; i < TOKENS; i++)
+        layers += items[1].token_layers[i];
+    cr_expect_eq(layers, items[1].layers_used);
+    return items[1].gates;
+}
+
+static const float *completed_gates(const struct sl_model *m, struct sl_session **owner)
+{
+    const struct sl_session_options options = {.max_sequences = 2, .max_batch_tokens = 2 * TOKENS};
+    struct sl_err err;
+    struct sl_chunk chunks[] = {
+        {.slot = 0, .tokens = tokens, .count = 3},
+        {.slot = 1, .tokens = tokens, .count = TOKENS, .all_logits = true, .wants_gates = true}};
+    *owner = sl_session_create(m, &options, &err);
+    cr_assert(*owner, "%s", err.text);
+    EXPECT_OK(sl_session_run(*owner, chunks, 2, &err), err);
+    cr_expect_null(chunks[0].gates);
+    return chunks[1].gates;
+}
+
+Test(routing, what_is_served_has_the_gates_that_are_recorded)
+{
+    int kinds = 0;
+    for (struct fixture_case c = {0}; fixture_next(&c); c.variant++) {
+        const struct sl_arch *arch = sl_arch_at(c.arch);
+        const bool classifies = c.task == SL_TASK_CLASSIFICATION;
+        if (!arch->routes_to || (!classifies && c.task != SL_TASK_COMPLETION) ||
+            (classifies && strcmp(arch->routes_to, "step") == 0))
+            continue;
+        struct sl_model *m = open_case(&c);
+        struct sl_classifier *classifier = NULL;
+        struct sl_session *session = NULL;
+        struct sl_routing r;
+        struct sl_err err;
+        const float *gates =
+            classifies ? classified_gates(m, &classifier) : completed_gates(m, &session);
+        EXPECT_OK(sl_routing_open(&r, m, NULL, &err), err);
+        sl_routing_run(&r, tokens, TOKENS);
+        cr_assert(gates);
+        for (int i = 0; i < TOKENS * r.parts; i++)
+            cr_assert_float_eq(gates[i], r.weights[i], 1e-6, "%s: token %d, part %d: %g, not %g",
+                               fixture_case_name(&c), i / r.parts, i % r.parts, (double)gates[i],
+                               (double)r.weights[i]);
+        sl_routing_close(&r);
+        sl_classifier_destroy(classifier);
+        sl_session_destroy(session);
+        close_model(m);
+        kinds++;
+    }
+    cr_assert_gt(kinds, 5);
 }

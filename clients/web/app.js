@@ -1,0 +1,105 @@
+// app.js - the frame: which view is shown, who is signed in, and what they may do.
+import { call, key, setKey } from './api.js';
+import { announce, button, field, h, problem, replace } from './dom.js';
+
+// Each scope of API keys is tried once, by a request that changes nothing.
+const PROBES = { infer: '/v1/models', metrics: '/metrics', train: '/v1/files?limit=1', admin: '/v1/audit?limit=1' };
+
+const VIEWS = [
+  { id: 'try', title: 'Try', scope: 'infer', load: () => import('./try.js') },
+  { id: 'watch', title: 'Watch', scope: 'metrics', load: () => import('./watch.js') },
+  { id: 'teach', title: 'Teach', scope: 'train', load: () => import('./teach.js') },
+  { id: 'models', title: 'Models', scope: 'infer', load: () => import('./models.js') },
+];
+
+const main = document.getElementById('main');
+let session = {}; // by scope: null if it is allowed, else the error
+let leave = null; // ends what the current view has started
+
+async function openSession() {
+  const probe = ([scope, path]) => call(path).then(() => [scope, null], (error) => [scope, error]);
+  session = Object.fromEntries(await Promise.all(Object.entries(PROBES).map(probe)));
+  // Without a state directory there are no files; that is no question of rights.
+  if (session.admin?.status === 501) session.admin = null;
+}
+
+export function may(scope) {
+  return session[scope] === null;
+}
+
+function showFrame() {
+  const here = current();
+  replace(document.getElementById('views'), VIEWS.filter((view) => may(view.scope) || view === here).map((view) =>
+    h('a', { href: `#/${view.id}`, 'aria-current': view === here && 'page' }, view.title)));
+  const needsKey = Object.values(session).some((error) => error?.status === 401);
+  replace(document.getElementById('session'),
+    key() ? button('Sign out', signOut, { class: 'small' }) : needsKey && button('Sign in', signIn, { class: 'small' }));
+}
+
+function current() {
+  const [, id] = location.hash.split('/');
+  return VIEWS.find((view) => view.id === id) ?? VIEWS[0];
+}
+
+async function show() {
+  const view = current();
+  const rest = location.hash.split('/').slice(2).map(decodeURIComponent);
+  leave?.();
+  leave = null;
+  showFrame();
+  document.title = `${view.title} - Sluice`;
+  const error = session[view.scope];
+  if (error) return refuse(view, error);
+  const content = h('div');
+  replace(main, content);
+  try {
+    const module = await view.load();
+    if (current() === view) leave = (await module.show(content, rest)) ?? null;
+  } catch (failure) {
+    replace(content, h('h1', null, view.title), problem(failure));
+  }
+}
+
+function refuse(view, error) {
+  replace(main, h('h1', null, view.title), problem(error));
+  if (error.status === 401) main.append(button('Sign in', signIn, { class: 'main' }));
+}
+
+function signIn() {
+  const input = h('input', { type: 'password', autocomplete: 'off', required: true, size: 40 });
+  const said = h('div');
+  const form = h('form', { method: 'dialog', onsubmit: submit },
+    h('h2', null, 'Sign in'), field('API key', input, 'Kept in this tab until it is closed.'), said,
+    h('div', { class: 'row' }, h('button', { class: 'main' }, 'Sign in'), button('Cancel', () => dialog.close())));
+  const dialog = h('dialog', { onclose: () => dialog.remove() }, form);
+  async function submit(event) {
+    event.preventDefault();
+    setKey(input.value.trim());
+    await openSession();
+    const errors = Object.values(session);
+    if (errors.some((error) => error === null)) {
+      dialog.close();
+      announce('Signed in.');
+      return show();
+    }
+    setKey(null);
+    replace(said, problem(errors[0]));
+  }
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+async function signOut() {
+  setKey(null);
+  await openSession();
+  announce('Signed out.');
+  show();
+}
+
+addEventListener('hashchange', () => {
+  show();
+  main.focus();
+});
+
+await openSession();
+show();

@@ -1,0 +1,34 @@
+// format.js - numbers, times and sizes for people.
+
+export function number(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return '-';
+  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(1);
+  return value.toLocaleString('en', { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1))) });
+}
+
+export function count(value) {
+  return value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 });
+}
+
+export function percent(value, digits = 1) {
+  return Number.isFinite(value) ? `${(100 * value).toFixed(digits)} %` : '-';
+}
+
+export function bytes(value) {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  for (; value >= 1000 && unit < units.length - 1; unit++) value /= 1000;
+  return `${unit ? number(value) : value} ${units[unit]}`;
+}
+
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return '-';
+  if (seconds < 1) return `${number(seconds * 1000)} ms`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${number(seconds / 3600, 2)} h`;
+}
+
+export function moment(unixSeconds) {
+  return unixSeconds ? new Date(1000 * unixSeconds).toLocaleString() : '-';
+}

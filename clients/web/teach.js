@@ -1,0 +1,82 @@
+// teach.js - the view Teach: files, training jobs, and what becomes of them.
+import { call } from './api.js';
+import { announce, button, field, h, problem, replace, table } from './dom.js';
+import { bytes, moment } from './format.js';
+
+const LIST = 20;
+
+// Parts of this view, by the first word after #/teach/.
+const PARTS = { file: () => import('./teach_file.js'), job: () => import('./teach_job.js'), correct: () => import('./teach_correct.js') };
+
+export async function show(content, [part, id]) {
+  if (PARTS[part] && id) return (await PARTS[part]()).show(content, id);
+  const said = h('div');
+  const lists = h('div');
+  replace(content, h('h1', null, 'Teach'), h('p', null, 'A file of labelled texts becomes a classifier: a column with the label, a column with the text, ' +
+    'as CSV, TSV, JSON Lines or what a spreadsheet exports. A hundred texts are enough to start with.'), dropZone(said), said, lists);
+  const refresh = () => showLists(lists, said);
+  await refresh();
+  return undefined;
+}
+
+function dropZone(said) {
+  const input = h('input', { type: 'file', onchange: () => upload(input.files[0], said) });
+  const zone = h('div', { class: 'drop' }, field('Drop a file here, or choose one', input));
+  const over = (on) => (event) => {
+    event.preventDefault();
+    zone.classList.toggle('over', on);
+  };
+  zone.addEventListener('dragover', over(true));
+  zone.addEventListener('dragleave', over(false));
+  zone.addEventListener('drop', (event) => {
+    over(false)(event);
+    upload(event.dataTransfer.files[0], said);
+  });
+  return zone;
+}
+
+// Returns the file's object.
+export async function sendFile(file) {
+  const form = new FormData();
+  form.append('purpose', 'fine-tune');
+  form.append('file', file);
+  return call('/v1/files', { body: form });
+}
+
+async function upload(file, said) {
+  if (!file) return;
+  replace(said, h('p', { class: 'soft', role: 'status' }, `Sending ${file.name} \u2026`));
+  try {
+    const { id } = await sendFile(file);
+    announce(`${file.name} is uploaded.`);
+    location.hash = `#/teach/file/${id}`;
+  } catch (error) {
+    replace(said, problem(error));
+  }
+}
+
+async function showLists(place, said) {
+  const [files, jobs] = await Promise.all([call(`/v1/files?limit=${LIST}`), call(`/v1/fine_tuning/jobs?limit=${LIST}`)]);
+  const remove = async (file) => {
+    try {
+      await call(`/v1/files/${file.id}`, { method: 'DELETE' });
+      announce(`${file.filename} is deleted.`);
+      await showLists(place, said);
+    } catch (error) {
+      replace(said, problem(error));
+    }
+  };
+  const names = new Map(files.data.map((file) => [file.id, file.filename]));
+  replace(place,
+    h('h2', null, 'Training'), jobs.data.length === 0 ? h('p', { class: 'soft' }, 'Nothing was trained here yet.')
+      : table('Training jobs, newest first', ['Job', 'Model', 'Data', 'Status', 'Created'], jobs.data.map((job) => [h('a', { href: `#/teach/job/${job.id}` }, job.id.slice(0, 14)),
+        job.fine_tuned_model ?? job.model, names.get(job.training_file) ?? job.training_file, status(job), moment(job.created_at)])),
+    h('h2', null, 'Files'), files.data.length === 0 ? h('p', { class: 'soft' }, 'There are no files.')
+      : table('Files, newest first', ['File', 'Size', 'Uploaded', ''], files.data.map((file) => [h('a', { href: `#/teach/file/${file.id}` }, file.filename), bytes(file.bytes), moment(file.created_at),
+        button('Delete', () => remove(file), { class: 'small danger', 'aria-label': `Delete ${file.filename}` })]), [1]));
+}
+
+export function status(job) {
+  const text = job.paused ? 'paused' : job.status.replace('_', ' ');
+  return h('span', { class: `tag${job.status === 'succeeded' ? ' good' : job.status === 'failed' ? ' bad' : ''}` }, text);
+}

@@ -1,0 +1,88 @@
+// teach_file.js - one file: what is in it, what is wrong with it, and how to train on it.
+import { call } from './api.js';
+import { announce, field, h, problem, replace, select, table } from './dom.js';
+import { count } from './format.js';
+
+const RECORDS = 5, LABELS_SHOWN = 30;
+
+export async function show(content, id) {
+  const file = await call(`/v1/files/${encodeURIComponent(id)}`);
+  const place = h('div');
+  replace(content, h('p', null, h('a', { href: '#/teach' }, 'Teach')), h('h1', null, file.filename), place);
+  await showCheck(place, file, {});
+}
+
+async function showCheck(place, file, columns) {
+  replace(place, h('p', { class: 'soft', role: 'status' }, 'Reading the file \u2026'));
+  const query = new URLSearchParams({ records: RECORDS, ...columns });
+  let found;
+  try {
+    found = await call(`/v1/files/${encodeURIComponent(file.id)}/check?${query}`);
+  } catch (error) {
+    return replace(place, problem(error));
+  }
+  const good = found.problems.length === 0;
+  replace(place, chooser(place, file, found), problems(found), good && summary(found), examples(found), good && trainForm(file, found));
+  announce(good ? `${found.texts} texts with ${found.labels.length} labels.` : `${found.problems.length} problems.`);
+}
+
+function chooser(place, file, found) {
+  if (found.columns.length === 0) return null;
+  const options = [['', 'choose \u2026'], ...found.columns];
+  const label = select(options, found.label ?? '');
+  const text = select(options, found.text ?? '');
+  const again = () => {
+    if (label.value && text.value) showCheck(place, file, { label: label.value, text: text.value });
+  };
+  label.addEventListener('change', again);
+  text.addEventListener('change', again);
+  return h('div', { class: 'row' }, field('Column of the label', label), field('Column of the text', text), h('p', { class: 'soft' }, `Read as ${found.format}.`));
+}
+
+function problems({ problems: wrong, warnings, notes }) {
+  const lines = (list) => h('ul', null, list.map((text) => h('li', null, text)));
+  return h('div', null,
+    wrong.length > 0 && h('section', { class: 'card' }, h('h2', null, 'To mend before training'), table('Problems', ['Line', 'What is wrong'],
+      wrong.map(({ line, message }) => [line ?? '', message]), [0])),
+    warnings.length > 0 && h('details', { open: true }, h('summary', null, `${warnings.length} ${warnings.length === 1 ? 'thing' : 'things'} to look at`), lines(warnings)),
+    notes.length > 0 && h('details', null, h('summary', null, 'What was assumed'), lines(notes)));
+}
+
+function summary({ texts, labels, multi_label: several }) {
+  const most = Math.max(...labels.map((label) => label.texts), 1);
+  const shown = labels.slice(0, LABELS_SHOWN);
+  return h('section', null, h('h2', null, `${count(texts)} texts, ${labels.length} labels${several ? ', several per text' : ''}`),
+    h('div', { class: 'bars' }, shown.map((label) => [h('span', null, label.label),
+      h('span', { class: 'track' }, h('span', { style: { '--part': label.texts / most } })), h('span', { class: 'n' }, count(label.texts))])),
+    labels.length > shown.length && h('p', { class: 'soft' }, `and ${labels.length - shown.length} more`));
+}
+
+function examples({ records }) {
+  return records.length > 0 && table('The first texts', ['Line', 'Label', 'Text'], records.map(({ line, labels, text }) => [line, labels.join(' | '), text]), [0]);
+}
+
+function trainForm(file, found) {
+  const said = h('div');
+  const name = h('input', { value: nameFor(file.filename), required: true, pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]{0,99}', size: 24 });
+  const promotion = select([['never', 'only when I say so'], ['canary', 'to 10 % of the requests']], 'never');
+  async function start(event) {
+    event.preventDefault();
+    const hyperparameters = { promotion: promotion.value };
+    if (found.label) hyperparameters.label = found.label;
+    if (found.text) hyperparameters.text = found.text;
+    try {
+      const job = await call('/v1/fine_tuning/jobs', { body: { training_file: file.id, suffix: name.value, hyperparameters } });
+      announce('Training has begun.');
+      location.hash = `#/teach/job/${job.id}`;
+    } catch (error) {
+      replace(said, problem(error));
+    }
+  }
+  return h('form', { onsubmit: start }, h('h2', null, 'Train'), h('p', null, 'Several recipes are tried by cross-validation, a pretrained encoder among them if one is loaded; the best is published.'),
+    h('div', { class: 'row' }, field('Name of the model', name, 'A name that serves already gets a new version.'), field('It serves', promotion), h('button', { class: 'main' }, 'Train')), said);
+}
+
+function nameFor(filename) {
+  return filename.replace(/\..*$/, '').replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 100) || 'mine';
+}
+

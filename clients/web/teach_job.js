@@ -1,0 +1,146 @@
+// teach_job.js - one training job: its progress, its curve, its end, and the model beside the one
+// that serves.
+import { call, events } from './api.js';
+import { may } from './app.js';
+import { chart } from './charts.js';
+import { announce, button, download, field, h, problem, replace, tile } from './dom.js';
+import { duration, moment, number, percent } from './format.js';
+import { status } from './teach.js';
+import { bars } from './tokens.js';
+
+const EVERY_MS = 1500, LOG_LINES = 200;
+const GOES_ON = ['validating_files', 'queued', 'running'];
+
+export async function show(content, id) {
+  const abort = new AbortController();
+  const path = `/v1/fine_tuning/jobs/${encodeURIComponent(id)}`;
+  const head = h('div'), log = h('ol', { class: 'log results', tabindex: 0, 'aria-label': 'Log' }), end = h('div');
+  const curve = chart('Loss', ['training', 'validation'], { x: 'step', points: true });
+  replace(content, h('p', null, h('a', { href: '#/teach' }, 'Teach')), h('h1', null, 'Training job'), head, end, h('div', { class: 'two' }, curve.element,
+    h('section', { class: 'card' }, h('h2', null, 'Log'), log)));
+  let latest = null;
+  const refresh = async () => {
+    const job = await call(path, { signal: abort.signal });
+    showHead(head, path, job, latest, refresh);
+    return job;
+  };
+  follow(path, log, curve, abort.signal, (metrics) => { latest = metrics; });
+  poll(refresh, end, abort.signal);
+  return () => abort.abort();
+}
+
+// Until the job has ended, however that was.
+async function poll(refresh, end, signal) {
+  try {
+    for (;;) {
+      const job = await refresh();
+      if (!GOES_ON.includes(job.status)) {
+        announce(`The job has ${job.status}.`);
+        return await showEnd(end, job);
+      }
+      await new Promise((done) => setTimeout(done, EVERY_MS));
+    }
+  } catch (error) {
+    if (!signal.aborted) replace(end, problem(error));
+  }
+}
+
+async function follow(path, log, curve, signal, take) {
+  const data = [[], [], []];
+  try {
+    for await (const { data: event } of events(`${path}/events?stream=true`, { signal })) {
+      if (event.type === 'metrics') {
+        take(event.data);
+        data[0].push(event.data.step);
+        data[1].push(event.data.train_loss ?? null);
+        data[2].push(event.data.valid_loss ?? null);
+        curve.set(data);
+      } else {
+        log.append(h('li', { class: event.level === 'info' ? '' : 'problem' }, event.message));
+        if (log.children.length > LOG_LINES) log.firstChild.remove();
+        log.scrollTop = log.scrollHeight;
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) log.append(h('li', null, problem(error)));
+  }
+}
+
+function showHead(place, path, job, latest, refresh) {
+  const said = h('div');
+  const act = (text, verb, properties) => button(text, async () => {
+    try {
+      await call(`${path}/${verb}`, { body: {} });
+      await refresh();
+    } catch (error) {
+      replace(said, problem(error));
+    }
+  }, properties);
+  const goesOn = GOES_ON.includes(job.status);
+  const left = job.estimated_finish ? job.estimated_finish - Date.now() / 1000 : NaN;
+  replace(place, h('div', { class: 'tiles' },
+    h('div', { class: 'tile' }, h('span', null, 'Status'), h('b', null, status(job)), h('span', { class: 'soft' }, job.id)),
+    tile('Model', job.fine_tuned_model ?? job.model, `since ${moment(job.created_at)}`),
+    goesOn && tile('Time left', duration(Math.max(0, left)), latest && `step ${latest.step}`),
+    latest?.valid_loss !== undefined && tile('Validation loss', number(latest.valid_loss)),
+    latest?.valid_mean_token_accuracy !== undefined && tile('Validation accuracy', percent(latest.valid_mean_token_accuracy))),
+  job.error && problem(job.error.message), said,
+  h('div', { class: 'row' }, goesOn && !job.paused && act('Pause', 'pause'), job.paused && act('Resume', 'resume', { class: 'main' }), goesOn && act('Cancel', 'cancel', { class: 'danger' })));
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+async function showEnd(place, job) {
+  if (job.status !== 'succeeded') return;
+  const [name, version] = job.fine_tuned_model.split('@');
+  const files = await Promise.all(job.result_files.map((id) => call(`/v1/files/${id}`)));
+  const report = files.find((file) => file.filename.endsWith('.html'));
+  replace(place, h('section', { class: 'card' }, h('h2', null, `${job.fine_tuned_model} is ready`),
+    h('div', { class: 'row' },
+      report && button('Save the report', async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html')),
+      h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'), h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions')),
+    await beside(name, version)));
+}
+
+// One's own sentence, by this version and by the one that serves; and which of them shall.
+async function beside(name, version) {
+  const place = h('div'), said = h('div'), results = h('div', { class: 'two' });
+  const box = h('input', { value: 'Write a text of your own here.', size: 50, required: true });
+  const form = h('form', { class: 'row', onsubmit: compare }, h('div', { class: 'grow' }, field('Try it', box)), h('button', { class: 'main' }, 'Classify'));
+  const move = h('div', { class: 'row' });
+  let stable = null;
+
+  async function refresh() {
+    const model = await call(`/v1/models/${encodeURIComponent(name)}`);
+    stable = String(model.sluice.versions.find((v) => v.labels.includes('stable'))?.version ?? '');
+    replace(move, stable === version ? h('p', null, `Version ${version} serves `, h('code', null, name), '.') : h('p', null, `Version ${stable} serves `, h('code', null, name), '.'),
+      may('admin') && stable !== version && button('Promote', () => change(`/v1/models/${encodeURIComponent(name)}/labels/stable`, { method: 'PUT', body: { version: Number(version) } }), { class: 'main' }),
+      may('admin') && stable !== version && button('Canary 10 %', () => change(`/v1/models/${encodeURIComponent(name)}/labels/canary`, { method: 'PUT', body: { version: Number(version), weight: 10 } })),
+      may('admin') && stable === version && model.sluice.versions.length > 1 && button('Roll back', () => change(`/v1/models/${encodeURIComponent(name)}/rollback`, { method: 'POST' })));
+  }
+  async function change(path, options) {
+    try {
+      await call(path, options);
+      await refresh();
+      announce(`Version ${stable} serves.`);
+    } catch (error) {
+      replace(said, problem(error));
+    }
+  }
+  async function compare(event) {
+    event.preventDefault();
+    const versions = stable && stable !== version ? [stable, version] : [version];
+    replace(results, await Promise.all(versions.map(async (v) => {
+      const target = `${name}@${v}`;
+      try {
+        const [labels] = await call(`/models/${encodeURIComponent(target)}/predict`, { body: { inputs: [[box.value]], truncate: true, unknown_characters: 'replace' } });
+        return h('div', { class: 'card' }, h('h3', null, `version ${v}${v === stable ? ', which serves' : ''}`), bars(labels.slice(0, 6).map(({ label, score }) => [label, score])));
+      } catch (error) {
+        return h('div', { class: 'card' }, h('h3', null, `version ${v}`), problem(error));
+      }
+    })));
+  }
+  await refresh();
+  replace(place, form, results, move, said);
+  return place;
+}

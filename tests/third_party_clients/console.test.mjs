@@ -1,0 +1,257 @@
+// console.test.mjs - the web console in a real Chromium: every view, hostile texts, keys, access.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createHash } from 'node:crypto';
+import { Browser } from './browser.mjs';
+import { Daemon, until } from './daemon.mjs';
+
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+
+let folder, daemon, browser;
+
+function write(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-console-'));
+  mkdirSync(join(folder, 'store'));
+  for (const model of ['sentiment', 'shakespeare', 'base']) cpSync(join(process.env.SLUICE_MODELS, model), join(folder, 'store', model), { recursive: true });
+  daemon = await Daemon.start(folder, 'daemon', { 'admin-listen': '127.0.0.1:0', state: join(folder, 'state'), 'default-classifier': 'sentiment', trainer: process.env.SLUICE_TOOL });
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.stop();
+  await daemon?.stop();
+  if (folder) Daemon.removeStore(folder);
+});
+
+// ---- the frame ------------------------------------------------------------------------------
+
+test('browsers get the console, programs the index', async () => {
+  const page = await fetch(`${daemon.url}/`, { headers: { Accept: 'text/html' } });
+  assert.ok(page.url.endsWith('/ui/'));
+  assert.match(page.headers.get('Content-Security-Policy'), /default-src 'none'/);
+  assert.equal((await (await fetch(`${daemon.url}/`)).json()).name, 'sluice');
+  const again = await fetch(`${daemon.url}/ui/app.js`, { headers: { 'If-None-Match': (await fetch(`${daemon.url}/ui/app.js`)).headers.get('ETag') } });
+  assert.equal(again.status, 304);
+  assert.equal((await fetch(`${daemon.url}/ui/..%2fapp.js`)).status, 404);
+});
+
+test('all of it is small, and only of this origin', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try');
+  const names = new Set(['index.html']);
+  let bytes = 0;
+  for (const name of names) {
+    const text = await (await fetch(`${daemon.url}/ui/${name}`)).text();
+    bytes += Buffer.byteLength(text);
+    for (const [, other] of text.matchAll(/["'](?:\.\/)?([\w-]+\.(?:js|css|svg))["']/g)) names.add(other);
+  }
+  assert.ok(names.size > 15, [...names].join());
+  assert.ok(bytes < 300000, `${bytes} bytes`);
+  await page.close();
+});
+
+test('without keys the inference listener shows what it allows', async () => {
+  const page = await browser.open(daemon.url);
+  assert.deepEqual(await page.texts('nav a'), ['Try', 'Watch', 'Models']);
+  await page.go('#/teach');
+  await page.page.reload();
+  await page.says('admin listener only');
+  await page.close();
+});
+
+// ---- try ------------------------------------------------------------------------------------
+
+test('a completion streams, token by token, with depths and gates', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/shakespeare');
+  await page.fill('Tokens at most', '80');
+  await page.press('Complete');
+  await page.says('80 tokens in');
+  const depths = await page.page.$$eval('.text .token', (tokens) => tokens.map((token) => Number(token.style.getPropertyValue('--depth'))));
+  assert.equal(depths.length, 80);
+  assert.ok(new Set(depths).size > 1, 'tokens differ in depth');
+  await page.page.focus('.text');
+  for (let i = 0; i < 5; i++) await page.page.keyboard.press('ArrowRight');
+  await page.says('of 6 layers');
+  assert.equal((await page.page.$$('.gates span')).length, 6);
+  assert.ok((await page.page.$$('.bars .track')).length >= 5);
+  assert.match(await page.text('.output'), /layers per token; \d+ % of the computation skipped/);
+  await page.screenshot('try');
+  await page.checkAccess('Try');
+  await page.checkNarrow('Try');
+  await page.close();
+});
+
+test('the same seed gives the same text at two budgets only by chance', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/shakespeare');
+  await page.press('Compare');
+  const sliders = await page.page.$$('input[type=range]');
+  await sliders[sliders.length - 1].evaluate((slider) => {
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  assert.match(await page.text('.two'), /budget 0\.\d+: skips \d+ % of the layers, loss 1\.4/);
+  await page.press('Complete');
+  await page.page.waitForFunction(() => document.querySelectorAll('.output details').length === 2);
+  const skipped = (await page.texts('.output')).map((text) => Number(/(\d+) % of the computation skipped/.exec(text)[1]));
+  assert.equal(skipped.length, 2);
+  await page.close();
+});
+
+test('a long completion stops when it is told to', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/shakespeare');
+  await page.fill('Tokens at most', '2000');
+  await page.press('Complete');
+  await page.page.waitForSelector('.text .token');
+  await page.press('Stop');
+  await page.says('Stopped.');
+  await until('the end of the stream', async () => (await daemon.running()) === 0);
+  await page.close();
+});
+
+test('texts are classified; hostile ones are only texts', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/sentiment');
+  await page.fill('Texts, one per line', `A lovely film.\nA dull waste of time ${HOSTILE}`);
+  await page.press('Classify');
+  await page.page.waitForFunction(() => document.querySelectorAll('.results li').length === 2);
+  assert.match(await page.text('.results li:first-child'), /^A lovely film\.[^]*positive\n9\d\.\d %/);
+  assert.ok((await page.text('.results li:last-child')).includes(HOSTILE));
+  assert.ok((await page.page.$$('.up')).length > 0);
+  await page.page.click('input[type=radio][name=colour]:not(:checked)');
+  await page.page.waitForSelector('.results .token');
+  assert.equal(await page.page.evaluate(() => window.hacked), undefined);
+  await page.checkAccess('Classify');
+  await page.close();
+});
+
+test('a list of texts becomes a table, and a request for a program', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/sentiment');
+  await page.fill('Texts, one per line', Array.from({ length: 300 }, (_, i) => `A ${i % 2 ? 'wonderful' : 'terrible'} film, number ${i}.`).join('\n'));
+  await page.press('Classify');
+  await page.says('300 texts in');
+  assert.equal((await page.page.$$('tbody tr')).length, 200);
+  await page.page.click('summary');
+  assert.match(await page.text('pre'), /^curl http:\/\/127\.0\.0\.1:\d+\/models\/sentiment\/predict/);
+  await page.press('Python');
+  assert.match(await page.text('pre'), /urlopen/);
+  await page.close();
+});
+
+test('a list is searched by meaning', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/base');
+  await page.press('Search');
+  await page.page.waitForSelector('ol.results li');
+  assert.match(await page.text('ol.results li:first-child'), /^The striker scored/);
+  await page.checkAccess('Search');
+  await page.close();
+});
+
+// ---- watch and models -----------------------------------------------------------------------
+
+test('what the daemon does is seen', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/watch');
+  const busy = setInterval(() => fetch(`${daemon.url}/predict`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"inputs":"A film."}' }), 50);
+  await page.page.waitForFunction(() => /Requests per second\n([1-9]|0\.)/.test(document.querySelector('.tiles').innerText), { timeout: 20000 });
+  clearInterval(busy);
+  assert.equal((await page.page.$$('canvas')).length, 8);
+  assert.match(await page.text('main'), /sentiment@1/);
+  await page.screenshot('watch');
+  await page.checkAccess('Watch');
+  await page.checkNarrow('Watch');
+  await page.close();
+});
+
+test('a model is described; a label is set and removed', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/models/shakespeare');
+  await page.says('Operating points');
+  assert.match(await page.text('main'), /SHA-256 of the weights\s+[0-9a-f]{64}/);
+  await page.press('Set label');
+  await page.says('tested');
+  await page.checkAccess('Models');
+  await page.checkNarrow('Models');
+  await page.close();
+});
+
+// ---- the policy -----------------------------------------------------------------------------
+
+test('no script runs that is not a file of the console', async () => {
+  const page = await browser.open(daemon.adminUrl);
+  const blocked = await page.page.evaluate(async (html) => {
+    const tried = [];
+    const attempt = async (name, f) => {
+      try {
+        await f();
+      } catch {
+        tried.push(name);
+      }
+    };
+    await attempt('innerHTML', () => { document.body.innerHTML = html; });
+    await attempt('script', () => {
+      const script = document.createElement('script');
+      script.text = 'window.hacked=1';
+      document.body.append(script);
+    });
+    await attempt('fetch', () => fetch('http://127.0.0.1:9/'));
+    const frame = document.createElement('iframe');
+    frame.src = 'https://example.com/';
+    document.body.append(frame);
+    await new Promise((done) => setTimeout(done, 200));
+    return { tried, hacked: window.hacked ?? null };
+  }, HOSTILE);
+  assert.deepEqual(blocked, { tried: ['innerHTML', 'script', 'fetch'], hacked: null });
+  await page.context.close(); // its console has these errors
+});
+
+// ---- keys -----------------------------------------------------------------------------------
+
+test('a key opens what its scopes allow', async () => {
+  const hash = (key) => `sha256:${createHash('sha256').update(key).digest('hex')}`;
+  const keys = { infer: `sk-${'a'.repeat(60)}`, all: `sk-${'b'.repeat(60)}` };
+  write('keys', `reader infer ${hash(keys.infer)}\nowner infer,metrics,train,admin ${hash(keys.all)}\n`);
+  const own = await Daemon.start(folder, 'keyed', { 'api-keys-file': join(folder, 'keys'), 'admin-listen': '127.0.0.1:0', state: join(folder, 'keyed') });
+  const page = await browser.open(own.url);
+  await page.says('needs an API key');
+  for (const [key, expected] of [['wrong', null], [keys.infer, ['Try', 'Models']], [keys.all, ['Try', 'Watch', 'Teach', 'Models']]]) {
+    await page.press('Sign in');
+    await page.fill('API key', key);
+    await page.page.click('dialog button.main');
+    if (!expected) {
+      await page.says('not valid', 'dialog');
+      await page.press('Cancel');
+      continue;
+    }
+    await page.page.waitForFunction((count) => document.querySelectorAll('nav a').length === count, {}, expected.length);
+    assert.deepEqual(await page.texts('nav a'), expected);
+    await page.press('Sign out');
+    await page.page.waitForFunction(() => document.querySelectorAll('nav a').length === 1);
+  }
+  assert.equal(await page.page.evaluate(() => sessionStorage.length + localStorage.length), 0);
+  await page.checkAccess('signed out');
+  await page.close();
+  await own.stop();
+});
+
+// ---- the keyboard ---------------------------------------------------------------------------
+
+test('everything is reached by keyboard', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/try/sentiment');
+  const { keyboard } = page.page;
+  const focused = () => page.page.evaluate(() => `${document.activeElement.tagName} ${document.activeElement.innerText?.trim()}`);
+  const seen = [];
+  for (let i = 0; i < 40 && !seen[seen.length - 1]?.endsWith('Classify'); i++) {
+    await keyboard.press('Tab');
+    seen.push(await focused());
+  }
+  for (const name of ['A Skip to content', 'A Try', 'A Models', 'SELECT', 'TEXTAREA', 'BUTTON Classify'])
+    assert.ok(seen.some((text) => text.startsWith(name)), `${name} is not among ${seen.join(', ')}`);
+  await keyboard.press('Enter');
+  await page.page.waitForSelector('.results li');
+  await page.close();
+});
