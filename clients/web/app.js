@@ -31,6 +31,7 @@ function showFrame() {
   const here = current();
   replace(document.getElementById('views'), VIEWS.filter((view) => may(view.scope) || view === here).map((view) =>
     h('a', { href: `#/${view.id}`, 'aria-current': view === here && 'page' }, view.title)));
+  document.getElementById('views').append(h('a', { href: '../docs/' }, 'Docs'));
   const needsKey = Object.values(session).some((error) => error?.status === 401);
   replace(document.getElementById('session'),
     key() ? button('Sign out', signOut, { class: 'small' }) : needsKey && button('Sign in', signIn, { class: 'small' }));

@@ -28,7 +28,7 @@ static const struct {
     {"/v1/files", "id", "id of the file"},
     {"/v1/fine_tuning", "id", "id of the job"},
     {"/", "name", "model: name, name@version or name:label"},
-    {"/ui", "file", "name of the file, such as style.css"},
+    {"/", "file", "name of the file, such as style.css"},
     {"/hf", "task", "task of Hugging Face's pipelines"},
     {"/", "version", "number of a version, or a label"},
     {"/", "label", "label: a letter, then at most 30 letters, digits, '-', '_' and '.'"},

@@ -54,7 +54,7 @@ extern const char *const sv_truncation_directions[],
              .help = "name this many words that moved the score of the most likely label")
 
 #define SV_DEPTH_FIELD(place)                                                                      \
-    SV_KEYWORD_FIELD("depth", sv_depth_keywords, .presence_offset = place,                         \
+    SV_KEYWORD_FIELD("depth", sv_depth_keywords, .presence_offset = (place),                       \
                      .help = "tell how many layers computed each token, and with which gates")
 
 #define SV_UNKNOWN_CHARACTERS_FIELD(place)                                                         \

@@ -81,9 +81,12 @@ Test(depth_http, every_api_has_the_same)
                                              "\"instructions\":\"positive\"}]," DEPTH "}");
     cr_expect(json_equal(json_at(decision, "sluice/tokens"), tokens));
     cr_expect_null(json_at(decision, "sluice/words"));
-    json_t *const all[] = {tei, batch, hf, oip, inside, decision};
-    for (size_t i = 0; i < COUNT(all); i++)
-        json_decref(all[i]);
+    json_decref(tei);
+    json_decref(batch);
+    json_decref(hf);
+    json_decref(oip);
+    json_decref(inside);
+    json_decref(decision);
 }
 
 /* All layers of all tokens, those around the text included, are the usage's. */

@@ -60,7 +60,7 @@ test('all of it is small, and only of this origin', async () => {
 
 test('without keys the inference listener shows what it allows', async () => {
   const page = await browser.open(daemon.url);
-  assert.deepEqual(await page.texts('nav a'), ['Try', 'Watch', 'Models']);
+  assert.deepEqual(await page.texts('nav a'), ['Try', 'Watch', 'Models', 'Docs']);
   await page.go('#/teach');
   await page.page.reload();
   await page.says('admin listener only');
@@ -218,7 +218,7 @@ test('a key opens what its scopes allow', async () => {
   const own = await Daemon.start(folder, 'keyed', { 'api-keys-file': join(folder, 'keys'), 'admin-listen': '127.0.0.1:0', state: join(folder, 'keyed') });
   const page = await browser.open(own.url);
   await page.says('needs an API key');
-  for (const [key, expected] of [['wrong', null], [keys.infer, ['Try', 'Models']], [keys.all, ['Try', 'Watch', 'Teach', 'Models']]]) {
+  for (const [key, expected] of [['wrong', null], [keys.infer, ['Try', 'Models', 'Docs']], [keys.all, ['Try', 'Watch', 'Teach', 'Models', 'Docs']]]) {
     await page.press('Sign in');
     await page.fill('API key', key);
     await page.page.click('dialog button.main');
@@ -230,7 +230,7 @@ test('a key opens what its scopes allow', async () => {
     await page.page.waitForFunction((count) => document.querySelectorAll('nav a').length === count, {}, expected.length);
     assert.deepEqual(await page.texts('nav a'), expected);
     await page.press('Sign out');
-    await page.page.waitForFunction(() => document.querySelectorAll('nav a').length === 1);
+    await page.page.waitForFunction(() => document.querySelectorAll('nav a').length === 2);
   }
   assert.equal(await page.page.evaluate(() => sessionStorage.length + localStorage.length), 0);
   await page.checkAccess('signed out');
@@ -253,5 +253,33 @@ test('everything is reached by keyboard', async () => {
     assert.ok(seen.some((text) => text.startsWith(name)), `${name} is not among ${seen.join(', ')}`);
   await keyboard.press('Enter');
   await page.page.waitForSelector('.results li');
+  await page.close();
+});
+
+// ---- the documentation ----------------------------------------------------------------------
+
+test('the documentation is there; no link of it leads nowhere', async () => {
+  const pages = new Map();
+  const queue = ['index.html'];
+  for (const name of queue) {
+    const response = await fetch(`${daemon.url}/docs/${name}`);
+    assert.equal(response.status, 200, name);
+    const text = await response.text();
+    pages.set(name, text);
+    if (!name.endsWith('.html')) continue;
+    assert.doesNotMatch(text, /\n(- |```|\| )/, `${name}: Markdown that was not read`);
+    for (const [, target] of text.matchAll(/(?:href|src)="([^"#:]+)(?:#[^"]*)?"/g)) if (!queue.includes(target)) queue.push(target);
+  }
+  assert.ok(pages.size > 20, [...pages.keys()].join());
+  for (const [name, text] of pages)
+    for (const [, target, anchor] of text.matchAll(/href="([^":#]*)#([^"]+)"/g))
+      assert.ok(pages.get(target || name).includes(`id="${anchor}"`), `${name}: ${target}#${anchor}`);
+});
+
+test('its pages can be read by all', async () => {
+  const page = await browser.open(daemon.url);
+  await page.page.goto(`${daemon.url}/docs/api.html`);
+  await page.checkAccess('documentation');
+  await page.checkNarrow('documentation');
   await page.close();
 });

@@ -1,6 +1,6 @@
-/* handle_console.c - the web console: static files, and the front page for browsers. */
-#include "api/console_files.h"
+/* handle_web.c - static files: the web console and the documentation. */
 #include "api/handlers.h"
+#include "api/web_files.h"
 #include "base/sha256.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const char policy[] =
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
 /* True, with the headers set, if the client has this file already. */
-static bool is_cached(struct sv_request *request, const struct sv_console_file *file)
+static bool is_cached(struct sv_request *request, const struct sv_web_file *file)
 {
     char digest[65], tag[sizeof digest + 2];
     sl_sha256_hex(file->data, (size_t)(file->end - file->data), digest);
@@ -25,14 +25,14 @@ static bool is_cached(struct sv_request *request, const struct sv_console_file *
     return known && strstr(known, tag);
 }
 
-enum sv_progress sv_handle_console(struct sv_request *request)
+/* file NULL: there is none; begin: where the files begin. */
+static enum sv_progress respond(struct sv_request *request, const struct sv_web_file *file,
+                                const char *begin)
 {
-    const char *name = request->path_params[0];
-    const struct sv_console_file *file = sv_console_file(name[0] ? name : "index.html");
     if (!file) {
         struct sv_error error;
-        (void)sv_fail(&error, SV_ROUTE_NOT_FOUND, NULL,
-                      "The web console has no file \"%.100s\"; it begins at /ui/.", name);
+        (void)sv_fail(&error, SV_ROUTE_NOT_FOUND, NULL, "There is no file \"%.100s\" here; see %s.",
+                      request->path_params[0], begin);
         return sv_request_fail(request, &error);
     }
     sl_buffer_append_string(sv_request_add_long_header(request, "Content-Security-Policy"), policy);
@@ -43,4 +43,26 @@ enum sv_progress sv_handle_console(struct sv_request *request)
         return sv_request_respond(request, 304, NULL);
     sl_buffer_append(&request->response.body, file->data, (size_t)(file->end - file->data));
     return sv_request_respond(request, 200, file->content_type);
+}
+
+static const char *name_of(const struct sv_request *request)
+{
+    return request->path_params[0][0] ? request->path_params[0] : "index.html";
+}
+
+enum sv_progress sv_handle_console(struct sv_request *request)
+{
+    return respond(request, sv_console_file(name_of(request)), "/ui/");
+}
+
+enum sv_progress sv_handle_site(struct sv_request *request)
+{
+    if (!sv_site_file("index.html")) {
+        struct sv_error error;
+        (void)sv_fail(&error, SV_ROUTE_NOT_FOUND, NULL,
+                      "This daemon was built without its documentation: Python-Markdown was not "
+                      "there.");
+        return sv_request_fail(request, &error);
+    }
+    return respond(request, sv_site_file(name_of(request)), "/docs/");
 }
