@@ -1,0 +1,22 @@
+/* file_check.h - what a file of labelled texts holds, and what stops training on it or may be
+ * wrong, before anybody trains. */
+#pragma once
+
+#include "cli/evaluation/dataset_facts.h"
+#include "cli/evaluation/dataset_words.h"
+#include "data/file_columns.h"
+
+struct file_check {
+    struct sl_file_columns columns;
+    struct sl_inspection inspection; /* the problems, and the columns that were read */
+    struct sl_dataset set;           /* what can be read, with its texts */
+    int *label_texts;                /* per label */
+    struct dataset_warnings warnings;
+};
+
+/* Where options name no columns and the usual ones are not there, columns that can only be the
+ * label and the text are taken, and a note says so. Fails if the file cannot be opened, or without
+ * memory. */
+bool file_check_open(struct file_check *check, const char *path,
+                     const struct sl_record_options *options, struct sl_err *err) SL_MUST_CHECK;
+void file_check_close(struct file_check *check); /* a zeroed one is fine */
