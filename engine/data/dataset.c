@@ -242,7 +242,11 @@ static bool inspect(struct sl_dataset *set, struct sl_inspection *inspection, co
     const bool ok =
         take_all(set, false, records, inspection, err) && take_columns(records, inspection, err);
     sl_record_reader_close(records);
-    return ok && (inspection->lacks_column || check_whole(set, err) || is_noted(inspection, err));
+    if (!ok || inspection->lacks_column || check_whole(set, err))
+        return ok;
+    /* Perhaps it is so only because records were refused. */
+    return (sl_problem_is_of_file(err) && inspection->problems.count > 0) ||
+           is_noted(inspection, err);
 }
 
 bool sl_dataset_inspect(struct sl_dataset *set, struct sl_inspection *inspection, const char *path,
