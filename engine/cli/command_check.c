@@ -2,12 +2,13 @@
 #include "base/explained_words.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/evaluation/file_check.h"
+#include "cli/evaluation/data_check.h"
 #include "cli/evaluation/label_names.h"
 #include "data/data_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RECORDS = 5, RECORDS_MAX = 100000, TEXT_SHOWN = 60, LABELS_SHOWN = 20, COLUMNS_SHOWN = 20 };
 
@@ -28,7 +29,7 @@ static const struct sl_option rows[] = {
      SL_OPTION_STRING, offsetof(struct arguments, columns.label_separator), 0, 0},
     {"format", "NAME", SL_FORMAT_HELP, SL_OPTION_STRING, offsetof(struct arguments, columns.format),
      0, 0},
-    {"name", "NAME", "the file's name in messages, whose end tells its format [its path]",
+    {"name", "NAME", "the file's name in messages, which has its format at its end [its path]",
      SL_OPTION_STRING, offsetof(struct arguments, columns.display_name), 0, 0},
     {"records", "N", "print the first N records [5]", SL_OPTION_INT,
      offsetof(struct arguments, records), 0, RECORDS_MAX},
@@ -41,14 +42,14 @@ static const char notes[] =
     "The options are those of `sluice train`. Without --label and --text, two columns of which\n"
     "only one can be the label are recognised. Exit code 2: training would fail.\n";
 
-static int records_of(const struct file_check *c, const struct arguments *a)
+static int records_of(const struct data_check *c, const struct arguments *a)
 {
     return a->records < c->set.count ? a->records : c->set.count;
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static void print_columns(const struct file_check *c, const char *path)
+static void print_columns(const struct data_check *c, const char *path)
 {
     const struct sl_file_columns *columns = &c->columns;
     char name[SL_NAME_SHORT];
@@ -65,7 +66,7 @@ static void print_columns(const struct file_check *c, const char *path)
         printf("text: column '%s'\n", c->inspection.text);
 }
 
-static void print_counts(const struct file_check *c)
+static void print_counts(const struct data_check *c)
 {
     const struct sl_labels *labels = &c->set.labels;
     char name[SL_NAME_SHORT], quoted[LABEL_QUOTED];
@@ -78,7 +79,7 @@ static void print_counts(const struct file_check *c)
     printf("%s\n", c->set.multi_label ? "; a text may have several" : "");
 }
 
-static void print_records(const struct file_check *c, int count)
+static void print_records(const struct data_check *c, int count)
 {
     char labels[SL_NAME_SHORT];
     for (int i = 0; i < count; i++) {
@@ -102,7 +103,7 @@ static void print_problems(const struct sl_problem_list *problems)
         printf("  and %d more\n", problems->count - problems->kept);
 }
 
-static void print_text(const struct file_check *c, const char *path, const struct arguments *a)
+static void print_text(const struct data_check *c, const char *path, const struct arguments *a)
 {
     print_columns(c, path);
     print_counts(c);
@@ -114,7 +115,7 @@ static void print_text(const struct file_check *c, const char *path, const struc
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_columns(const struct file_check *c, struct sl_json_writer *json)
+static void add_columns(const struct data_check *c, struct sl_json_writer *json)
 {
     sl_json_add(json, "'format':%s,'columns':[", c->columns.format);
     for (int i = 0; i < c->columns.count; i++)
@@ -122,7 +123,7 @@ static void add_columns(const struct file_check *c, struct sl_json_writer *json)
     sl_json_add(json, "],'label':%s,'text':%s,", c->inspection.label, c->inspection.text);
 }
 
-static void add_labels(const struct file_check *c, struct sl_json_writer *json)
+static void add_labels(const struct data_check *c, struct sl_json_writer *json)
 {
     sl_json_add(json, "'texts':%d,'labels':[", c->set.count);
     for (int i = 0; i < c->set.labels.count; i++)
@@ -155,7 +156,7 @@ static void add_warnings(const struct dataset_warnings *warnings, bool notes_onl
     }
 }
 
-static void add_records(const struct file_check *c, int count, struct sl_json_writer *json)
+static void add_records(const struct data_check *c, int count, struct sl_json_writer *json)
 {
     for (int i = 0; i < count; i++) {
         size_t bytes;
@@ -170,7 +171,7 @@ static void add_records(const struct file_check *c, int count, struct sl_json_wr
     }
 }
 
-static bool print_json(const struct file_check *c, int records, struct sl_err *err)
+static bool print_json(const struct data_check *c, int records, struct sl_err *err)
 {
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
@@ -195,7 +196,7 @@ static bool print_json(const struct file_check *c, int records, struct sl_err *e
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* The object says what is wrong: then the error has no text, and nothing else is printed. */
-static bool report(const struct file_check *c, const char *path, const struct arguments *a,
+static bool report(const struct data_check *c, const char *path, const struct arguments *a,
                    struct sl_err *err)
 {
     const int problems = c->inspection.problems.count;
@@ -211,16 +212,16 @@ static bool run_check(int count, char **words, struct sl_err *err)
 {
     struct arguments a = {.columns.skip_incomplete = true, .records = RECORDS};
     const char *path = NULL;
-    struct file_check *c = calloc(1, sizeof *c);
+    struct data_check *c = calloc(1, sizeof *c);
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = &a}}, .operands = &path, .operands_max = 1};
     bool ok = (c || sl_fail(err, SL_NO_MEMORY, "no memory to check a file")) &&
               sl_options_parse(&parser, count, words, err) &&
               (path || fail_missing(&command_check, "FILE", err)) &&
-              file_check_open(c, path, &a.columns, err);
+              data_check_open(c, path, &a.columns, err);
     if (ok) {
         ok = report(c, a.columns.display_name ? a.columns.display_name : path, &a, err);
-        file_check_close(c);
+        data_check_close(c);
     }
     free(c);
     return ok;

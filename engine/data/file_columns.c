@@ -8,16 +8,13 @@
 #include "data/record_formats.h"
 #include "data/record_labels.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     RECORDS_READ = 1000,
-    PAIR = 2,   /* columns: one of them may be the label, and the other the text */
-    LEVELS = 3, /* of objects in objects */
-    PATH_BYTES = 512
+    PAIR = 2 /* columns: one of them may be the label, and the other the text */
 };
 
 /* What one reading needs. */
@@ -71,7 +68,7 @@ static bool are_numbers(const struct sl_file_columns *c, const char *names)
            sl_file_columns_find(c, names) < 0;
 }
 
-/* As sl_record_reader reads it, or because the first line has a label that lines below have, too. */
+/* As records are read, or because the first line has a label that lines below have, too. */
 static bool is_numbered(const struct reading *r)
 {
     const struct sl_file_columns *c = r->columns;
@@ -154,35 +151,19 @@ static bool read_table(struct reading *r, struct sl_err *err)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* An object's members are columns by their paths. */
-// NOLINTNEXTLINE(misc-no-recursion): at most LEVELS deep
-static bool add_members(struct sl_file_columns *c, json_t *object, const char *path, int level,
+static bool take_member(void *context, const char *path, const struct sl_field *text,
                         struct sl_err *err)
 {
-    const char *key;
-    json_t *value;
-    char inner[PATH_BYTES];
-    json_object_foreach (object, key, value) {
-        const bool goes_on = json_is_object(value) && level > 1;
-        const int length = snprintf(inner, sizeof inner, "%s%s%s", path, key, goes_on ? "." : "");
-        if (length >= (int)sizeof inner || c->count == SL_FIELDS_MAX)
-            continue;
-        if (goes_on && !add_members(c, value, inner, level - 1, err))
-            return false;
-        if (!goes_on && sl_file_columns_find(c, inner) < 0 &&
-            !add_name(c, inner, strlen(inner), err))
+    struct reading *r = context;
+    int column = sl_file_columns_find(r->columns, path);
+    if (column < 0 && r->columns->count < SL_FIELDS_MAX) {
+        column = r->columns->count;
+        if (!add_name(r->columns, path, strlen(path), err))
             return false;
     }
+    if (column >= 0 && column < PAIR && text->data)
+        sl_column_sample_add(&r->samples[column], text);
     return true;
-}
-
-static void sample_members(struct reading *r, const json_t *object)
-{
-    for (int i = 0; i < PAIR && i < r->columns->count; i++) {
-        const char *text = json_string_value(json_object_get(object, r->columns->names[i]));
-        if (text)
-            sl_column_sample_add(&r->samples[i], &(struct sl_field){text, strlen(text)});
-    }
 }
 
 static bool read_objects(struct reading *r, struct sl_err *err)
@@ -193,8 +174,7 @@ static bool read_objects(struct reading *r, struct sl_err *err)
     for (int i = 0; ok && i < RECORDS_READ; i++) {
         if (!sl_json_reader_next(&json, r->lines, &ignored) || !json.value)
             break;
-        ok = add_members(r->columns, json.value, "", LEVELS, err);
-        sample_members(r, json.value);
+        ok = sl_json_each_member(json.value, take_member, r, err);
     }
     sl_json_reader_release(&json);
     return ok;

@@ -2,14 +2,14 @@
 #include "api/deferred_response.h"
 #include "api/handlers.h"
 #include "api/pagination.h"
-#include "base/utf8.h"
+#include "core/percent_encoding.h"
 #include "jobs/file_check.h"
 #include "sluice/dataset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS = 5, RECORDS_MAX = 100000, DIGITS_MAX = 6 };
+enum { RECORDS = 5, RECORDS_MAX = 100000, DIGITS_MAX = 6, COLUMNS_BYTES = 4096 };
 
 struct check {
     struct sv_deferred response;
@@ -35,33 +35,39 @@ static bool read_records(const struct sv_request *request, int *records, struct 
                    "'records' must be an integer from 0 to %d, not \"%.32s\".", RECORDS_MAX, given);
 }
 
+/* Of a query, without escapes. */
+struct columns {
+    char label[COLUMNS_BYTES], text[COLUMNS_BYTES], label_separator[COLUMNS_BYTES];
+};
+
 /* *value: NULL if it is not given. Whether the file has such columns is part of the result. */
-static bool read_text(const struct sv_request *request, const char *name, const char **value,
+static bool read_text(const struct sv_request *request, const char *name,
+                      char decoded[static COLUMNS_BYTES], const char **value,
                       struct sv_error *error)
 {
-    struct sl_err err;
-    *value = query(request, name);
-    if (*value && !**value)
-        return sv_fail(error, SV_INVALID_VALUE, name, "'%s' must not be empty.", name);
-    return !*value || sl_utf8_check(*value, strlen(*value), &err) ||
-           sv_fail(error, SV_INVALID_VALUE, name, "'%s' must be UTF-8.", name);
+    const char *given = query(request, name);
+    *value = given ? decoded : NULL;
+    return !given || sv_percent_decode(given, strlen(given), decoded, COLUMNS_BYTES) ||
+           sv_fail(error, SV_INVALID_VALUE, name,
+                   "'%s' must be 1 to %d bytes of UTF-8, not \"%.32s\".", name, COLUMNS_BYTES - 1,
+                   given);
 }
 
-static bool read_separator(const struct sv_request *request, const char **value,
-                           struct sv_error *error)
+static bool check_separator(const char *separator, struct sv_error *error)
 {
     struct sl_err err;
-    return read_text(request, "label_separator", value, error) &&
-           (sl_label_separator_check(*value, &err) ||
-            sv_fail(error, SV_INVALID_VALUE, "label_separator", "%s.", err.text));
+    return sl_label_separator_check(separator, &err) ||
+           sv_fail(error, SV_INVALID_VALUE, "label_separator", "%s.", err.text);
 }
 
-static bool read_options(const struct sv_request *request, struct sv_file_check_options *options,
-                         struct sv_error *error)
+static bool read_options(const struct sv_request *request, struct columns *columns,
+                         struct sv_file_check_options *options, struct sv_error *error)
 {
-    return read_text(request, "label", &options->label, error) &&
-           read_text(request, "text", &options->text, error) &&
-           read_separator(request, &options->label_separator, error) &&
+    return read_text(request, "label", columns->label, &options->label, error) &&
+           read_text(request, "text", columns->text, &options->text, error) &&
+           read_text(request, "label_separator", columns->label_separator,
+                     &options->label_separator, error) &&
+           check_separator(options->label_separator, error) &&
            read_records(request, &options->records, error);
 }
 
@@ -73,9 +79,10 @@ static void finish(void *context)
 
 static bool start(struct sv_request *request, struct sv_error *error)
 {
+    struct columns columns;
     struct sv_file_check_options options = {0};
     struct check *c;
-    if (!sv_has_state(request, error) || !read_options(request, &options, error) ||
+    if (!sv_has_state(request, error) || !read_options(request, &columns, &options, error) ||
         !(c = sv_deferred_begin(request, sizeof *c, NULL, error)))
         return false;
     c->file = (struct sv_file_check){.jobs = request->server->jobs,

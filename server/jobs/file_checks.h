@@ -1,5 +1,5 @@
-/* file_checks.h - how many checks of files run: a few at the same time, and none past the end of the
- * daemon. Any thread. */
+/* file_checks.h - how many checks of files run: a few at the same time, and none when the daemon
+ * has ended. Any thread. */
 #pragma once
 
 #include "core/request_error.h"

@@ -1,4 +1,4 @@
-/* file_check.h - what a file of labelled texts holds, and what stops training on it or may be
+/* data_check.h - what a file of labelled texts holds, and what stops training on it or may be
  * wrong, before anybody trains. */
 #pragma once
 
@@ -6,7 +6,7 @@
 #include "cli/evaluation/dataset_words.h"
 #include "data/file_columns.h"
 
-struct file_check {
+struct data_check {
     struct sl_file_columns columns;
     struct sl_inspection inspection; /* the problems, and the columns that were read */
     struct sl_dataset set;           /* what can be read, with its texts */
@@ -17,6 +17,6 @@ struct file_check {
 /* Where options name no columns and the usual ones are not there, columns that can only be the
  * label and the text are taken, and a note says so. Fails if the file cannot be opened, or without
  * memory. */
-bool file_check_open(struct file_check *check, const char *path,
+bool data_check_open(struct data_check *check, const char *path,
                      const struct sl_record_options *options, struct sl_err *err) SL_MUST_CHECK;
-void file_check_close(struct file_check *check); /* a zeroed one is fine */
+void data_check_close(struct data_check *check); /* a zeroed one is fine */

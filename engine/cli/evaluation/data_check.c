@@ -1,5 +1,5 @@
-/* file_check.c - reads a file as training does, and goes on where training ends. */
-#include "cli/evaluation/file_check.h"
+/* data_check.c - reads a file as training does, and goes on where training ends. */
+#include "cli/evaluation/data_check.h"
 
 #include "linear/linear_training.h"
 
@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* The column, if the file has it: it is the other one that is missing. */
-static char *find_column(const struct file_check *c, const char *name)
+static char *find_column(const struct data_check *c, const char *name)
 {
     return sl_file_columns_find(&c->columns, name) >= 0 ? strdup(name) : NULL;
 }
 
-static void find_columns(struct file_check *c, const struct sl_record_options *options)
+static void find_columns(struct data_check *c, const struct sl_record_options *options)
 {
     struct sl_inspection *i = &c->inspection;
     free(i->label);
@@ -24,12 +24,12 @@ static void find_columns(struct file_check *c, const struct sl_record_options *o
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool has_guess(const struct file_check *c, const struct sl_record_options *options)
+static bool has_guess(const struct data_check *c, const struct sl_record_options *options)
 {
     return c->inspection.lacks_column && !options->label && !options->text && c->columns.label >= 0;
 }
 
-static bool inspect_guess(struct file_check *c, const char *path,
+static bool inspect_guess(struct data_check *c, const char *path,
                           const struct sl_record_options *options, struct sl_err *err)
 {
     struct sl_record_options named = *options;
@@ -49,7 +49,7 @@ static bool inspect_guess(struct file_check *c, const char *path,
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
 /* Bytes are the cheapest tokens: texts that are equal have the same. */
-static bool encode(struct file_check *c, struct sl_tokenizer **tokens, struct sl_err *err)
+static bool encode(struct data_check *c, struct sl_tokenizer **tokens, struct sl_err *err)
 {
     const struct sl_tokenizer_options how = {.kind = "bytes"};
     const struct sl_dataset_encoding encoding = {
@@ -58,7 +58,7 @@ static bool encode(struct file_check *c, struct sl_tokenizer **tokens, struct sl
     return *tokens && sl_dataset_encode(&c->set, *tokens, &encoding, err);
 }
 
-static bool warn_of_texts(struct file_check *c, struct sl_err *err)
+static bool warn_of_texts(struct data_check *c, struct sl_err *err)
 {
     struct dataset_facts facts = {0};
     struct sl_tokenizer *tokens = NULL;
@@ -71,7 +71,7 @@ static bool warn_of_texts(struct file_check *c, struct sl_err *err)
     return ok;
 }
 
-static bool count_labels(struct file_check *c, struct sl_err *err)
+static bool count_labels(struct data_check *c, struct sl_err *err)
 {
     c->label_texts = calloc((size_t)c->set.labels.count + 1, sizeof *c->label_texts);
     if (!c->label_texts)
@@ -80,7 +80,7 @@ static bool count_labels(struct file_check *c, struct sl_err *err)
     return true;
 }
 
-static bool describe(struct file_check *c, struct sl_err *err)
+static bool describe(struct data_check *c, struct sl_err *err)
 {
     if (!count_labels(c, err))
         return false;
@@ -91,14 +91,14 @@ static bool describe(struct file_check *c, struct sl_err *err)
     return true;
 }
 
-static void check_size(struct file_check *c)
+static void check_size(struct data_check *c)
 {
     struct sl_err err;
     if (!sl_linear_training_check_size(&c->set, &err))
         sl_problem_list_add(&c->inspection.problems, 0, &err);
 }
 
-static bool check(struct file_check *c, const char *path, const struct sl_record_options *options,
+static bool check(struct data_check *c, const char *path, const struct sl_record_options *options,
                   struct sl_err *err)
 {
     if (!sl_file_columns_read(&c->columns, path, options, err) ||
@@ -112,21 +112,21 @@ static bool check(struct file_check *c, const char *path, const struct sl_record
     return describe(c, err);
 }
 
-bool file_check_open(struct file_check *c, const char *path,
+bool data_check_open(struct data_check *c, const char *path,
                      const struct sl_record_options *options, struct sl_err *err)
 {
-    *c = (struct file_check){0};
+    *c = (struct data_check){0};
     if (check(c, path, options, err))
         return true;
-    file_check_close(c);
+    data_check_close(c);
     return false;
 }
 
-void file_check_close(struct file_check *c)
+void data_check_close(struct data_check *c)
 {
     sl_file_columns_release(&c->columns);
     sl_inspection_release(&c->inspection);
     sl_dataset_close(&c->set);
     free(c->label_texts);
-    *c = (struct file_check){0};
+    *c = (struct data_check){0};
 }
