@@ -8,11 +8,10 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_train,     &command_eval,      &command_operating_points,
-    &command_generate,  &command_inspect,   &command_classify,
-    &command_embed,     &command_fill_mask, &command_rerank,
-    &command_translate, &command_init,      &command_vocab,
-    &command_vectors,   &command_import,    &command_reproduce,
+    &command_train,     &command_check,   &command_eval,      &command_operating_points,
+    &command_generate,  &command_inspect, &command_classify,  &command_embed,
+    &command_fill_mask, &command_rerank,  &command_translate, &command_init,
+    &command_vocab,     &command_vectors, &command_import,    &command_reproduce,
     &command_adapt};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -98,6 +97,8 @@ static int run(const struct command *command, int count, char **words)
     bool help = wants_help(count, words);
     if (help ? help_on(command, words[0], &err) : command->run(count, words, &err))
         return 0;
+    if (!err.text[0]) /* the command has said what is wrong */
+        return exit_code(err.code);
     if (has_word(count, words, "--json"))
         failure_event_print(&err);
     (void)fprintf(stderr, "sluice %s: %s%s\n", command->name, err.text, advice(&err));

@@ -84,20 +84,52 @@ static bool example_add(struct sl_dataset *set, const struct sl_record *record, 
     return true;
 }
 
-static bool records_take(struct sl_dataset *set, bool given, struct sl_record_reader *records,
-                         struct sl_err *err)
+/* Whether the error is noted, so that reading may go on. Without an inspection no error is. */
+static bool is_noted(struct sl_inspection *inspection, const struct sl_err *err)
 {
-    for (;;) {
+    if (!inspection || !sl_problem_is_of_file(err))
+        return false;
+    sl_problem_list_add(&inspection->problems, inspection->lacks_column ? 0 : err->line, err);
+    return true;
+}
+
+/* After a failure to read a record. *more: another may follow. */
+static bool go_on(struct sl_record_reader *records, struct sl_inspection *inspection, bool *more,
+                  struct sl_err *err)
+{
+    const struct sl_record_reader_state state = sl_record_reader_state(records);
+    if (inspection)
+        inspection->lacks_column = state.lacks_column;
+    *more = state.can_continue && !state.lacks_column;
+    return is_noted(inspection, err) || sl_record_reader_fail_all(records, err);
+}
+
+static bool record_add(struct sl_dataset *set, bool given, const struct sl_record *record,
+                       struct sl_inspection *inspection, bool *more, struct sl_err *err)
+{
+    if (labels_take(set, given, record, err))
+        return example_add(set, record, err);
+    set->label_lists.count = set->count;
+    *more = set->labels.count < SL_LABELS_MAX; /* else most others would fail, too */
+    (void)sl_wrap_file(err, set->path, record->line);
+    return is_noted(inspection, err);
+}
+
+/* inspection: NULL: the first error ends it. */
+static bool records_take(struct sl_dataset *set, bool given, struct sl_record_reader *records,
+                         struct sl_inspection *inspection, struct sl_err *err)
+{
+    for (bool more = true; more;) {
         struct sl_record record;
-        if (!sl_record_reader_next(records, &record, err))
-            return sl_record_reader_fail_all(records, err);
-        if (!record.text)
+        if (!sl_record_reader_next(records, &record, err)) {
+            if (!go_on(records, inspection, &more, err))
+                return false;
+        } else if (!record.text)
             return true;
-        if (!labels_take(set, given, &record, err))
-            return sl_wrap_file(err, set->path, record.line);
-        if (!example_add(set, &record, err))
+        else if (!record_add(set, given, &record, inspection, &more, err))
             return false;
     }
+    return true;
 }
 
 /* Gives labels found in the data their final ids. */
@@ -125,26 +157,40 @@ static bool check_count(const struct sl_dataset *set, struct sl_err *err)
     return set->count > 0 || sl_fail(err, SL_BAD_INPUT, "the file has no texts");
 }
 
-static bool dataset_read(struct sl_dataset *set, const struct sl_record_options *options,
-                         bool given, struct sl_err *err)
+static bool take_all(struct sl_dataset *set, bool given, struct sl_record_reader *records,
+                     struct sl_inspection *inspection, struct sl_err *err)
 {
-    struct sl_record_reader *records = sl_record_reader_open(set->path, options, err);
-    bool ok = records && records_take(set, given, records, err);
-    if (ok) {
-        set->skipped = sl_record_reader_skipped(records);
-        set->notes = *sl_record_reader_notes(records);
-        if (set->has_lists && !set->multi_label)
-            sl_note(&set->notes, "every list of labels has one: a text has one label");
-    }
-    sl_record_reader_close(records);
-    if (!ok)
+    if (!records_take(set, given, records, inspection, err))
         return false;
-    if (!check_count(set, err) || !(given || options->unlabelled || labels_settle(set, err)))
-        return sl_wrap_file(err, set->path, 0);
+    set->skipped = sl_record_reader_skipped(records);
+    set->notes = *sl_record_reader_notes(records);
+    if (set->has_lists && !set->multi_label)
+        sl_note(&set->notes, "every list of labels has one: a text has one label");
     sl_dynarray_shrink(&set->examples, &set->examples_room, (size_t)set->count,
                        sizeof *set->examples);
     sl_dynarray_shrink(&set->text, &set->text_room, set->text_bytes, 1);
     return true;
+}
+
+static bool dataset_read(struct sl_dataset *set, const char *path,
+                         const struct sl_record_options *options, bool given, struct sl_err *err)
+{
+    struct sl_record_reader *records = sl_record_reader_open(path, options, err);
+    bool ok = records && take_all(set, given, records, NULL, err);
+    sl_record_reader_close(records);
+    if (!ok)
+        return false;
+    return (check_count(set, err) && (given || options->unlabelled || labels_settle(set, err))) ||
+           sl_wrap_file(err, set->path, 0);
+}
+
+/* Errors name the file as the caller does. */
+static bool begin(struct sl_dataset *set, const char *path, const struct sl_record_options *options,
+                  struct sl_err *err)
+{
+    *set =
+        (struct sl_dataset){.path = strdup(options->display_name ? options->display_name : path)};
+    return set->path || sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
 }
 
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
@@ -153,16 +199,77 @@ bool sl_dataset_open(struct sl_dataset *set, const char *path,
 {
     assert(set);
     assert(path);
-    struct sl_dataset fresh = {.path = strdup(path)};
-    bool ok = fresh.path || sl_fail(err, SL_NO_MEMORY, "no memory to read '%s'", path);
+    struct sl_dataset fresh;
+    bool ok = begin(&fresh, path, options, err);
     if (ok && labels)
         ok = sl_labels_copy(&fresh.labels, labels, err);
-    if (ok && dataset_read(&fresh, options, labels != NULL, err)) {
+    if (ok && dataset_read(&fresh, path, options, labels != NULL, err)) {
         *set = fresh;
         return true;
     }
     sl_dataset_close(&fresh);
     return false;
+}
+
+/* ---- inspecting ------------------------------------------------------------------------------ */
+
+static bool take_columns(const struct sl_record_reader *records, struct sl_inspection *inspection,
+                         struct sl_err *err)
+{
+    const struct sl_record_reader_state state = sl_record_reader_state(records);
+    inspection->label = state.label ? strdup(state.label) : NULL;
+    inspection->text = state.text ? strdup(state.text) : NULL;
+    return ((inspection->label || !state.label) && (inspection->text || !state.text)) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
+}
+
+/* What a set must have besides records that can be read. */
+static bool check_whole(struct sl_dataset *set, struct sl_err *err)
+{
+    return ((check_count(set, err) && labels_settle(set, err)) ||
+            sl_wrap_file(err, set->path, 0)) &&
+           sl_dataset_check_labels(set, err);
+}
+
+static bool inspect(struct sl_dataset *set, struct sl_inspection *inspection, const char *path,
+                    const struct sl_record_options *options, struct sl_err *err)
+{
+    struct sl_record_reader *records = sl_record_reader_open(path, options, err);
+    if (!records) {
+        inspection->lacks_column = true;
+        return is_noted(inspection, err);
+    }
+    const bool ok =
+        take_all(set, false, records, inspection, err) && take_columns(records, inspection, err);
+    sl_record_reader_close(records);
+    if (!ok || inspection->lacks_column || check_whole(set, err))
+        return ok;
+    /* Perhaps it is so only because records were refused. */
+    return (sl_problem_is_of_file(err) && inspection->problems.count > 0) ||
+           is_noted(inspection, err);
+}
+
+bool sl_dataset_inspect(struct sl_dataset *set, struct sl_inspection *inspection, const char *path,
+                        const struct sl_record_options *options, struct sl_err *err)
+{
+    *inspection = (struct sl_inspection){0};
+    const bool ok = begin(set, path, options, err) &&
+                    inspect(set, inspection, path, options, err) &&
+                    (!inspection->problems.no_memory ||
+                     sl_fail(err, SL_NO_MEMORY, "no memory for what is wrong with '%s'", path));
+    if (ok)
+        return true;
+    sl_inspection_release(inspection);
+    sl_dataset_close(set);
+    return false;
+}
+
+void sl_inspection_release(struct sl_inspection *inspection)
+{
+    sl_problem_list_release(&inspection->problems);
+    free(inspection->label);
+    free(inspection->text);
+    *inspection = (struct sl_inspection){0};
 }
 
 /* Whether no two texts have a label in common: there is nothing to find again in another text. */

@@ -9,6 +9,7 @@
 
 #include "data/label_lists.h"
 #include "data/labels.h"
+#include "data/problem_list.h"
 #include "data/record_reader.h"
 #include "sluice/dataset.h"
 #include "sluice/tokenizer.h"
@@ -49,6 +50,20 @@ struct sl_dataset {
 bool sl_dataset_open(struct sl_dataset *set, const char *path,
                      const struct sl_record_options *options, const struct sl_labels *labels,
                      struct sl_err *err) SL_MUST_CHECK;
+
+/* What a file is refused for. */
+struct sl_inspection {
+    struct sl_problem_list problems;
+    bool lacks_column;  /* nothing was read: mostly because a column is not there */
+    char *label, *text; /* the columns that were read, as options name them; NULL: not known */
+};
+
+/* Reads a file as far as that is possible, with the labels that occur. Records that are refused are
+ * left out of the set, which is also there if it is none to train on: even without texts. Fails if
+ * the file cannot be opened, or without memory. */
+bool sl_dataset_inspect(struct sl_dataset *set, struct sl_inspection *inspection, const char *path,
+                        const struct sl_record_options *options, struct sl_err *err) SL_MUST_CHECK;
+void sl_inspection_release(struct sl_inspection *inspection); /* a zeroed one is fine */
 
 /* Names or numbers; NULL: 1 and 2. */
 struct sl_pair_columns {

@@ -42,6 +42,42 @@ json_t *sl_json_find(json_t *object, const char *path)
     return NULL;
 }
 
+/* What sl_json_each_member does with each. */
+struct visit {
+    bool (*visit)(void *context, const char *path, const struct sl_field *text, struct sl_err *err);
+    void *context;
+};
+
+enum { PATH_BYTES = 512, LEVELS = 3 };
+
+/* A path that is too long is left out. */
+// NOLINTNEXTLINE(misc-no-recursion): at most LEVELS deep
+static bool visit_members(json_t *object, const char *path, int level, const struct visit *v,
+                          struct sl_err *err)
+{
+    const char *key;
+    json_t *value;
+    char inner[PATH_BYTES];
+    json_object_foreach (object, key, value) {
+        const bool goes_on = json_is_object(value) && level > 1;
+        const struct sl_field text = {json_string_value(value), json_string_length(value)};
+        if (snprintf(inner, sizeof inner, "%s%s%s", path, key, goes_on ? "." : "") >= PATH_BYTES)
+            continue;
+        if (goes_on ? !visit_members(value, inner, level - 1, v, err)
+                    : !v->visit(v->context, inner, &text, err))
+            return false;
+    }
+    return true;
+}
+
+bool sl_json_each_member(json_t *object,
+                         bool (*visit)(void *context, const char *path, const struct sl_field *text,
+                                       struct sl_err *err),
+                         void *context, struct sl_err *err)
+{
+    return visit_members(object, "", LEVELS, &(struct visit){visit, context}, err);
+}
+
 /* A number as it is written in JSON; whole ones match the labels of the other formats. */
 static struct sl_field print_number(char number[SL_JSON_NUMBER_BYTES], const json_t *value)
 {

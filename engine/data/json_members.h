@@ -23,6 +23,13 @@ void sl_json_members_release(struct sl_json_members *fields);
 /* NULL: there is none. */
 struct json_t *sl_json_find(struct json_t *object, const char *path);
 
+/* Calls `visit` for each member of an object, and of objects in it, with its path; `text` has data
+ * if it is a string. Stops when that fails. */
+bool sl_json_each_member(struct json_t *object,
+                         bool (*visit)(void *context, const char *path, const struct sl_field *text,
+                                       struct sl_err *err),
+                         void *context, struct sl_err *err) SL_MUST_CHECK;
+
 /* A value that is null, or NULL, gives a field without data; one of another type is an error that
  * names the member. A label may be a string, a number, true or false, a list of them, or an object
  * of labels with 0 or 1; a text a string or a number. column: which of the row's fields it is. */

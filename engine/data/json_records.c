@@ -121,7 +121,7 @@ static void forget_first(struct json_records *r)
 
 /* A column that no object has, of those that were read, is misspelt. */
 static bool check_seen(struct json_records *r, const struct sl_line_reader *lines,
-                       struct sl_err *err)
+                       struct sl_row *row, struct sl_err *err)
 {
     const struct sl_chosen *chosen = &r->input->chosen;
     for (int i = 0; r->first && i < chosen->count; i++) {
@@ -130,6 +130,7 @@ static bool check_seen(struct json_records *r, const struct sl_line_reader *line
             continue;
         (void)fail_missing(r, chosen->names[i], err);
         (void)sl_err_set_field(err, chosen->names[i]);
+        row->lacks_column = true;
         forget_first(r);
         return sl_line_reader_wrap(lines, r->first_line, err);
     }
@@ -207,7 +208,7 @@ static bool records_next(void *state, struct sl_line_reader *lines, struct sl_ro
         sl_note(row->notes, "%d task%s another annotation with other choices; the first is used",
                 r->disputed, r->disputed == 1 ? " has" : "s have");
     if (!read || !r->json.value)
-        return read && check_seen(r, lines, err);
+        return read && check_seen(r, lines, row, err);
     row->left_out = why_left_out(r);
     if (!row->left_out && r->count++ == 0) {
         r->first = json_incref(r->json.value);
@@ -217,7 +218,7 @@ static bool records_next(void *state, struct sl_line_reader *lines, struct sl_ro
         forget_first(r); /* columns that were not looked at are not missing */
         return sl_line_reader_wrap(lines, row->line, err);
     }
-    return r->input->skips_incomplete || check_seen(r, lines, err);
+    return r->input->skips_incomplete || check_seen(r, lines, row, err);
 }
 
 #define FUNCTIONS                                                                                  \

@@ -26,7 +26,8 @@ struct sl_row {
     bool is_list; /* the label's field is a list, of these: */
     const struct sl_field *list;
     int list_count;
-    const char *left_out;   /* why the format leaves the record out; NULL: it does not */
+    bool lacks_column;    /* after a failure: no record of the file has a column that was chosen */
+    const char *left_out; /* why the format leaves the record out; NULL: it does not */
     struct sl_notes *notes; /* the reader's */
 };
 
@@ -70,6 +71,7 @@ struct sl_record_shape {
     const char *label, *text;              /* columns; NULL: the format knows */
     const struct sl_record_format *format; /* NULL: that of the file */
     bool trims_label;                      /* of white space */
+    bool is_its_columns;                   /* who names these columns reads the same records */
     const char *note;                      /* what is assumed */
 };
 

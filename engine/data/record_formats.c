@@ -71,16 +71,19 @@ static const struct sl_record_shape shapes[] = {
      .members = {"text", "cats"},
      .label = "cats",
      .text = "text",
+     .is_its_columns = true,
      .note = "spaCy's examples: 'cats' has the labels"},
     {.name = "doccano",
      .members = {"text", "labels"},
      .label = "labels",
      .text = "text",
+     .is_its_columns = true,
      .note = "doccano's records: 'labels' are the labels"},
     {.name = "doccano",
      .members = {"data", "label"},
      .label = "label",
      .text = "data",
+     .is_its_columns = true,
      .note = "doccano's records: 'data' is the text"},
 };
 
@@ -88,6 +91,7 @@ static const struct sl_record_shape shapes[] = {
 static const struct sl_record_shape labels_first = {
     .label = "1",
     .text = "2",
+    .is_its_columns = true,
     .note = "CSV without a line of names: label 1, text 2"};
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
@@ -287,6 +291,7 @@ bool sl_record_choose(const char *path, const struct sl_record_options *o,
                       struct sl_record_choice *choice, struct sl_notes *notes, struct sl_err *err)
 {
     struct beginning beginning = {0};
+    const char *name = o->display_name ? o->display_name : path;
     *choice = (struct sl_record_choice){0};
     if (o->format && !find_name(o->format, choice, err))
         return false;
@@ -295,11 +300,11 @@ bool sl_record_choose(const char *path, const struct sl_record_options *o,
     if (choice->shape)
         choice->format = &sl_record_format_jsonl;
     if (!choice->format) {
-        choice->format = format_of_path(path);
+        choice->format = format_of_path(name);
         look_at_text(path, o, &beginning, choice, notes);
     }
     if (!choice->format)
-        return fail_unknown(path, &beginning, err);
+        return fail_unknown(name, &beginning, err);
     if (is_json(choice->format))
         look_at_json(path, o, choice, notes);
     return true;

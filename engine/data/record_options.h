@@ -21,5 +21,5 @@ struct sl_record_options {
     bool skip_incomplete; /* skip records whose label is missing or whose text is empty or blank,
                              instead of failing */
     struct sl_data_limits limits;
-    const char *display_name; /* the file's name in errors; NULL: its path */
+    const char *display_name; /* the file's name in errors, which says its format; NULL: its path */
 };

@@ -146,7 +146,7 @@ static bool records_begin(struct sl_record_reader *r, const char *path,
     r->format = choice.format;
     r->shape = choice.shape;
     if (!choose_columns(r, options, err))
-        return sl_wrap_file(err, path, 0);
+        return sl_wrap_file(err, or_else(options->display_name, path), 0);
     if (!open_format(r, options, &choice, err))
         return false;
     r->lines = sl_line_reader_open(path, options->display_name, &options->limits, err);
@@ -189,9 +189,10 @@ void sl_record_reader_close(struct sl_record_reader *records)
 
 /* ---- one record ----------------------------------------------------------------------------- */
 
-static bool number_missing(const struct sl_record_reader *r, int column, struct sl_err *err)
+static bool number_missing(struct sl_record_reader *r, int column, struct sl_err *err)
 {
     const int place = r->columns.places[column];
+    r->row.lacks_column = true;
     if (place < 0)
         return sl_fail(err, SL_BAD_INPUT, "invalid column number '%s': expected 1 to %d",
                        r->input.chosen.names[column], SL_FIELDS_MAX);
@@ -481,4 +482,14 @@ struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *record
 const struct sl_notes *sl_record_reader_notes(const struct sl_record_reader *records)
 {
     return &records->notes;
+}
+
+struct sl_record_reader_state sl_record_reader_state(const struct sl_record_reader *records)
+{
+    const bool is_named = records->shape ? records->shape->is_its_columns
+                                         : records->format != &sl_record_format_fasttext;
+    return (struct sl_record_reader_state){.can_continue = records->can_continue,
+                                           .lacks_column = records->row.lacks_column,
+                                           .label = is_named ? records->columns.label : NULL,
+                                           .text = is_named ? records->columns.text : NULL};
 }

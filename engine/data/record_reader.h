@@ -55,6 +55,17 @@ struct sl_skipped sl_record_reader_skipped(const struct sl_record_reader *record
 bool sl_record_reader_next(struct sl_record_reader *records, struct sl_record *record,
                            struct sl_err *err) SL_MUST_CHECK;
 
+/* For who looks at a whole file before it is trained on. */
+struct sl_record_reader_state {
+    /* After a failure. */
+    bool can_continue; /* the next record may be read */
+    bool lacks_column; /* no record of the file has a column that was chosen */
+    /* The columns, as options name them; NULL: the kind of the file says what is read. */
+    const char *label, *text;
+};
+
+struct sl_record_reader_state sl_record_reader_state(const struct sl_record_reader *records);
+
 /* After a failure, with its error: reads on, if that is possible, and adds to the error which other
  * records are refused, so that all of them can be mended at once. */
 bool sl_record_reader_fail_all(struct sl_record_reader *records, struct sl_err *err);

@@ -28,8 +28,7 @@ static bool open_texts(struct sl_linear_training *l, const struct sl_data_source
     return ok;
 }
 
-/* The search keeps dozens of numbers for each text and label. */
-static bool check_size(const struct sl_dataset *set, struct sl_err *err)
+bool sl_linear_training_check_size(const struct sl_dataset *set, struct sl_err *err)
 {
     enum { TEXTS_TIMES_LABELS_MAX = 100000000 };
 
@@ -119,7 +118,7 @@ bool sl_linear_training_open(struct sl_linear_training *l,
     *l = (struct sl_linear_training){
         .engine = options->engine, .seconds = options->seconds, .standalone = options->standalone};
     const struct sl_data_sources *s = &options->sources;
-    bool ok = open_texts(l, s, err) && check_size(&l->set, err) &&
+    bool ok = open_texts(l, s, err) && sl_linear_training_check_size(&l->set, err) &&
               open_base(l, options->base, err) && drop_foreign_base(l, err) &&
               open_tokens(l, s, err);
     if (ok)

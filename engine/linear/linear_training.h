@@ -47,6 +47,9 @@ struct sl_linear_training {
 /* The tokenizer of the result. */
 const struct sl_tokenizer *sl_linear_training_tokens(const struct sl_linear_training *l);
 
+/* Fails if the search, which keeps dozens of numbers per text and label, would take too much. */
+bool sl_linear_training_check_size(const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;
+
 bool sl_linear_training_open(struct sl_linear_training *l,
                              const struct sl_linear_training_options *options, struct sl_err *err)
     SL_MUST_CHECK;

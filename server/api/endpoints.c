@@ -32,6 +32,16 @@ static const struct sv_parameter may_stream[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct sv_parameter chooses_columns[] = {
+    {"query", "label", "string",
+     "column of the label, as the hyper-parameter of jobs; default: "
+     "label, or what can only be it"},
+    {"query", "text", "string", "columns of the text; default: text, or what can only be it"},
+    {"query", "label_separator", "string", "separator between the labels of a text"},
+    {"query", "records", "size", "number of records in the response, at most 100000; default: 5"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct sv_parameter is_idempotent[] = {
     {"header", "Idempotency-Key", "string", "the same request with the same key makes one job"},
     {NULL, NULL, NULL, NULL},

@@ -22,7 +22,8 @@ enum sv_fails {
     SV_FAILS_STORAGE = 16, /* it writes to the state directory */
     SV_FAILS_JOB = 32,
     SV_FAILS_CHANGE = 64, /* it changes which versions are served */
-    SV_FAILS_HEALTH = 128
+    SV_FAILS_HEALTH = 128,
+    SV_FAILS_TIME = 256 /* it may take too long */
 };
 
 /* What an endpoint reads and responds. */

@@ -98,6 +98,7 @@ static const struct {
     {SV_FAILS_CHANGE,
      {SV_MODEL_NOT_FOUND, SV_CONFLICT, SV_LOAD_FAILED, SV_INVALID_VALUE, SV_DRAINING}},
     {SV_FAILS_HEALTH, {SV_NOT_READY, SV_DRAINING}},
+    {SV_FAILS_TIME, {SV_DEADLINE_EXCEEDED}},
 };
 
 /* Marks the errors that an operation may have. */

@@ -149,6 +149,17 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"File", "id: string; object: 'file'; bytes: size; created_at: integer (seconds since 1970); "
              "filename: string; purpose: string; status: 'processed'"},
     {"DeletedFile", DELETED("file")},
+    {"FileCheck",
+     "format: string|null; columns: [string] (their names, or paths in JSON; of a table without "
+     "names, their numbers); label: string|null (the columns that were read, to be used as the "
+     "hyper-parameters of these names; null: the format says, or one must be chosen); "
+     "text: string|null; texts: size; labels: [LabelCount]; multi_label: boolean; "
+     "problems: [FileProblem] (what would stop training: at most 100); "
+     "warnings: [string] (what may be wrong); notes: [string] (what was assumed); "
+     "records: [FileRecord] (the first that can be read)"},
+    {"LabelCount", "label: string; texts: size"},
+    {"FileProblem", "line: size|null (null: it concerns the whole file); message: string"},
+    {"FileRecord", "line: size; labels: [string]; text: string"},
     {"JobList", LIST("Job")},
     {"Job", "id: string; object: 'fine_tuning.job'; created_at: integer (seconds since 1970); "
             "finished_at: integer|null (seconds since 1970); "

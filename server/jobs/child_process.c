@@ -43,6 +43,17 @@ static int open_output(const char *path, struct sl_err *err)
     return fd;
 }
 
+/* A descriptor that the caller closes: of the file, or a copy of the one that was given. */
+static int find_output(const struct sv_child_process_options *options, struct sl_err *err)
+{
+    if (options->out_fd <= 0)
+        return open_output(options->out, err);
+    int fd = fcntl(options->out_fd, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        (void)sl_fail(err, SL_NO_MEMORY, "cannot copy a descriptor: %s", strerrordesc_np(errno));
+    return fd;
+}
+
 /* If memory runs out, the kernel takes this process before any that serves requests. */
 static void volunteer(void)
 {
@@ -92,7 +103,7 @@ bool sv_child_process_start(struct sv_child_process *process, const struct sv_co
     fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fds[0] < 0)
         (void)sl_fail(err, SL_IO, "open '/dev/null': %s", strerrordesc_np(errno));
-    bool ok = fds[0] >= 0 && (fds[1] = open_output(options->out, err)) >= 0 &&
+    bool ok = fds[0] >= 0 && (fds[1] = find_output(options, err)) >= 0 &&
               (fds[2] = open_output(options->err, err)) >= 0;
     if (ok) {
         pid = fork();

@@ -27,6 +27,7 @@ void sv_command_add(struct sv_command_line *line, const char *format, ...) SL_PR
 
 struct sv_child_process_options {
     const char *out, *err; /* files for its output and its errors, emptied; NULL: /dev/null */
+    int out_fd;            /* takes its output instead of `out`; 0: none */
     int nice;              /* 0 to 19 */
     int cgroup_fd;         /* cgroup.procs to move it to; -1: none */
 };

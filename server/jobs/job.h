@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "core/server.h"
 #include "jobs/child_process.h"
+#include "jobs/file_checks.h"
 #include "jobs/idempotency.h"
 #include "jobs/job_phase.h"
 #include "jobs/trainer_log_line.h"
@@ -123,9 +124,10 @@ struct sv_jobs {
     pthread_mutex_t list_lock;
     int ended; /* directories of jobs that have */
     struct sv_idempotency_keys keys;
-    int cgroup_fd;                 /* cgroup.procs of the trainers; -1: none. Constant */
-    char program[PATH_MAX];        /* sluice. Constant */
-    atomic_uint_fast64_t revision; /* changes with every event, and when a job has ended */
+    int cgroup_fd;                     /* cgroup.procs of the trainers; -1: none. Constant */
+    char program[PATH_MAX];            /* sluice. Constant */
+    struct sv_file_checks file_checks; /* has a lock of its own */
+    atomic_uint_fast64_t revision;     /* changes with every event, and when a job has ended */
 };
 
 struct sv_job *sv_job_new(void); /* NULL: no memory */

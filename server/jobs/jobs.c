@@ -220,6 +220,7 @@ struct sv_jobs *sv_jobs_open(struct sv_server *server, struct sl_err *err)
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_mutex_init(&jobs->list_lock, NULL);
     sl_monotonic_cond_init(&jobs->changed);
+    sv_file_checks_init(&jobs->file_checks);
     jobs->cgroup_fd = -1;
     find_program(jobs);
     if (sv_jobs_recover(jobs, err)) {
@@ -235,6 +236,7 @@ void sv_jobs_close(struct sv_jobs *jobs)
     if (!jobs)
         return;
     join(jobs);
+    sv_file_checks_destroy(&jobs->file_checks);
     while (jobs->first) {
         struct sv_job *next = jobs->first->next;
         sv_job_free(jobs->first);
