@@ -8,7 +8,7 @@ const ALTERNATIVES = 5;
 
 export function inputs(models, { sluice }) {
   const isChat = Boolean(sluice.chat_template);
-  const prompt = h('textarea', { rows: 4, spellcheck: 'false' }, isChat ? 'What is the capital of France?' : 'ROMEO:\n');
+  const prompt = h('textarea', { rows: 2, spellcheck: 'false' }, isChat ? 'What is the capital of France?' : 'ROMEO:\n');
   const integer = (value, min, max) => h('input', { type: 'number', value, min, max, step: 1, required: true });
   const most = integer(isChat ? 120 : 200, 1, 2000);
   const seed = integer(1, 0, 4294967295);

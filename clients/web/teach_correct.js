@@ -5,41 +5,27 @@ import { announce, button, h, problem, replace, select } from './dom.js';
 import { percent } from './format.js';
 import { sendFile } from './teach.js';
 
-const READ_MAX = 5000, SHOWN = 60, BATCH = 256;
+const SHOWN = 60;
 
 export async function show(content, id) {
   const job = await call(`/v1/fine_tuning/jobs/${encodeURIComponent(id)}`);
   const place = h('div');
   replace(content, h('p', null, h('a', { href: `#/teach/job/${id}` }, 'Training job')), h('h1', null, 'Uncertain and mistaken texts'), place);
-  replace(place, h('p', { class: 'soft', role: 'status' }, 'Reading and classifying \u2026'));
-  const file = await call(`/v1/files/${encodeURIComponent(job.training_file)}`);
-  const { label, text } = job.hyperparameters;
-  const query = new URLSearchParams({ records: READ_MAX, ...(label && { label }), ...(text && { text }) });
-  const found = await call(`/v1/files/${encodeURIComponent(file.id)}/check?${query}`);
-  if (found.multi_label) return replace(place, h('p', null, 'Texts with several labels are corrected in their file.'));
-  const records = found.records.map(({ labels: [own], text: words }) => ({ label: own, text: words }));
-  await classify(job.fine_tuned_model, records, place);
-  showTable(place, job, file, records, found.labels.map((row) => row.label), found.texts > records.length);
+  const results = await Promise.all(job.result_files.map((result) => call(`/v1/files/${result}`)));
+  const list = results.find((result) => result.filename === 'predictions.jsonl');
+  if (!list) return replace(place, h('p', null, 'This job has no list of predictions: its texts have several labels, or it was trained on an architecture of your choice.'));
+  const file = await call(`/v1/files/${encodeURIComponent(job.training_file)}`).catch(() => ({ filename: 'texts.jsonl' }));
+  const text = await call(`/v1/files/${list.id}/content`);
+  const records = text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  // Mistakes first, the surest ones before others; then what is right, the most doubtful first.
+  for (const record of records) record.doubt = record.predicted === record.label ? -record.score : record.score;
+  showTable(place, job, file, records, [...new Set(records.map((record) => record.label))].sort());
   return undefined;
 }
 
-// The probability of each text's own label, and the label that the model would give.
-async function classify(model, records, place) {
-  for (let at = 0; at < records.length; at += BATCH) {
-    const part = records.slice(at, at + BATCH);
-    const results = await call(`/models/${encodeURIComponent(model)}/predict`, {
-      body: { inputs: part.map(({ text }) => [text]), truncate: true, blank_texts: 'empty', unknown_characters: 'replace' } });
-    results.forEach((labels, i) => {
-      part[i].predicted = labels[0]?.label;
-      part[i].score = labels.find((row) => row.label === part[i].label)?.score ?? 0;
-    });
-    replace(place, h('progress', { value: at + part.length, max: records.length, 'aria-label': 'Texts classified' }));
-  }
-}
-
-function showTable(place, job, file, records, labels, isPart) {
+function showTable(place, job, file, records, labels) {
   const said = h('div');
-  const doubtful = [...records].sort((a, b) => a.score - b.score).slice(0, SHOWN);
+  const doubtful = [...records].sort((a, b) => b.doubt - a.doubt).slice(0, SHOWN);
   const changed = new Map();
   const again = button('Train again', () => train(said, job, file, records, changed), { class: 'main', disabled: true });
   const rows = doubtful.map((record) => {
@@ -53,9 +39,9 @@ function showTable(place, job, file, records, labels, isPart) {
       ' ', button('Take it', () => {
         choice.value = record.predicted;
         choice.dispatchEvent(new Event('change'));
-      }, { class: 'small' })), h('span', { class: 'soft' }, `${percent(record.score)} for ${record.label}`)));
+      }, { class: 'small' })), h('span', { class: 'soft' }, `${percent(record.score)} for ${record.predicted}`)));
   });
-  replace(place, h('p', null, `Of ${records.length} texts${isPart ? ' (the first ones of the file)' : ''} these are the ${rows.length} whose label the model believes least.`),
+  replace(place, h('p', null, `Of ${records.length} texts these are the ${rows.length} whose label models believe least that had not learnt from them.`),
     h('div', { class: 'row' }, again), said, h('ul', { class: 'results' }, rows));
 }
 

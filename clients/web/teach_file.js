@@ -22,7 +22,8 @@ async function showCheck(place, file, columns) {
     return replace(place, problem(error));
   }
   const good = found.problems.length === 0;
-  replace(place, chooser(place, file, found), problems(found), good && summary(found), examples(found), good && trainForm(file, found));
+  const encoders = good ? await loadedEncoders() : [];
+  replace(place, chooser(place, file, found), problems(found), good && summary(found), examples(found), good && trainForm(file, found, encoders));
   announce(good ? `${found.texts} texts with ${found.labels.length} labels.` : `${found.problems.length} problems.`);
 }
 
@@ -61,25 +62,32 @@ function examples({ records }) {
   return records.length > 0 && table('The first texts', ['Line', 'Label', 'Text'], records.map(({ line, labels, text }) => [line, labels.join(' | '), text]), [0]);
 }
 
-function trainForm(file, found) {
+// Models whose layers can be fine-tuned for one's own labels.
+async function loadedEncoders() {
+  const { data } = await call('/v1/models');
+  return data.filter(({ sluice }) => sluice.task === 'embedding' && sluice.depth > 0).map(({ id }) => id);
+}
+
+function trainForm(file, found, encoders) {
   const said = h('div');
   const name = h('input', { value: nameFor(file.filename), required: true, pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]{0,99}', size: 24 });
   const promotion = select([['never', 'only when I say so'], ['canary', 'to 10 % of the requests']], 'never');
+  const encoder = select([...encoders.map((id) => [id, `recipes with ${id}, too (better, takes longer)`]), ['', 'recipes for words alone (seconds)']], encoders[0] ?? '');
   async function start(event) {
     event.preventDefault();
     const hyperparameters = { promotion: promotion.value };
     if (found.label) hyperparameters.label = found.label;
     if (found.text) hyperparameters.text = found.text;
     try {
-      const job = await call('/v1/fine_tuning/jobs', { body: { training_file: file.id, suffix: name.value, hyperparameters } });
+      const job = await call('/v1/fine_tuning/jobs', { body: { training_file: file.id, suffix: name.value, hyperparameters, ...(encoder.value && { model: encoder.value }) } });
       announce('Training has begun.');
       location.hash = `#/teach/job/${job.id}`;
     } catch (error) {
       replace(said, problem(error));
     }
   }
-  return h('form', { onsubmit: start }, h('h2', null, 'Train'), h('p', null, 'Several recipes are tried by cross-validation, a pretrained encoder among them if one is loaded; the best is published.'),
-    h('div', { class: 'row' }, field('Name of the model', name, 'A name that serves already gets a new version.'), field('It serves', promotion), h('button', { class: 'main' }, 'Train')), said);
+  return h('form', { onsubmit: start }, h('h2', null, 'Train'), h('p', null, 'Several recipes are tried by cross-validation; the best is published.'),
+    h('div', { class: 'row' }, field('Name of the model', name, 'A name that serves already gets a new version.'), encoders.length > 0 && field('Try', encoder), field('It serves', promotion), h('button', { class: 'main' }, 'Train')), said);
 }
 
 function nameFor(filename) {

@@ -14,14 +14,15 @@ const GOES_ON = ['validating_files', 'queued', 'running'];
 export async function show(content, id) {
   const abort = new AbortController();
   const path = `/v1/fine_tuning/jobs/${encodeURIComponent(id)}`;
-  const head = h('div'), log = h('ol', { class: 'log results', tabindex: 0, 'aria-label': 'Log' }), end = h('div');
+  const log = h('ol', { class: 'log results', tabindex: 0, 'aria-label': 'Log' }), end = h('div');
   const curve = chart('Loss', ['training', 'validation'], { x: 'step', points: true });
-  replace(content, h('p', null, h('a', { href: '#/teach' }, 'Teach')), h('h1', null, 'Training job'), head, end, h('div', { class: 'two' }, curve.element,
+  const head = makeHead(path, () => refresh());
+  replace(content, h('p', null, h('a', { href: '#/teach' }, 'Teach')), h('h1', null, 'Training job'), head.element, end, h('div', { class: 'two' }, curve.element,
     h('section', { class: 'card' }, h('h2', null, 'Log'), log)));
   let latest = null;
   const refresh = async () => {
     const job = await call(path, { signal: abort.signal });
-    showHead(head, path, job, latest, refresh);
+    head.update(job, latest);
     return job;
   };
   follow(path, log, curve, abort.signal, (metrics) => { latest = metrics; });
@@ -66,8 +67,9 @@ async function follow(path, log, curve, signal, take) {
   }
 }
 
-function showHead(place, path, job, latest, refresh) {
-  const said = h('div');
+// Made once: a button that is being pressed stays where it is.
+function makeHead(path, refresh) {
+  const tiles = h('div', { class: 'tiles' }), said = h('div');
   const act = (text, verb, properties) => button(text, async () => {
     try {
       await call(`${path}/${verb}`, { body: {} });
@@ -76,19 +78,30 @@ function showHead(place, path, job, latest, refresh) {
       replace(said, problem(error));
     }
   }, properties);
-  const goesOn = GOES_ON.includes(job.status);
+  const pause = act('Pause', 'pause'), resume = act('Resume', 'resume', { class: 'main' }), cancel = act('Cancel', 'cancel', { class: 'danger' });
+  return {
+    element: h('div', null, tiles, said, h('div', { class: 'row' }, pause, resume, cancel)),
+    update(job, latest) {
+      const goesOn = GOES_ON.includes(job.status);
+      pause.hidden = !goesOn || Boolean(job.paused);
+      resume.hidden = !job.paused;
+      cancel.hidden = !goesOn;
+      if (job.error) replace(said, problem(job.error.message));
+      replace(tiles, facts(job, latest, goesOn));
+    },
+  };
+}
+
+function facts(job, latest, goesOn) {
   const left = job.estimated_finish ? job.estimated_finish - Date.now() / 1000 : NaN;
-  replace(place, h('div', { class: 'tiles' },
-    h('div', { class: 'tile' }, h('span', null, 'Status'), h('b', null, status(job)), h('span', { class: 'soft' }, job.id)),
+  return [h('div', { class: 'tile' }, h('span', null, 'Status'), h('b', null, status(job)), h('span', { class: 'soft' }, job.id)),
     tile('Model', job.fine_tuned_model ?? job.model, `since ${moment(job.created_at)}`),
     goesOn && tile('Time left', duration(Math.max(0, left)), latest && `step ${latest.step}`),
     latest?.valid_loss !== undefined && tile('Validation loss', number(latest.valid_loss)),
-    latest?.valid_mean_token_accuracy !== undefined && tile('Validation accuracy', percent(latest.valid_mean_token_accuracy))),
-  job.error && problem(job.error.message), said,
-  h('div', { class: 'row' }, goesOn && !job.paused && act('Pause', 'pause'), job.paused && act('Resume', 'resume', { class: 'main' }), goesOn && act('Cancel', 'cancel', { class: 'danger' })));
+    latest?.valid_mean_token_accuracy !== undefined && tile('Validation accuracy', percent(latest.valid_mean_token_accuracy))];
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+// ---- the end ------------------------------------------------------------------------------------
 
 async function showEnd(place, job) {
   if (job.status !== 'succeeded') return;

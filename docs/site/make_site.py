@@ -65,7 +65,7 @@ def slug(text, _separator="-"):
 
 
 class Links(Treeprocessor):
-    """Links between Markdown files become links between pages; pictures are copied. What is no page stays as text."""
+    """Links between Markdown files become links between pages. What is no page stays as text."""
 
     def __init__(self, site, source):
         super().__init__()
@@ -75,8 +75,6 @@ class Links(Treeprocessor):
         for element in root.iter():
             if element.tag == "a":
                 self.link(element)
-            elif element.tag == "img":
-                element.set("src", self.site.picture(self.source.parent / element.get("src")))
             elif element.tag == "table":  # wide ones scroll, also by keyboard
                 element.set("tabindex", "0")
 
@@ -126,6 +124,7 @@ class Site:
         path = self.top / source
         reader.treeprocessors.register(Links(self, path), "links", 0)
         body = reader.convert(path.read_text("utf-8"))
+        body = re.sub(r'(<img [^>]*?src=")([^"]+)', lambda found: found[1] + self.picture(path.parent / found[2]), body)
         self.wrap(name, f"{title} - Sluice", reader.toc, body)
 
     def table(self):

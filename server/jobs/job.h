@@ -90,6 +90,14 @@ struct sv_job_run {
     bool was_pinned; /* `stable` was, before the job */
 };
 
+/* The files that a job makes; of classifiers the last two. */
+enum sv_job_result {
+    SV_JOB_METRICS,     /* step_metrics.csv */
+    SV_JOB_REPORT,      /* report.html */
+    SV_JOB_PREDICTIONS, /* predictions.jsonl, of texts with one label */
+    SV_JOB_RESULTS
+};
+
 struct sv_job {
     struct sv_job *next; /* in the order of creation */
     struct sv_job_spec spec;
@@ -98,9 +106,9 @@ struct sv_job {
     enum sv_job_desired_state desired;
     int64_t finished_at;
     struct sv_job_error error;
-    bool has_results, has_report; /* step_metrics.csv, report.html: they are among the files */
-    bool pins_stable;             /* so that the model is not served before it may be */
-    int saves_failed;             /* in a row; it is saved again at, and not forgotten before */
+    bool has_result[SV_JOB_RESULTS]; /* which are among the files */
+    bool pins_stable;                /* so that the model is not served before it may be */
+    int saves_failed;                /* in a row; it is saved again at, and not forgotten before */
     int64_t save_again_ns;
     char pause_reason[SV_TRAINER_REASON_MAX]; /* of a pause that is an event once it is saved */
     int events;                               /* numbered so far */

@@ -42,21 +42,21 @@ static void add_published(struct sl_json_writer *json, const struct sv_job *job)
     sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
 }
 
-/* Both have the number of the job, but for one bit: no other file has it. */
-void sv_job_result_id(const struct sv_job *job, bool is_report,
+/* All have the number of the job, but for its last two bits: no other file has it. */
+void sv_job_result_id(const struct sv_job *job, enum sv_job_result result,
                       char id[static SV_JOB_RESULT_ID_MAX])
 {
     unsigned long long number = strtoull(job->spec.id + strlen("ftjob-"), NULL, 16);
-    (void)snprintf(id, SV_JOB_RESULT_ID_MAX, "file-%016llx", is_report ? number ^ 1 : number);
+    (void)snprintf(id, SV_JOB_RESULT_ID_MAX, "file-%016llx", number ^ (unsigned)result);
 }
 
 static void add_results(struct sl_json_writer *json, const struct sv_job *job)
 {
     char id[SV_JOB_RESULT_ID_MAX];
     sl_json_begin_array(json);
-    for (int report = 0; report < 2; report++) {
-        sv_job_result_id(job, report, id);
-        if (report ? job->has_report : job->has_results)
+    for (int i = 0; i < SV_JOB_RESULTS; i++) {
+        sv_job_result_id(job, (enum sv_job_result)i, id);
+        if (job->has_result[i])
             sl_json_add_string(json, id);
     }
     sl_json_end_array(json);

@@ -5,7 +5,7 @@
 
 enum { SV_JOB_RESULT_ID_MAX = SV_JOB_ID_MAX + 8 };
 
-/* The ids of the files that a job makes: its CSV, and its report. */
-void sv_job_result_id(const struct sv_job *job, bool is_report,
+/* The id of a file that a job makes. */
+void sv_job_result_id(const struct sv_job *job, enum sv_job_result result,
                       char id[static SV_JOB_RESULT_ID_MAX]);
 void sv_job_write(const struct sv_job *job, struct sl_buffer *out);

@@ -39,8 +39,9 @@
     X(seed, spec.seed)
 #define FLAGS(X)                                                                                   \
     X(classifies, spec.classifies)                                                                 \
-    X(has_results, has_results)                                                                    \
-    X(has_report, has_report)                                                                      \
+    X(has_results, has_result[SV_JOB_METRICS])                                                     \
+    X(has_report, has_result[SV_JOB_REPORT])                                                       \
+    X(has_predictions, has_result[SV_JOB_PREDICTIONS])                                             \
     X(pins_stable, pins_stable)
 
 /* ---- writing it ------------------------------------------------------------------------------ */

@@ -59,49 +59,52 @@ void sv_job_fail(struct sv_jobs *jobs, struct sv_job *job, const char *code, con
     end(jobs, job);
 }
 
-static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, bool is_report,
-                       const struct sl_buffer *content)
-{
-    char id[SV_JOB_RESULT_ID_MAX];
-    struct sv_error error;
-    sv_job_result_id(job, is_report, id);
-    return sv_file_put(jobs->server->files, id, is_report ? "report.html" : "step_metrics.csv",
-                       "fine-tune-results", content, &error);
-}
+/* path: in the job's directory; NULL: it is made here. */
+static const struct {
+    const char *name, *path;
+} results[SV_JOB_RESULTS] = {
+    [SV_JOB_METRICS] = {"step_metrics.csv", NULL},
+    [SV_JOB_REPORT] = {"report.html", "report/index.html"},
+    [SV_JOB_PREDICTIONS] = {"predictions.jsonl", "report/predictions.jsonl"},
+};
 
-static bool put_csv(struct sv_jobs *jobs, const struct sv_job *job)
-{
-    struct sl_buffer csv = {0};
-    bool ok = sv_job_write_csv(jobs, job, &csv) && put_result(jobs, job, false, &csv);
-    sl_buffer_release(&csv);
-    return ok;
-}
-
-/* Trainings of text generators have none. */
-static bool put_report(struct sv_jobs *jobs, const struct sv_job *job)
+/* Trainings of text generators have metrics only. */
+static bool read_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result,
+                        struct sl_buffer *content)
 {
     char path[PATH_MAX];
     struct sl_err err;
-    struct sl_buffer page = {0};
-    sv_job_path(jobs, job, "report/index.html", path);
-    bool ok = access(path, F_OK) == 0 && sl_file_append(&page, path, &err) &&
-              put_result(jobs, job, true, &page);
-    sl_buffer_release(&page);
+    if (!results[result].path)
+        return sv_job_write_csv(jobs, job, content);
+    sv_job_path(jobs, job, results[result].path, path);
+    return access(path, F_OK) == 0 && sl_file_append(content, path, &err);
+}
+
+static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result)
+{
+    char id[SV_JOB_RESULT_ID_MAX];
+    struct sv_error error;
+    struct sl_buffer content = {0};
+    sv_job_result_id(job, result, id);
+    const bool ok = read_result(jobs, job, result, &content) &&
+                    sv_file_put(jobs->server->files, id, results[result].name, "fine-tune-results",
+                                &content, &error);
+    sl_buffer_release(&content);
     return ok;
 }
 
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 {
     char serving[SV_MODEL_ID_MAX], report[SV_JOB_RESULT_ID_MAX];
-    job->has_results = put_csv(jobs, job);
-    job->has_report = put_report(jobs, job);
+    for (int i = 0; i < SV_JOB_RESULTS; i++)
+        job->has_result[i] = put_result(jobs, job, (enum sv_job_result)i);
     job->phase = SV_JOB_SUCCEEDED;
-    if (!job->has_results)
+    if (!job->has_result[SV_JOB_METRICS])
         sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
-    if (!job->has_report && job->spec.classifies)
+    if (!job->has_result[SV_JOB_REPORT] && job->spec.classifies)
         sv_job_event(jobs, job, "warn", NULL, "The report could not be stored");
-    sv_job_result_id(job, true, report);
-    if (job->has_report)
+    sv_job_result_id(job, SV_JOB_REPORT, report);
+    if (job->has_result[SV_JOB_REPORT])
         sv_job_event(jobs, job, "info", NULL,
                      "The report is a file: `sluicectl files download %s >report.html`", report);
     if (job->spec.promotion == SV_PROMOTE_NEVER && sv_job_find_serving(jobs, job, serving))

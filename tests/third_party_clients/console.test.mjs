@@ -283,3 +283,105 @@ test('its pages can be read by all', async () => {
   await page.checkNarrow('documentation');
   await page.close();
 });
+
+// ---- teach ----------------------------------------------------------------------------------
+
+const GOOD = ['wonderful', 'lovely', 'brilliant', 'moving', 'delightful'], BAD = ['dreadful', 'dull', 'awful', 'boring', 'pointless'];
+const THINGS = ['film', 'play', 'book', 'song', 'meal', 'day'];
+
+/// Texts of two labels, one of which is hostile; in `swapped`, the label of so many is wrong.
+function opinions(swapped) {
+  const rows = [];
+  for (let i = 0; i < 120; i++) {
+    const good = i % 2 === 0, word = (good ? GOOD : BAD)[i % 5], label = good === !(i < swapped) ? 'good' : HOSTILE;
+    rows.push([label, `It was a ${word} ${THINGS[i % 6]}, said number ${i}.`]);
+  }
+  return rows;
+}
+
+const csv = (rows) => rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n');
+
+async function upload(page, name, text) {
+  await page.go('#/teach');
+  await (await page.page.waitForSelector('input[type=file]')).uploadFile(write(name, text));
+  await page.says(name, 'h1');
+}
+
+async function choose(page, label, text) {
+  await page.fill('Column of the label', label);
+  await page.fill('Column of the text', text);
+}
+
+async function train(page, name) {
+  await page.fill('Name of the model', name);
+  await page.press('Train');
+  await page.says('is ready');
+}
+
+test('a file with mistakes says where they are', async () => {
+  const page = await browser.open(daemon.adminUrl);
+  const column = HOSTILE.replaceAll('"', '');
+  await upload(page, 'mistakes.csv', `label,${column}\ngood,a\nbad\ngood,b,c,d\nbad,"open`);
+  await page.says("no column 'text'");
+  await choose(page, 'label', column);
+  await page.says('expected 2');
+  const found = await page.text('section.card');
+  for (const line of [3, 4, 5]) assert.match(found, new RegExp(`(^|\\n)${line}\\t`), found);
+  assert.equal(await page.page.evaluate(() => window.hacked), undefined);
+  await page.checkAccess('a file with mistakes');
+  await page.close();
+});
+
+test('from a file to a model that serves, corrected, promoted and rolled back', async () => {
+  const page = await browser.open(daemon.adminUrl);
+  await upload(page, 'opinions.csv', `verdict,words\n${csv(opinions(12))}`);
+  await choose(page, 'verdict', 'words');
+  await page.says('120 texts, 2 labels');
+  await page.checkAccess('a file');
+  await page.checkNarrow('a file');
+  await train(page, 'mine');
+  assert.match(await page.text('main'), /mine@1[^]*Version 1 serves mine/);
+  assert.ok((await page.texts('.log li')).length > 2);
+  await page.screenshot('teach');
+  await page.checkAccess('a job');
+  await page.checkNarrow('a job');
+
+  await (await page.page.waitForSelector('a[href^="#/teach/correct"]')).click();
+  await page.says('whose label models believe least');
+  await page.checkAccess('corrections');
+  const taken = await page.page.$$eval('.results button', (buttons) => buttons.map((button) => button.click()).length);
+  assert.ok(taken >= 3 && taken <= 20, `${taken} texts of 12 with a wrong label are doubted`);
+  await page.press(`Train again with ${taken} changes`);
+  await page.says('mine@2 is ready');
+
+  const answer = async () => (await (await fetch(`${daemon.url}/models/mine/predict`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"inputs":"a lovely song"}' })).headers.get('x-sluice-model'));
+  assert.equal(await answer(), 'mine@1');
+  await page.fill('Try it', 'a lovely song');
+  await page.press('Classify');
+  await page.says('version 1, which serves');
+  await page.press('Promote');
+  await page.says('Version 2 serves');
+  assert.equal(await answer(), 'mine@2');
+  await page.press('Roll back');
+  await page.says('Version 1 serves');
+  assert.equal(await answer(), 'mine@1');
+  assert.equal(await page.page.evaluate(() => window.hacked), undefined);
+  await page.close();
+});
+
+test('a job is paused, resumed and cancelled', async () => {
+  const page = await browser.open(daemon.adminUrl);
+  await upload(page, 'long.csv', `verdict,words\n${csv(opinions(0))}`);
+  const file = (await page.page.evaluate(() => location.hash)).split('/')[3];
+  const created = await fetch(`${daemon.adminUrl}/v1/fine_tuning/jobs`, { method: 'POST', headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ model: 'encoder', training_file: file, suffix: 'slow', hyperparameters: { label: 'verdict', text: 'words', steps: 100000, width: 64, depth: 2, heads: 2 } }) });
+  const { id } = await created.json();
+  await page.go(`#/teach/job/${id}`);
+  await page.page.reload();
+  await page.press('Pause');
+  await page.says('paused');
+  await page.press('Resume');
+  await page.press('Cancel');
+  await page.says('cancelled');
+  await page.close();
+});

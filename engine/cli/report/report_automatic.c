@@ -1,6 +1,7 @@
 /* report_automatic.c - the HTML page of a training without an architecture. */
 #include "cli/report/report_automatic.h"
 
+#include "cli/report/prediction_list.h"
 #include "cli/report/report_chart.h"
 #include "cli/report/report_html.h"
 #include "cli/report/report_sections.h"
@@ -99,7 +100,8 @@ bool report_automatic_write(const struct automatic_results *r, const char *title
                             const char *directory, struct sl_err *err)
 {
     struct sl_buffer page = {0};
-    bool ok = write_page(&page, r, title, data, err) && html_write(&page, directory, err);
+    bool ok = write_page(&page, r, title, data, err) && html_write(&page, directory, err) &&
+              prediction_list_write(&r->evaluation.predictions, directory, err);
     sl_buffer_release(&page);
     return ok;
 }

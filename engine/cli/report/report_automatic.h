@@ -3,7 +3,8 @@
 
 #include "cli/training/automatic_results.h"
 
-/* Writes index.html to the directory. title: of the page; data: the file of texts. */
+/* Writes index.html and predictions.jsonl (prediction_list.h) to the directory. title: of the page;
+ * data: the file of texts. */
 bool report_automatic_write(const struct automatic_results *report, const char *title,
                             const char *data, const char *directory, struct sl_err *err)
     SL_MUST_CHECK;
