@@ -516,10 +516,7 @@ Test(sluice, version_is_the_library_s)
 Test(sluice, mistakes_of_training_are_named_with_what_is_accepted)
 {
     const struct usage_error mistakes[] = {
-        {{"frobnicate"},
-         2,
-         "frobnicate",
-         "train, check, eval, operating-points, generate, inspect"},
+        {{"frobnicate"}, 2, "frobnicate", "train, check, eval, operating-points, generate"},
         {{"train"}, 2, "missing", "vanilla, tsa, early_exit"},
         {{"train", "gpt"}, 2, "gpt", "vanilla, tsa, early_exit"},
         {{"train", "gpt", "--help"}, 2, "gpt", "vanilla, tsa, early_exit"},

@@ -236,6 +236,16 @@ Test(sluice_check, nothing_to_learn)
     expect_one_problem(check("a.csv", "label,text\n", NULL, NULL, 2), "the file has no texts");
 }
 
+Test(sluice_check, repeated_texts)
+{
+    json_t *o =
+        check("a.csv", "label,text\na,same\nb,other\na,same\nb,more\na,same\n", NULL, NULL, 0);
+    cr_assert_eq(count_at(o, "warnings"), 1);
+    cr_assert_str_eq(json_string_at(o, "warnings/0"),
+                     "2 texts repeat an earlier one: line 4 that of line 2, and so on");
+    json_decref(o);
+}
+
 Test(sluice_check, warnings)
 {
     json_t *o =

@@ -64,8 +64,10 @@ static bool warn_of_texts(struct data_check *c, struct sl_err *err)
     struct sl_tokenizer *tokens = NULL;
     bool ok = encode(c, &tokens, err) &&
               dataset_facts_open(&facts, &c->set, NULL, LABELS_FOUND, tokens, err);
-    if (ok)
+    if (ok) {
         dataset_words_warn(&facts, &c->warnings);
+        dataset_warnings_repeats(&c->warnings, &facts);
+    }
     dataset_facts_close(&facts);
     sl_tokenizer_destroy(tokens);
     return ok;

@@ -119,6 +119,17 @@ void dataset_warnings_notes(struct dataset_warnings *w, const struct sl_notes *n
     }
 }
 
+void dataset_warnings_repeats(struct dataset_warnings *w, const struct dataset_facts *f)
+{
+    const struct text_pair *first = &f->duplicates.first[0];
+    const int count = f->duplicates.count;
+    if (count == f->conflicts.count)
+        return;
+    SAY(add(w, "repeated_texts")->text, "%d text%s an earlier one: line %lld that of line %lld%s",
+        count, one_or_more(count, " repeats", "s repeat"), (long long)first->line,
+        (long long)first->earlier_line, count > 1 ? ", and so on" : "");
+}
+
 static void warn_of_conflicts(const struct dataset_facts *f, struct dataset_warnings *w)
 {
     const struct text_pair *first = &f->conflicts.first[0];

@@ -28,6 +28,9 @@ struct dataset_warnings {
 };
 
 void dataset_words_warn(const struct dataset_facts *facts, struct dataset_warnings *warnings);
+/* Appends texts that repeat earlier ones, unless all of them are contradictions. Training does not
+ * warn of them, but counts them. */
+void dataset_warnings_repeats(struct dataset_warnings *warnings, const struct dataset_facts *facts);
 /* On standard error. */
 void dataset_warnings_print(const struct dataset_warnings *warnings, const char *command);
 /* As "warnings" of a JSON object, in words of a job. */
