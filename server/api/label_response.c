@@ -50,7 +50,7 @@ void sv_labels_add(struct sl_json_writer *json, const struct sv_classification *
 /* Explanations and depths are of labels, and of the words and tokens of one text. */
 static bool check_extra(const struct sv_classification *c, struct sv_error *error)
 {
-    const bool oip = c->input.tokenize->in_parameters;
+    const bool oip = c->request->api == SV_API_OIP;
     const char *name = c->input.explain > 0 ? oip ? "parameters.explain" : "sluice.explain"
                        : oip                ? "tokens"
                                             : "sluice.depth";
