@@ -1,4 +1,5 @@
 /* test_sluice_report.c - the HTML reports of `sluice train` and `sluice eval`. */
+#include "support/json_query.h"
 #include "support/program.h"
 #include "support/sluice_cli.h"
 #include "support/test.h"
@@ -41,7 +42,26 @@ static void read_page(void)
 {
     char path[PATH_MAX];
     test_read_file(page, sizeof page, test_path(path, report, "index.html"));
-    cr_assert_eq(test_count_entries(report), 1, "the page needs no other file");
+}
+
+/* A line for each text, with what was predicted, also where that is wrong. */
+static void expect_predictions(int texts, bool has_mistakes)
+{
+    char path[PATH_MAX], line[1024];
+    int lines = 0, wrong = 0;
+    FILE *file = fopen(test_path(path, report, "predictions.jsonl"), "re");
+    cr_assert(file);
+    for (; fgets(line, sizeof line, file); lines++) {
+        json_t *one = json_from_text(line);
+        cr_assert_eq(json_integer_at(one, "line"), lines + 2);
+        wrong += strcmp(json_string_at(one, "label"), json_string_at(one, "predicted")) != 0;
+        cr_assert(json_number_at(one, "score") > 0.0);
+        EXPECT_SAID(json_string_at(one, "text"), "<script>alert(");
+        json_decref(one);
+    }
+    (void)fclose(file);
+    cr_assert_eq(lines, texts);
+    cr_assert_eq(wrong > 0, has_mistakes, "%d mistakes", wrong);
 }
 
 /* Everything of the data is text, and nothing is loaded. */
@@ -88,6 +108,7 @@ Test(sluice_report, of_a_training_without_an_architecture)
     EXPECT_SAID(page, "The scores are those of models that had not learnt the text");
     EXPECT_SAID(page, "C: the inverse strength of regularization");
     EXPECT_SAID(page, "<mark class=\"up\" title=\"+");
+    expect_predictions(TEXTS, true);
 }
 
 Test(sluice_report, of_a_training_of_an_architecture)
@@ -127,6 +148,7 @@ Test(sluice_report, of_an_evaluation)
     EXPECT_SAID(r.out, "95 % interval ");
     EXPECT_SAID(r.out, ", macro F1 ");
     EXPECT_SAID(r.out, ", calibration error 0.");
+    expect_predictions(TEXTS, false); /* it has learnt from them */
 }
 
 Test(sluice_report, what_is_wrong_with_the_options)

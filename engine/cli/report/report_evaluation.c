@@ -1,6 +1,7 @@
 /* report_evaluation.c - the HTML page of `sluice eval --report`. */
 #include "cli/report/report_evaluation.h"
 
+#include "cli/report/prediction_list.h"
 #include "cli/report/report_html.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ bool report_evaluation_write(const struct report_evaluation *r, const char *dire
                              struct sl_err *err)
 {
     struct sl_buffer page = {0};
-    bool ok = write_page(&page, r, err) && html_write(&page, directory, err);
+    bool ok = write_page(&page, r, err) && html_write(&page, directory, err) &&
+              (r->log || prediction_list_write(&r->evaluation->predictions, directory, err));
     sl_buffer_release(&page);
     return ok;
 }

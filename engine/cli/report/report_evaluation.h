@@ -15,7 +15,8 @@ struct report_evaluation {
     const struct label_evaluation *evaluation;
 };
 
-/* Writes index.html to the directory. */
+/* Writes index.html to the directory and, of an evaluation, predictions.jsonl (prediction_list.h).
+ * That of a training would have the few texts alone that were held out. */
 bool report_evaluation_write(const struct report_evaluation *report, const char *directory,
                              struct sl_err *err) SL_MUST_CHECK;
 
