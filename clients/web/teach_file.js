@@ -40,7 +40,9 @@ function chooser(place, file, found) {
   return h('div', { class: 'row' }, field('Column of the label', label), field('Column of the text', text), h('p', { class: 'soft' }, `Read as ${found.format}.`));
 }
 
-function problems({ problems: wrong, warnings, notes }) {
+function problems({ problems: wrong, warnings, notes, columns, label, text }) {
+  const open = columns.length > 0 && (!label || !text) && wrong.length === 1 && wrong[0].line === null;
+  if (open) return h('p', { class: 'problem', role: 'alert' }, `Which of the columns is the ${label ? 'text' : text ? 'label' : 'label, and which the text'}?`, h('span', { class: 'soft' }, ` ${wrong[0].message}`));
   const lines = (list) => h('ul', null, list.map((text) => h('li', null, text)));
   return h('div', null,
     wrong.length > 0 && h('section', { class: 'card' }, h('h2', null, 'To mend before training'), table('Problems', ['Line', 'What is wrong'],

@@ -20,6 +20,7 @@ from markdown.treeprocessors import Treeprocessor
 # Markdown file, page, its name in the menu.
 PAGES = (
     ("README.md", "index", "Start"),
+    ("docs/console.md", "console", "Console"),
     ("docs/training.md", "training", "Training"),
     ("docs/pretrained.md", "pretrained", "Pretrained models"),
     ("docs/api.md", "api", "HTTP API"),

@@ -128,6 +128,10 @@ test('texts are classified; hostile ones are only texts', async () => {
   await page.page.waitForSelector('.results .token');
   assert.equal(await page.page.evaluate(() => window.hacked), undefined);
   await page.checkAccess('Classify');
+  await page.fill('Texts, one per line', 'A lovely film, I would watch it again.\nA dull and pointless waste of two hours.');
+  await page.press('Classify');
+  await page.says('waste of two hours', '.results');
+  await page.screenshot('classify');
   await page.close();
 });
 
@@ -174,6 +178,7 @@ test('a model is described; a label is set and removed', async () => {
   assert.match(await page.text('main'), /SHA-256 of the weights\s+[0-9a-f]{64}/);
   await page.press('Set label');
   await page.says('tested');
+  await page.screenshot('models', { fullPage: true });
   await page.checkAccess('Models');
   await page.checkNarrow('Models');
   await page.close();
@@ -289,11 +294,11 @@ test('its pages can be read by all', async () => {
 const GOOD = ['wonderful', 'lovely', 'brilliant', 'moving', 'delightful'], BAD = ['dreadful', 'dull', 'awful', 'boring', 'pointless'];
 const THINGS = ['film', 'play', 'book', 'song', 'meal', 'day'];
 
-/// Texts of two labels, one of which is hostile; in `swapped`, the label of so many is wrong.
-function opinions(swapped) {
+/// Texts of two labels; of the first `swapped`, the label is wrong.
+function opinions(swapped, bad = HOSTILE) {
   const rows = [];
   for (let i = 0; i < 120; i++) {
-    const good = i % 2 === 0, word = (good ? GOOD : BAD)[i % 5], label = good === !(i < swapped) ? 'good' : HOSTILE;
+    const good = i % 2 === 0, word = (good ? GOOD : BAD)[i % 5], label = good === !(i < swapped) ? 'good' : bad;
     rows.push([label, `It was a ${word} ${THINGS[i % 6]}, said number ${i}.`]);
   }
   return rows;
@@ -342,7 +347,6 @@ test('from a file to a model that serves, corrected, promoted and rolled back', 
   await train(page, 'mine');
   assert.match(await page.text('main'), /mine@1[^]*Version 1 serves mine/);
   assert.ok((await page.texts('.log li')).length > 2);
-  await page.screenshot('teach');
   await page.checkAccess('a job');
   await page.checkNarrow('a job');
 
@@ -383,5 +387,25 @@ test('a job is paused, resumed and cancelled', async () => {
   await page.press('Resume');
   await page.press('Cancel');
   await page.says('cancelled');
+  await page.close();
+});
+
+// The pictures of docs/console.md.
+test('the tutorial', async () => {
+  const page = await browser.open(daemon.adminUrl);
+  await upload(page, 'mistakes.csv', 'label,text\ngood,I liked it\nbad\nbad,"It was dull, I thought"\nbad,It was dull, I thought\ngood,I would go again\n');
+  await page.says('To mend before training');
+  await page.screenshot('mistakes', { clip: { x: 0, y: 0, width: 1100, height: 460 } });
+  await upload(page, 'opinions.csv', `verdict,sentence\n${csv(opinions(9, 'bad'))}`);
+  await page.says('120 texts, 2 labels');
+  await page.screenshot('file', { fullPage: true });
+  await train(page, 'opinions');
+  await page.fill('Try it', 'What a brilliant book!');
+  await page.press('Classify');
+  await page.says('version 1, which serves');
+  await page.screenshot('teach');
+  await page.go(`#/teach/correct/${(await page.page.evaluate(() => location.hash)).split('/')[3]}`);
+  await page.says('whose label models believe least');
+  await page.screenshot('correct');
   await page.close();
 });
