@@ -3,6 +3,7 @@
 import { call } from './api.js';
 import { announce, button, h, problem, replace, select } from './dom.js';
 import { percent } from './format.js';
+import { labelsOf, predictionsOf } from './predictions.js';
 import { sendFile } from './teach.js';
 
 const SHOWN = 60;
@@ -11,15 +12,12 @@ export async function show(content, id) {
   const job = await call(`/v1/fine_tuning/jobs/${encodeURIComponent(id)}`);
   const place = h('div');
   replace(content, h('p', null, h('a', { href: `#/teach/job/${id}` }, 'Training job')), h('h1', null, 'Uncertain and mistaken texts'), place);
-  const results = await Promise.all(job.result_files.map((result) => call(`/v1/files/${result}`)));
-  const list = results.find((result) => result.filename === 'predictions.jsonl');
-  if (!list) return replace(place, h('p', null, 'This job has no list of predictions: its texts have several labels, or it was trained on an architecture of your choice.'));
+  const records = await predictionsOf(job);
+  if (!records) return replace(place, h('p', null, 'This job has no list of predictions: its texts have several labels, or it was trained on an architecture of your choice.'));
   const file = await call(`/v1/files/${encodeURIComponent(job.training_file)}`).catch(() => ({ filename: 'texts.jsonl' }));
-  const text = await call(`/v1/files/${list.id}/content`);
-  const records = text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
   // Mistakes first, the surest ones before others; then what is right, the most doubtful first.
   for (const record of records) record.doubt = record.predicted === record.label ? -record.score : record.score;
-  showTable(place, job, file, records, [...new Set(records.map((record) => record.label))].sort());
+  showTable(place, job, file, records, labelsOf(records));
   return undefined;
 }
 

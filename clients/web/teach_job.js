@@ -5,6 +5,7 @@ import { may } from './app.js';
 import { chart } from './charts.js';
 import { announce, button, download, field, h, problem, replace, tile } from './dom.js';
 import { duration, moment, number, percent } from './format.js';
+import { confusion, predictionsOf } from './predictions.js';
 import { status } from './teach.js';
 import { bars } from './tokens.js';
 
@@ -112,7 +113,12 @@ async function showEnd(place, job) {
     h('div', { class: 'row' },
       report && button('Save the report', async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html')),
       h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'), h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions')),
-    await beside(name, version)));
+    await beside(name, version), await quality(job)));
+}
+
+async function quality(job) {
+  const records = await predictionsOf(job);
+  return records && confusion(records);
 }
 
 // One's own sentence, by this version and by the one that serves; and which of them shall.

@@ -347,6 +347,7 @@ test('from a file to a model that serves, corrected, promoted and rolled back', 
   await train(page, 'mine');
   assert.match(await page.text('main'), /mine@1[^]*Version 1 serves mine/);
   assert.ok((await page.texts('.log li')).length > 2);
+  assert.match(await page.text('main'), /Right: [89]\d\.\d % of 120 texts/);
   await page.checkAccess('a job');
   await page.checkNarrow('a job');
 
