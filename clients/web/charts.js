@@ -1,6 +1,9 @@
 // charts.js - lines over time or over another number, by uPlot (uplot.js), in the page's colours.
 import { h } from './dom.js';
 import { number } from './format.js';
+import uPlot from './uplot.js';
+
+document.head.prepend(h('link', { rel: 'stylesheet', href: 'uplot.css' }));
 
 const HUES = ['--c0', '--c1', '--c2', '--c3'];
 const HEIGHT = 170;
