@@ -270,6 +270,26 @@ Test(sluice_reproduce, a_row_beyond_the_tolerance_says_no)
     EXPECT_SAID(r.out, "\"within\":false");
 }
 
+/* Of other data than the paper's: what lies between rows counts, not what each one gets. */
+Test(sluice_reproduce, rows_are_compared_by_their_difference_to_the_first)
+{
+    write_experiment(HEAD "train: --corpus corpus.txt --steps 3 " SIZES
+                          "\neval: --corpus corpus.txt --validation-fraction 0.02\n"
+                          "quick: --steps 2\nseeds: 3\ntolerance: {loss: 3}\nbeside: first row\n"
+                          "rows:\n  - {name: first, train: vanilla, paper: {loss: 20}}\n"
+                          "  - {name: like, train: vanilla, paper: {loss: 20.5}}\n"
+                          "  - {name: unlike, train: vanilla, paper: {loss: 24}}\n");
+    sluice_expect_success(&r, RUN("--json"));
+    json_t *o = read_results(results);
+    const json_t *rows = json_object_get(o, "rows");
+    cr_expect(json_is_null(json_at(json_array_get(rows, 0), "within")));
+    cr_expect(json_is_true(json_at(json_array_get(rows, 1), "within")));
+    cr_expect(json_is_false(json_at(json_array_get(rows, 2), "within")));
+    cr_expect_float_eq(json_number_at(json_array_get(rows, 1), "difference"), -0.5, 1e-6);
+    cr_expect_float_eq(json_number_at(json_array_get(rows, 2), "difference"), -4.0, 1e-6);
+    json_decref(o);
+}
+
 Test(sluice_reproduce, a_quick_run_is_kept_apart_and_not_compared)
 {
     char quick[PATH_MAX];

@@ -389,6 +389,7 @@ static bool read_file(struct experiment *e, const char *path, struct sl_err *err
         {"quick", read_text, offsetof(struct experiment, quick), false},
         {"seeds", read_seeds, 0, false},
         {"tolerance", read_metrics, offsetof(struct experiment, tolerance), false},
+        {"beside", read_text, offsetof(struct experiment, beside), true},
         {"figures", read_figures, 0, true},
         {"rows", read_rows, 0, false},
         {0}};
@@ -406,6 +407,8 @@ static bool check(const struct experiment *e, struct sl_err *err)
             if (!isnan(row->paper[m]) && isnan(e->tolerance[m]))
                 return sl_fail(err, SL_BAD_INPUT, "tolerance lacks %s, which row '%s' has",
                                metrics[m].name, row->name);
+    if (e->beside && strcmp(e->beside, "first row") != 0)
+        return sl_fail_value(err, "beside", e->beside, "expected 'first row', or nothing");
     for (int m = 0; m < METRICS; m++)
         if (!isnan(e->tolerance[m]) && !metrics[m].is_logged && !e->eval)
             return sl_fail(err, SL_BAD_INPUT, "%s needs 'eval'", metrics[m].name);

@@ -16,6 +16,8 @@
  *     quick: --steps 50                              more arguments with --quick
  *     seeds: 1 2 3
  *     tolerance: {loss: 0.02}
+ *     beside: first row                              optional: rows are compared by how they differ
+ *                                                    from the first, where data are others
  *     figures:                                       optional
  *       - name: loss                                 written as NAME-loss.svg
  *         title: Validation loss by step
@@ -94,6 +96,7 @@ struct experiment {
     char id[128]; /* PAPER/NAME */
     struct sl_yaml *yaml;
     const char *title, *paper, *url, *about, *train, *eval, *quick;
+    const char *beside; /* "first row", or NULL */
     int seeds[EXPERIMENT_SEEDS_MAX], seed_count;
     double tolerance[METRICS]; /* NAN: not given */
     struct experiment_data data[EXPERIMENT_DATA_MAX];

@@ -65,6 +65,8 @@ static json_t *create(const struct experiment_run *run)
     put(o, "about", optional(e->about));
     put(o, "figures", figures_of(e));
     put(o, "quick", json_boolean(run->quick));
+    if (run->experiment->beside)
+        put(o, "beside", json_string(run->experiment->beside));
     put(o, "version", json_string(sl_version()));
     put(o, "runs", json_array());
     put(o, "rows", json_array());
@@ -159,30 +161,56 @@ static json_t *run_object(const struct experiment *e, const struct experiment_re
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A row with the means over its seeds; NULL: none has run. */
-static json_t *row_object(const struct experiment_run *run, const struct experiment_row *row, int m)
+/* Of the seeds of a row that have run. */
+struct mean {
+    double value, seconds; /* the mean of the metric, NAN: of none; the sum */
+};
+
+static struct mean mean_of(const struct experiment_run *run, const struct experiment_row *row,
+                           int m)
 {
     const struct experiment *e = run->experiment;
-    double sum = 0.0, seconds = 0.0;
+    struct mean mean = {0};
     int count = 0;
     for (int i = 0; i < e->seed_count; i++) {
         const json_t *one = experiment_results_find(run->results, row->name, e->seeds[i]);
         double value = sl_json_number(json_object_get(one, "values"), metrics[m].name);
         if (isnan(value))
             continue;
-        sum += value;
-        seconds += sl_json_number(one, "wall_seconds");
+        mean.value += value;
+        mean.seconds += sl_json_number(one, "wall_seconds");
         count++;
     }
-    if (count == 0)
-        return NULL;
-    const double difference = sum / count - row->paper[m]; /* NAN: the paper has none */
+    mean.value = count > 0 ? mean.value / count : (double)NAN;
+    return mean;
+}
+
+/* Ours less the paper's, or the same of what lies between the row and the first; NAN: there is
+ * nothing to compare with. */
+static double difference_of(const struct experiment_run *run, const struct experiment_row *row,
+                            int m)
+{
+    const struct experiment_row *first = run->experiment->rows;
+    const double own = mean_of(run, row, m).value - row->paper[m];
+    if (!run->experiment->beside)
+        return own;
+    return row == first ? (double)NAN : own - (mean_of(run, first, m).value - first->paper[m]);
+}
+
+/* NULL: none of its seeds has run. */
+static json_t *row_object(const struct experiment_run *run, const struct experiment_row *row, int m)
+{
+    const struct experiment *e = run->experiment;
+    const struct mean mean = mean_of(run, row, m);
+    const double difference = difference_of(run, row, m);
     const bool is_compared = !run->quick && isfinite(difference);
+    if (isnan(mean.value))
+        return NULL;
     return json_pack("{s:s, s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "row", row->name, "metric",
-                     metrics[m].name, "paper", real(row->paper[m]), "ours", sum / count,
+                     metrics[m].name, "paper", real(row->paper[m]), "ours", mean.value,
                      "difference", real(difference), "tolerance", e->tolerance[m], "within",
                      is_compared ? json_boolean(fabs(difference) <= e->tolerance[m]) : json_null(),
-                     "wall_seconds", real(seconds));
+                     "wall_seconds", real(mean.seconds));
 }
 
 static void set_rows(struct experiment_run *run)
@@ -241,6 +269,14 @@ static const char *verdict(const json_t *row)
     return json_is_true(within) ? "yes" : json_is_false(within) ? "no" : "";
 }
 
+/* Of results whose rows are compared with the first one, or "". */
+static const char *comparison(const json_t *results)
+{
+    return json_object_get(results, "beside")
+               ? "Differences are of what lies between a row and the first, ours less the paper's."
+               : "";
+}
+
 static const char *duration(double seconds, char text[static 32])
 {
     if (isnan(seconds))
@@ -265,8 +301,9 @@ static struct paper_text paper_text(const json_t *row)
     if (isnan(sl_json_number(row, "paper")))
         return text;
     (void)snprintf(text.value, sizeof text.value, "%.4f", sl_json_number(row, "paper"));
-    (void)snprintf(text.difference, sizeof text.difference, "%+.4f",
-                   sl_json_number(row, "difference"));
+    const double difference = sl_json_number(row, "difference");
+    if (!isnan(difference))
+        (void)snprintf(text.difference, sizeof text.difference, "%+.4f", difference);
     return text;
 }
 
@@ -292,6 +329,8 @@ void experiment_results_print(const json_t *results)
                      sl_json_number(row, "tolerance"), verdict(row),
                      duration(sl_json_number(row, "wall_seconds"), time));
     }
+    if (comparison(results)[0])
+        (void)printf("\n%s\n", comparison(results));
     if (json_is_true(json_object_get(results, "quick")))
         (void)printf("\nA quick run shows the direction only: it is not compared.\n");
 }
@@ -334,6 +373,8 @@ static void print_heading(const json_t *results)
                  id[paper] ? id + paper + 1 : "", is_quick ? " --quick" : "");
     if (text_of(results, "about")[0])
         (void)printf("%s\n\n", text_of(results, "about"));
+    if (comparison(results)[0])
+        (void)printf("%s\n\n", comparison(results));
 }
 
 /* The figures beside a file of results, which ends in .json. */

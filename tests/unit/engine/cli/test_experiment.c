@@ -76,6 +76,7 @@ Test(experiment, mistakes_are_named_with_their_place)
         {"data: [{file: a, generate: sort, lines: 0}]\n", "name.yaml:1:41", "invalid lines '0'"},
         {"data: [{file: a, generate: sort, lines: 2, length: 3}]\n", "name.yaml:1:8", "'seed'"},
         {"data: [{file: a, origin: b, lines: 2}]\n", "name.yaml:1:8", "expected 'origin', or"},
+        {GOOD "beside: last row\n", "name.yaml", "invalid beside 'last row'"},
         {"seeds: 1 x\n", "name.yaml:1:8", "invalid seeds"},
         {"seeds: -1\n", "name.yaml:1:8", "invalid seeds"},
         {"seeds: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n", "name.yaml:1:8", "1 to 16"},
