@@ -15,6 +15,7 @@ const VIEWS = [
 const main = document.getElementById('main');
 let session = {}; // by scope: null if it is allowed, else the error
 let leave = null; // ends what the current view has started
+let shown = 0; // views so far
 
 async function openSession() {
   const probe = ([scope, path]) => call(path).then(() => [scope, null], (error) => [scope, error]);
@@ -43,8 +44,7 @@ function current() {
 }
 
 async function show() {
-  const view = current();
-  const rest = location.hash.split('/').slice(2).map(decodeURIComponent);
+  const view = current(), own = ++shown;
   leave?.();
   leave = null;
   showFrame();
@@ -54,8 +54,11 @@ async function show() {
   const content = h('div');
   replace(main, content);
   try {
+    const rest = location.hash.split('/').slice(2).map(decodeURIComponent);
     const module = await view.load();
-    if (current() === view) leave = (await module.show(content, rest)) ?? null;
+    const end = (await module.show(content, rest)) ?? null;
+    if (own === shown) leave = end;
+    else end?.(); // the user has gone elsewhere meanwhile
   } catch (failure) {
     replace(content, h('h1', null, view.title), problem(failure));
   }
@@ -75,6 +78,7 @@ function signIn() {
   const dialog = h('dialog', { onclose: () => dialog.remove() }, form);
   async function submit(event) {
     event.preventDefault();
+    if (!/^[\x21-\x7e]+$/.test(input.value.trim())) return replace(said, problem('A key has no such characters.'));
     setKey(input.value.trim());
     await openSession();
     const errors = Object.values(session);

@@ -8,6 +8,13 @@ document.head.prepend(h('link', { rel: 'stylesheet', href: 'uplot.css' }));
 const HUES = ['--c0', '--c1', '--c2', '--c3'];
 const HEIGHT = 170;
 
+const plots = new Set();
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  for (const plot of plots)
+    if (plot.root.isConnected) plot.redraw(false, true);
+    else plots.delete(plot);
+});
+
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // names: of the lines. options: {format, x: 'time' | the name of the x axis, points: true}
@@ -26,7 +33,7 @@ export function chart(title, names, { format = number, x = 'time', points = fals
       series: [{}, ...names.map((name, i) => ({ label: name, stroke: () => css(HUES[i % HUES.length]), width: 2, points: { show: points }, spanGaps: true }))],
     }, data, place);
     new ResizeObserver(() => plot.setSize({ width: Math.max(200, place.clientWidth), height: HEIGHT })).observe(place);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => plot.redraw(false, true));
+    plots.add(plot);
   }
   return {
     element,

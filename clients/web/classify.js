@@ -66,11 +66,16 @@ function inDepths(model, text, tokens) {
     title: `${depth} of ${model.depth} layers${gates ? `; gates ${gates.map((gate) => number(gate, 2)).join(', ')}` : ''}` }, part));
 }
 
+// A cell that a spreadsheet takes for text.
+function plain(cell) {
+  return cell.replaceAll('\t', ' ').replace(/^[=+\-@]/, "'$&");
+}
+
 function list(texts, results) {
   const counts = new Map();
   for (const [first] of results) if (first) counts.set(first.label, (counts.get(first.label) ?? 0) + 1);
   const rows = texts.map((text, i) => [results[i][0]?.label ?? '', results[i][0] ? percent(results[i][0].score) : '', text]);
-  const csv = () => download('labels.tsv', rows.map((row) => row.map((cell) => cell.replaceAll('\t', ' ')).join('\t')).join('\n'), 'text/tab-separated-values');
+  const csv = () => download('labels.tsv', rows.map((row) => row.map(plain).join('\t')).join('\n'), 'text/tab-separated-values');
   return h('div', null, bars([...counts].sort((a, b) => b[1] - a[1]).slice(0, 20).map(([label, count]) => [label, count / texts.length])),
     h('div', { class: 'row' }, button('Download labels.tsv', csv)),
     table(rows.length > SHOWN_MAX ? `The first ${SHOWN_MAX} of ${rows.length} texts` : 'Texts', ['Label', 'Score', 'Text'], rows.slice(0, SHOWN_MAX), [1]));

@@ -5,12 +5,19 @@ import { percent } from './format.js';
 
 const MATRIX_LABELS = 20;
 
+const READ_MAX = 30e6; // bytes: more would take the page long
+
+// The files that a job has made and that are still there.
+export async function resultsOf(job) {
+  const files = await Promise.all(job.result_files.map((id) => call(`/v1/files/${id}`).catch(() => null)));
+  return files.filter(Boolean);
+}
+
 // [{line, label, predicted, score, text}], by models that had not learnt from the text; null if the
-// job has none.
+// job has none, or too many to show here.
 export async function predictionsOf(job) {
-  const files = await Promise.all(job.result_files.map((id) => call(`/v1/files/${id}`)));
-  const list = files.find((file) => file.filename === 'predictions.jsonl');
-  if (!list) return null;
+  const list = (await resultsOf(job)).find((file) => file.filename === 'predictions.jsonl');
+  if (!list || list.bytes > READ_MAX) return null;
   const text = await call(`/v1/files/${list.id}/content`);
   return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 }

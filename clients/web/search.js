@@ -5,7 +5,7 @@ import { field, h, replace, select } from './dom.js';
 import { number } from './format.js';
 import { linesBox } from './lines.js';
 
-const BATCH = 256, SHOWN = 20;
+const BATCH = 256, SHOWN = 20, KEPT = 20000;
 const EXAMPLES = ['Shares fell after the bank raised rates.', 'The probe entered the orbit of Mars.', 'The striker scored twice in the final.',
   'A new phone with a better camera was announced.', 'Voters go to the polls on Sunday.'];
 let known = { name: null, vectors: new Map() }; // of one model: a list is embedded once
@@ -31,6 +31,7 @@ export async function run(target, { query, texts, ranker }, output, signal) {
     data.forEach(({ embedding }, i) => known.vectors.set(part[i], embedding));
     if (missing.length > BATCH) replace(output, h('progress', { value: at + part.length, max: missing.length, 'aria-label': 'Texts embedded' }));
   }
+  if (known.vectors.size > KEPT) known.vectors = new Map([...texts, query].map((text) => [text, known.vectors.get(text)]));
   const one = known.vectors.get(query);
   const dot = (vector) => vector.reduce((sum, x, i) => sum + x * one[i], 0);
   let found = texts.map((text) => [text, dot(known.vectors.get(text))]).sort((a, b) => b[1] - a[1]).slice(0, SHOWN);

@@ -13,7 +13,7 @@ export async function show(content, id) {
   const place = h('div');
   replace(content, h('p', null, h('a', { href: `#/teach/job/${id}` }, 'Training job')), h('h1', null, 'Uncertain and mistaken texts'), place);
   const records = await predictionsOf(job);
-  if (!records) return replace(place, h('p', null, 'This job has no list of predictions: its texts have several labels, or it was trained on an architecture of your choice.'));
+  if (!records) return replace(place, h('p', null, 'This job has no list of predictions that could be shown: its texts have several labels or are too many, it trained an architecture of your choice, or the file was deleted.'));
   const file = await call(`/v1/files/${encodeURIComponent(job.training_file)}`).catch(() => ({ filename: 'texts.jsonl' }));
   // Mistakes first, the surest ones before others; then what is right, the most doubtful first.
   for (const record of records) record.doubt = record.predicted === record.label ? -record.score : record.score;
@@ -50,8 +50,10 @@ async function train(said, job, file, records, changed) {
       .map((record) => JSON.stringify({ label: changed.get(record) ?? record.label, text: record.text }));
     const name = file.filename.replace(/(\.corrected)?(\.\w+)+$/, '.corrected.jsonl');
     const { id } = await sendFile(new File([lines.join('\n')], name));
-    const [model] = job.fine_tuned_model.split('@');
-    const next = await call('/v1/fine_tuning/jobs', { body: { training_file: id, suffix: model, hyperparameters: { label: 'label', text: 'text' } } });
+    const [suffix] = job.fine_tuned_model.split('@');
+    const { label_separator: _, ...hyperparameters } = job.hyperparameters;
+    const body = { training_file: id, model: job.model, suffix, hyperparameters: { ...hyperparameters, label: 'label', text: 'text' } };
+    const next = await call('/v1/fine_tuning/jobs', { body });
     announce('Training has begun.');
     location.hash = `#/teach/job/${next.id}`;
   } catch (error) {

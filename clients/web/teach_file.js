@@ -1,6 +1,6 @@
 // teach_file.js - one file: what is in it, what is wrong with it, and how to train on it.
 import { call } from './api.js';
-import { announce, field, h, problem, replace, select, table } from './dom.js';
+import { announce, button, field, h, problem, replace, select, table } from './dom.js';
 import { count } from './format.js';
 
 const RECORDS = 5, LABELS_SHOWN = 30;
@@ -19,12 +19,12 @@ async function showCheck(place, file, columns) {
   try {
     found = await call(`/v1/files/${encodeURIComponent(file.id)}/check?${query}`);
   } catch (error) {
-    return replace(place, problem(error));
+    return replace(place, problem(error), button('Try again', () => showCheck(place, file, columns)));
   }
   const good = found.problems.length === 0;
   const encoders = good ? await loadedEncoders() : [];
   replace(place, chooser(place, file, found), problems(found), good && summary(found), examples(found), good && trainForm(file, found, encoders));
-  announce(good ? `${found.texts} texts with ${found.labels.length} labels.` : `${found.problems.length} problems.`);
+  announce(good ? `${found.texts} texts with ${found.labels.length} labels.` : `${found.problem_count} problems.`);
 }
 
 function chooser(place, file, found) {
@@ -40,13 +40,13 @@ function chooser(place, file, found) {
   return h('div', { class: 'row' }, field('Column of the label', label), field('Column of the text', text), h('p', { class: 'soft' }, `Read as ${found.format}.`));
 }
 
-function problems({ problems: wrong, warnings, notes, columns, label, text }) {
+function problems({ problems: wrong, problem_count: count_, warnings, notes, columns, label, text }) {
   const open = columns.length > 0 && (!label || !text) && wrong.length === 1 && wrong[0].line === null;
   if (open) return h('p', { class: 'problem', role: 'alert' }, `Which of the columns is the ${label ? 'text' : text ? 'label' : 'label, and which the text'}?`, h('span', { class: 'soft' }, ` ${wrong[0].message}`));
   const lines = (list) => h('ul', null, list.map((text) => h('li', null, text)));
   return h('div', null,
     wrong.length > 0 && h('section', { class: 'card' }, h('h2', null, 'To mend before training'), table('Problems', ['Line', 'What is wrong'],
-      wrong.map(({ line, message }) => [line ?? '', message]), [0])),
+      wrong.map(({ line, message }) => [line ?? '', message]), [0]), count_ > wrong.length && h('p', null, `and ${count_ - wrong.length} more`)),
     warnings.length > 0 && h('details', { open: true }, h('summary', null, `${warnings.length} ${warnings.length === 1 ? 'thing' : 'things'} to look at`), lines(warnings)),
     notes.length > 0 && h('details', null, h('summary', null, 'What was assumed'), lines(notes)));
 }

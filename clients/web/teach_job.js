@@ -5,7 +5,7 @@ import { may } from './app.js';
 import { chart } from './charts.js';
 import { announce, button, download, field, h, problem, replace, tile } from './dom.js';
 import { duration, moment, number, percent } from './format.js';
-import { confusion, predictionsOf } from './predictions.js';
+import { confusion, predictionsOf, resultsOf } from './predictions.js';
 import { status } from './teach.js';
 import { bars } from './tokens.js';
 
@@ -26,46 +26,69 @@ export async function show(content, id) {
     head.update(job, latest);
     return job;
   };
-  follow(path, log, curve, abort.signal, (metrics) => { latest = metrics; });
+  follow(path, abort.signal, eventTaker(log, curve, (metrics) => { latest = metrics; }));
   poll(refresh, end, abort.signal);
   return () => abort.abort();
 }
 
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+// A restart, a full queue, a laptop that slept: it will pass.
+const passes = (error) => [0, 429, 503].includes(error.status);
+
 // Until the job has ended, however that was.
 async function poll(refresh, end, signal) {
-  try {
-    for (;;) {
+  for (;;) {
+    try {
       const job = await refresh();
       if (!GOES_ON.includes(job.status)) {
         announce(`The job has ${job.status}.`);
         return await showEnd(end, job);
       }
-      await new Promise((done) => setTimeout(done, EVERY_MS));
+      replace(end);
+    } catch (error) {
+      if (signal.aborted) return;
+      replace(end, problem(error));
+      if (!passes(error)) return;
     }
-  } catch (error) {
-    if (!signal.aborted) replace(end, problem(error));
+    await pause(EVERY_MS);
+    if (signal.aborted) return;
   }
 }
 
-async function follow(path, log, curve, signal, take) {
-  const data = [[], [], []];
-  try {
-    for await (const { data: event } of events(`${path}/events?stream=true`, { signal })) {
-      if (event.type === 'metrics') {
-        take(event.data);
-        data[0].push(event.data.step);
-        data[1].push(event.data.train_loss ?? null);
-        data[2].push(event.data.valid_loss ?? null);
-        curve.set(data);
-      } else {
-        log.append(h('li', { class: event.level === 'info' ? '' : 'problem' }, event.message));
-        if (log.children.length > LOG_LINES) log.firstChild.remove();
-        log.scrollTop = log.scrollHeight;
+// The events, one after another; after a lost connection from the next one on.
+async function follow(path, signal, take) {
+  let last;
+  for (;;) {
+    try {
+      const headers = last && { 'Last-Event-ID': last };
+      for await (const { id, data } of events(`${path}/events?stream=true`, { signal, headers })) {
+        last = id ?? last;
+        take(data);
       }
+      return;
+    } catch (error) {
+      if (signal.aborted || (error.status !== undefined && !passes(error))) return;
     }
-  } catch (error) {
-    if (!signal.aborted) log.append(h('li', null, problem(error)));
+    await pause(EVERY_MS);
+    if (signal.aborted) return;
   }
+}
+
+// Draws metrics, writes messages.
+function eventTaker(log, curve, takeMetrics) {
+  const data = [[], [], []];
+  return (event) => {
+    if (event.type === 'metrics') {
+      takeMetrics(event.data);
+      data[0].push(event.data.step);
+      data[1].push(event.data.train_loss ?? null);
+      data[2].push(event.data.valid_loss ?? null);
+      return curve.set(data);
+    }
+    log.append(h('li', { class: event.level === 'info' ? '' : 'problem' }, event.message));
+    if (log.children.length > LOG_LINES) log.firstChild.remove();
+    log.scrollTop = log.scrollHeight;
+  };
 }
 
 // Made once: a button that is being pressed stays where it is.
@@ -107,13 +130,20 @@ function facts(job, latest, goesOn) {
 async function showEnd(place, job) {
   if (job.status !== 'succeeded') return;
   const [name, version] = job.fine_tuned_model.split('@');
-  const files = await Promise.all(job.result_files.map((id) => call(`/v1/files/${id}`)));
-  const report = files.find((file) => file.filename.endsWith('.html'));
+  const report = (await resultsOf(job)).find((file) => file.filename.endsWith('.html'));
+  const said = h('div');
+  const save = async () => {
+    try {
+      download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html');
+    } catch (error) {
+      replace(said, problem(error));
+    }
+  };
   replace(place, h('section', { class: 'card' }, h('h2', null, `${job.fine_tuned_model} is ready`),
     h('div', { class: 'row' },
-      report && button('Save the report', async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html')),
+      report && button('Save the report', save),
       h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'), h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions')),
-    await beside(name, version), await quality(job)));
+    said, await beside(name, version).catch(problem), await quality(job).catch(problem)));
 }
 
 async function quality(job) {
@@ -132,7 +162,7 @@ async function beside(name, version) {
   async function refresh() {
     const model = await call(`/v1/models/${encodeURIComponent(name)}`);
     stable = String(model.sluice.versions.find((v) => v.labels.includes('stable'))?.version ?? '');
-    replace(move, stable === version ? h('p', null, `Version ${version} serves `, h('code', null, name), '.') : h('p', null, `Version ${stable} serves `, h('code', null, name), '.'),
+    replace(move, h('p', null, stable ? `Version ${stable} serves ` : 'No version serves ', h('code', null, name), '.'),
       may('admin') && stable !== version && button('Promote', () => change(`/v1/models/${encodeURIComponent(name)}/labels/stable`, { method: 'PUT', body: { version: Number(version) } }), { class: 'main' }),
       may('admin') && stable !== version && button('Canary 10 %', () => change(`/v1/models/${encodeURIComponent(name)}/labels/canary`, { method: 'PUT', body: { version: Number(version), weight: 10 } })),
       may('admin') && stable === version && model.sluice.versions.length > 1 && button('Roll back', () => change(`/v1/models/${encodeURIComponent(name)}/rollback`, { method: 'POST' })));

@@ -98,6 +98,9 @@ class Site:
         self.pages = {(self.top / source).resolve(): f"{name}.html" for source, name, _ in PAGES}
         self.files = set()
         out.mkdir(parents=True, exist_ok=True)
+        for old in out.iterdir():  # pages of files that there were
+            if old.suffix in TYPES:
+                old.unlink()
 
     def page_of(self, path):
         return self.pages.get(path.resolve())

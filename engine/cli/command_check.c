@@ -49,6 +49,14 @@ static int records_of(const struct data_check *c, const struct arguments *a)
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
+/* Names are those of a stranger's file: no control characters. name NULL: there is none. */
+static void print_column(const char *what, const char *name)
+{
+    char shown[SL_NAME_SHORT];
+    if (name)
+        printf("%s: column '%s'\n", what, sl_name_shorten(name, strlen(name), shown));
+}
+
 static void print_columns(const struct data_check *c, const char *path)
 {
     const struct sl_file_columns *columns = &c->columns;
@@ -60,10 +68,8 @@ static void print_columns(const struct data_check *c, const char *path)
     if (columns->count > COLUMNS_SHOWN)
         printf(" and %d more", columns->count - COLUMNS_SHOWN);
     printf("\n");
-    if (c->inspection.label)
-        printf("label: column '%s'\n", c->inspection.label);
-    if (c->inspection.text)
-        printf("text: column '%s'\n", c->inspection.text);
+    print_column("label", c->inspection.label);
+    print_column("text", c->inspection.text);
 }
 
 static void print_counts(const struct data_check *c)
@@ -133,7 +139,7 @@ static void add_labels(const struct data_check *c, struct sl_json_writer *json)
 
 static void add_problems(const struct sl_problem_list *problems, struct sl_json_writer *json)
 {
-    sl_json_add(json, "'problems':[");
+    sl_json_add(json, "'problem_count':%d,'problems':[", problems->count);
     for (int i = 0; i < problems->kept; i++) {
         sl_json_add(json, "{'line':");
         sl_json_add_positive(json, problems->list[i].line);

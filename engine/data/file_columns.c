@@ -14,6 +14,7 @@
 
 enum {
     RECORDS_READ = 1000,
+    MEMBERS_READ = 50000,
     PAIR = 2 /* columns: one of them may be the label, and the other the text */
 };
 
@@ -26,6 +27,7 @@ struct reading {
     struct sl_line_reader *lines;
     struct sl_column_sample samples[PAIR];
     struct sl_notes notes;
+    int members; /* of JSON objects, read so far */
 };
 
 static bool add_name(struct sl_file_columns *c, const char *name, size_t bytes, struct sl_err *err)
@@ -155,6 +157,8 @@ static bool take_member(void *context, const char *path, const struct sl_field *
                         struct sl_err *err)
 {
     struct reading *r = context;
+    if (r->members++ >= MEMBERS_READ)
+        return true; /* each is looked up among all */
     int column = sl_file_columns_find(r->columns, path);
     if (column < 0 && r->columns->count < SL_FIELDS_MAX) {
         column = r->columns->count;

@@ -13,7 +13,8 @@ bool sv_cors_check(const char *origins, struct sl_err *err) SL_MUST_CHECK;
 
 /* The value of Access-Control-Allow-Origin: the request's origin or *; NULL: it is not allowed. */
 const char *sv_cors_allowed_origin(const struct sv_request *request);
-/* Whether the request comes from a page of the daemon itself, such as the web console. */
+/* Whether the request comes from a page of the daemon itself, such as the web console. Schemes are
+ * not compared, because a proxy may have turned https into http. */
 bool sv_cors_is_same_origin(const struct sv_request *request);
 /* Whether responses depend on the request's origin, which caches must know. */
 bool sv_cors_varies(const struct sv_request *request);

@@ -21,7 +21,9 @@ static enum sv_progress proceed(struct sv_request *request)
         return SV_PENDING;
     if (deferred->error.kind != SV_OK)
         return sv_request_fail(request, &deferred->error);
-    sl_buffer_append(&request->response.body, deferred->object.data, deferred->object.bytes);
+    sl_buffer_release(&request->response.body);
+    request->response.body = deferred->object; /* it may be large: moved, not copied */
+    deferred->object = (struct sl_buffer){0};
     return sv_request_respond(request, 200, "application/json");
 }
 

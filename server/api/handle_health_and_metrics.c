@@ -4,6 +4,7 @@
 #include "base/comma_list.h"
 #include "base/json_writer.h"
 #include "core/metrics.h"
+#include "http/request_router.h"
 #include "registry/registry.h"
 #include "serve/scheduler.h"
 
@@ -116,19 +117,21 @@ static bool is_browser(const struct sv_request *request)
     return accept && strstr(accept, "text/html");
 }
 
-/* Relative, as a proxy may serve the daemon below a path of its own. */
-static enum sv_progress redirect_to_console(struct sv_request *request)
+/* From /docs to the documentation, else to the web console; relative, as a proxy may serve the
+ * daemon below a path of its own. */
+static enum sv_progress redirect_browser(struct sv_request *request)
 {
-    sv_request_add_header(request, "Location", "%s", "ui/");
+    const bool docs = strcmp(request->route->path, "/docs") == 0;
+    sv_request_add_header(request, "Location", "%s", docs ? "docs/" : "ui/");
     return sv_request_respond(request, 302, NULL);
 }
 
-/* Clients also use it as a health check. Browsers, which ask for HTML, get the web console. */
+/* Clients also use it as a health check. Browsers, which ask for HTML, go elsewhere. */
 enum sv_progress sv_handle_root(struct sv_request *request)
 {
     sv_request_add_header(request, "Vary", "Accept");
     if (is_browser(request))
-        return redirect_to_console(request);
+        return redirect_browser(request);
     enum sv_progress next = sv_handle_health(request);
     if (request->response.status != 200)
         return next;

@@ -154,7 +154,7 @@ const struct sv_response_schema sv_response_schemas[] = {
      "names, their numbers); label: string|null (the columns that were read, to be used as the "
      "hyper-parameters of these names; null: the format says, or one must be chosen); "
      "text: string|null; texts: size; labels: [LabelCount]; multi_label: boolean; "
-     "problems: [FileProblem] (what would stop training: at most 100); "
+     "problem_count: size; problems: [FileProblem] (what would stop training: the first 100); "
      "warnings: [string] (what may be wrong); notes: [string] (what was assumed); "
      "records: [FileRecord] (the first that can be read)"},
     {"LabelCount", "label: string; texts: size"},

@@ -114,9 +114,9 @@ enum {
     SV_IDEMPOTENCY_KEYS_MAX = 1024,
     SV_JOB_POLL_MS = 50, /* how often trainers are polled */
 
-    SV_FILE_CHECKS_MAX = 2,             /* at the same time */
-    SV_FILE_CHECK_SECONDS = 60,         /* for one; */
-    SV_FILE_CHECK_BYTES_MAX = 64 << 20, /* its result */
+    SV_FILE_CHECKS_MAX = 2,            /* at the same time */
+    SV_FILE_CHECK_SECONDS = 60,        /* for one; */
+    SV_FILE_CHECK_BYTES_MAX = 8 << 20, /* its result */
 
     SV_SERIES_MAX = 1024, /* label combinations of one metric */
 

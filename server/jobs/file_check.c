@@ -153,7 +153,8 @@ static void check_file(struct sv_file_check *check)
     struct sv_child_process child = {0};
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0) {
-        (void)sv_fail_no_memory(check->error);
+        (void)sv_fail(check->error, SV_INTERNAL, NULL, "The check could not be started: %s.",
+                      strerrordesc_np(errno));
         return;
     }
     if (start_child(check, &child, fds)) {

@@ -42,7 +42,8 @@ static void add_published(struct sl_json_writer *json, const struct sv_job *job)
     sl_json_add_string(json, job->phase == SV_JOB_SUCCEEDED ? id : NULL);
 }
 
-/* All have the number of the job, but for its last two bits: no other file has it. */
+/* All have the number of the job, but for its last two bits, so that nothing has to keep them; a
+ * number has 64 random bits. */
 void sv_job_result_id(const struct sv_job *job, enum sv_job_result result,
                       char id[static SV_JOB_RESULT_ID_MAX])
 {
@@ -62,6 +63,17 @@ static void add_results(struct sl_json_writer *json, const struct sv_job *job)
     sl_json_end_array(json);
 }
 
+/* What the request named: "auto" with an encoder among its recipes is the encoder, name@version. */
+static void add_model(struct sl_json_writer *json, const struct sv_job_spec *spec)
+{
+    char id[sizeof spec->base];
+    char *slash = memcpy(id, spec->base, sizeof id);
+    slash = strchr(slash, '/');
+    if (slash)
+        *slash = '@';
+    sl_json_add_string(json, slash && strcmp(spec->model, SV_JOB_AUTO) == 0 ? id : spec->model);
+}
+
 void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
 {
     struct sl_json_writer writer = {.out = out}, *json = &writer;
@@ -72,7 +84,8 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
                 (long long)(spec->created_ns / 1000000000));
     sl_json_add_positive(json, job->finished_at);
     sl_json_add_positive(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
-    sl_json_add(json, "'model':%s,'fine_tuned_model':", spec->model);
+    add_model(sl_json_key(json, "model"), spec);
+    sl_json_key(json, "fine_tuned_model");
     add_published(json, job);
     sl_json_add(json, "'organization_id':'local','status':%s,'paused':%i,'hyperparameters':",
                 sv_job_status(job->phase, job->desired),

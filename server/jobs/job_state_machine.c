@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MS = 1000000 };
@@ -68,16 +69,22 @@ static const struct {
     [SV_JOB_PREDICTIONS] = {"predictions.jsonl", "report/predictions.jsonl"},
 };
 
+/* Larger ones are not kept: a list of predictions is about as long as the training file. */
+enum { RESULT_BYTES_MAX = 64 << 20 };
+
 /* Trainings of text generators have metrics only. */
 static bool read_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result,
                         struct sl_buffer *content)
 {
     char path[PATH_MAX];
+    struct stat found;
     struct sl_err err;
     if (!results[result].path)
         return sv_job_write_csv(jobs, job, content);
     sv_job_path(jobs, job, results[result].path, path);
-    return access(path, F_OK) == 0 && sl_file_append(content, path, &err);
+    if (stat(path, &found) != 0)
+        return false;
+    return found.st_size <= RESULT_BYTES_MAX && sl_file_append(content, path, &err);
 }
 
 static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result)
@@ -93,16 +100,31 @@ static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_j
     return ok;
 }
 
+/* The trainer made it. */
+static bool is_made(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result)
+{
+    char path[PATH_MAX];
+    if (!results[result].path)
+        return true;
+    sv_job_path(jobs, job, results[result].path, path);
+    return access(path, F_OK) == 0;
+}
+
+static void put_results(struct sv_jobs *jobs, struct sv_job *job)
+{
+    for (int i = 0; i < SV_JOB_RESULTS; i++) {
+        const enum sv_job_result result = (enum sv_job_result)i;
+        job->has_result[i] = put_result(jobs, job, result);
+        if (!job->has_result[i] && is_made(jobs, job, result))
+            sv_job_event(jobs, job, "warn", NULL, "%s could not be stored", results[i].name);
+    }
+}
+
 static void succeed(struct sv_jobs *jobs, struct sv_job *job)
 {
     char serving[SV_MODEL_ID_MAX], report[SV_JOB_RESULT_ID_MAX];
-    for (int i = 0; i < SV_JOB_RESULTS; i++)
-        job->has_result[i] = put_result(jobs, job, (enum sv_job_result)i);
+    put_results(jobs, job);
     job->phase = SV_JOB_SUCCEEDED;
-    if (!job->has_result[SV_JOB_METRICS])
-        sv_job_event(jobs, job, "warn", NULL, "The step metrics could not be stored");
-    if (!job->has_result[SV_JOB_REPORT] && job->spec.classifies)
-        sv_job_event(jobs, job, "warn", NULL, "The report could not be stored");
     sv_job_result_id(job, SV_JOB_REPORT, report);
     if (job->has_result[SV_JOB_REPORT])
         sv_job_event(jobs, job, "info", NULL,

@@ -243,6 +243,21 @@ test('a key opens what its scopes allow', async () => {
   await own.stop();
 });
 
+test('views that are left, and addresses that are wrong', async () => {
+  const page = await browser.open(daemon.adminUrl, '#/watch');
+  await page.go('#/teach');
+  await page.says('Nothing was trained');
+  let asked = 0;
+  page.page.on('request', (request) => { asked += request.url().endsWith('/metrics'); });
+  await new Promise((done) => setTimeout(done, 3000));
+  assert.equal(asked, 0, 'a view that was left still asks');
+  for (const hash of ['#/try/%', '#/teach/job/%', '#/teach/job/none', '#/models/none']) {
+    await page.go(hash);
+    assert.ok((await page.text('main')).length > 0, hash);
+  }
+  await page.close();
+});
+
 // ---- the keyboard ---------------------------------------------------------------------------
 
 test('everything is reached by keyboard', async () => {
@@ -383,6 +398,16 @@ test('a job is paused, resumed and cancelled', async () => {
   const { id } = await created.json();
   await page.go(`#/teach/job/${id}`);
   await page.page.reload();
+  await page.says('running');
+  await page.page.setRequestInterception(true); // one poll is lost, as when a laptop sleeps
+  let polls = 0;
+  const lose = (request) => (request.url().endsWith(id) && polls++ === 0 ? request.abort() : request.continue());
+  page.page.on('request', lose);
+  await page.says('does not answer');
+  await page.page.waitForFunction(() => !document.querySelector('main').innerText.includes('does not answer'));
+  page.page.off('request', lose);
+  await page.page.setRequestInterception(false);
+  page.wrong = page.wrong.filter((text) => !text.includes('ERR_FAILED'));
   await page.press('Pause');
   await page.says('paused');
   await page.press('Resume');

@@ -7,19 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Comparing texts takes several times their memory, of a machine that may be serving. */
+enum { COMPARED_BYTES_MAX = 128 << 20 };
+
 /* The column, if the file has it: it is the other one that is missing. */
-static char *find_column(const struct data_check *c, const char *name)
+static bool find_column(const struct data_check *c, const char *name, char **column,
+                        struct sl_err *err)
 {
-    return sl_file_columns_find(&c->columns, name) >= 0 ? strdup(name) : NULL;
+    free(*column);
+    *column = NULL;
+    if (sl_file_columns_find(&c->columns, name) < 0)
+        return true;
+    *column = strdup(name);
+    return *column || sl_fail(err, SL_NO_MEMORY, "no memory for the names of columns");
 }
 
-static void find_columns(struct data_check *c, const struct sl_record_options *options)
+static bool find_columns(struct data_check *c, const struct sl_record_options *options,
+                         struct sl_err *err)
 {
     struct sl_inspection *i = &c->inspection;
-    free(i->label);
-    free(i->text);
-    i->label = find_column(c, options->label ? options->label : "label");
-    i->text = find_column(c, options->text ? options->text : "text");
+    return find_column(c, options->label ? options->label : "label", &i->label, err) &&
+           find_column(c, options->text ? options->text : "text", &i->text, err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -39,10 +47,13 @@ static bool inspect_guess(struct data_check *c, const char *path,
     sl_dataset_close(&c->set);
     if (!sl_dataset_inspect(&c->set, &c->inspection, path, &named, err))
         return false;
+    char label[SL_NAME_SHORT], text[SL_NAME_SHORT];
+    sl_name_shorten(named.label, strlen(named.label), label);
+    sl_name_shorten(named.text, strlen(named.text), text);
     sl_note(&c->set.notes,
-            "label '%.80s' and text '%.80s' are assumed: there are no other columns, and few "
-            "short values recur in '%.40s'",
-            named.label, named.text, named.label);
+            "label '%s' and text '%s' are assumed: there are no other columns, and few short "
+            "values recur in '%s'",
+            label, text, label);
     return true;
 }
 
@@ -86,7 +97,7 @@ static bool describe(struct data_check *c, struct sl_err *err)
 {
     if (!count_labels(c, err))
         return false;
-    if (c->set.count > 0 && c->set.labels.count > 0)
+    if (c->set.count > 0 && c->set.labels.count > 0 && c->set.text_bytes <= COMPARED_BYTES_MAX)
         return warn_of_texts(c, err);
     dataset_warnings_notes(&c->warnings, &c->set.notes);
     dataset_warnings_skipped(&c->warnings, "", c->set.skipped);
@@ -108,8 +119,8 @@ static bool check(struct data_check *c, const char *path, const struct sl_record
         return false;
     if (has_guess(c, options) && !inspect_guess(c, path, options, err))
         return false;
-    if (c->inspection.lacks_column)
-        find_columns(c, options);
+    if (c->inspection.lacks_column && !find_columns(c, options, err))
+        return false;
     check_size(c);
     return describe(c, err);
 }
