@@ -278,12 +278,18 @@ static bool is_public(const struct listener *listener)
     return listener->socket.port > 0 && !sv_listen_check(&address, &reason);
 }
 
-static void log_address(const struct listener *listener)
+/* With the address of the web console, to be opened from there. */
+static void log_address(const struct listener *listener, bool has_tls)
 {
     const char *event = listener->is_admin ? "admin listening" : "listening";
+    const char *colon = strrchr(listener->address, ':');
+    char console[sizeof listener->address + sizeof "https://:65535/ui/"];
+    (void)snprintf(console, sizeof console, "http%s://%.*s:%d/ui/", has_tls ? "s" : "",
+                   colon ? (int)(colon - listener->address) : 0, listener->address,
+                   listener->socket.port);
     if (listener->socket.port > 0)
         SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address),
-               sv_int("port", listener->socket.port));
+               sv_int("port", listener->socket.port), sv_str("console", console));
     else
         SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address));
 }
@@ -297,7 +303,7 @@ void sv_listeners_log(const struct sv_listeners *l)
                    "tls_key, or put a proxy in front",
                    sv_str("address", l->list[i].address));
     for (int i = 0; i < l->count; i++)
-        log_address(&l->list[i]);
+        log_address(&l->list[i], l->has_tls);
 }
 
 bool sv_listeners_reload(struct sv_listeners *l, struct sl_err *err)
