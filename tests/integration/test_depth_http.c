@@ -51,7 +51,7 @@ static void expect_tokens(const json_t *tokens)
         const int64_t start = json_integer_at(token, "start");
         size_t open = 0;
         cr_assert_geq(start, last);
-        cr_assert_eq(memcmp(TEXT + start, own, strlen(own)), 0, "%s", own);
+        cr_assert_eq(memcmp(&TEXT[start], own, strlen(own)), 0, "%s", own);
         last = json_integer_at(token, "stop");
         cr_assert_eq(last - start, (int64_t)strlen(own));
         for (size_t g = 0; g < json_array_size(gates); g++)
