@@ -1,9 +1,7 @@
 // app.js - the frame: which view is shown, who is signed in, and what they may do.
-import { call, key, setKey } from './api.js';
+import { key, setKey } from './api.js';
 import { announce, button, field, h, problem, replace } from './dom.js';
-
-// Each scope of API keys is tried once, by a request that changes nothing.
-const PROBES = { infer: '/v1/models', metrics: '/metrics', train: '/v1/files?limit=1', admin: '/v1/audit?limit=1' };
+import { errorOf, errors, may, openSession } from './session.js';
 
 const VIEWS = [
   { id: 'try', title: 'Try', scope: 'infer', load: () => import('./try.js') },
@@ -13,27 +11,15 @@ const VIEWS = [
 ];
 
 const main = document.getElementById('main');
-let session = {}; // by scope: null if it is allowed, else the error
 let leave = null; // ends what the current view has started
 let shown = 0; // views so far
-
-async function openSession() {
-  const probe = ([scope, path]) => call(path).then(() => [scope, null], (error) => [scope, error]);
-  session = Object.fromEntries(await Promise.all(Object.entries(PROBES).map(probe)));
-  // Without a state directory there are no files; that is no question of rights.
-  if (session.admin?.status === 501) session.admin = null;
-}
-
-export function may(scope) {
-  return session[scope] === null;
-}
 
 function showFrame() {
   const here = current();
   replace(document.getElementById('views'), VIEWS.filter((view) => may(view.scope) || view === here).map((view) =>
     h('a', { href: `#/${view.id}`, 'aria-current': view === here && 'page' }, view.title)));
   document.getElementById('views').append(h('a', { href: '../docs/' }, 'Docs'));
-  const needsKey = Object.values(session).some((error) => error?.status === 401);
+  const needsKey = errors().some((error) => error?.status === 401);
   replace(document.getElementById('session'),
     key() ? button('Sign out', signOut, { class: 'small' }) : needsKey && button('Sign in', signIn, { class: 'small' }));
 }
@@ -49,7 +35,7 @@ async function show() {
   leave = null;
   showFrame();
   document.title = `${view.title} - Sluice`;
-  const error = session[view.scope];
+  const error = errorOf(view.scope);
   if (error) return refuse(view, error);
   const content = h('div');
   replace(main, content);
@@ -81,14 +67,13 @@ function signIn() {
     if (!/^[\x21-\x7e]+$/.test(input.value.trim())) return replace(said, problem('A key has no such characters.'));
     setKey(input.value.trim());
     await openSession();
-    const errors = Object.values(session);
-    if (errors.some((error) => error === null)) {
+    if (errors().some((error) => error === null)) {
       dialog.close();
       announce('Signed in.');
       return show();
     }
     setKey(null);
-    replace(said, problem(errors[0]));
+    replace(said, problem(errors()[0]));
   }
   document.body.append(dialog);
   dialog.showModal();

@@ -69,6 +69,15 @@ export function problem(error) {
   return h('p', { class: 'problem', role: 'alert' }, error?.message ?? String(error));
 }
 
+// Does something that may fail; why it did stands in `place`.
+export async function attempt(place, action) {
+  try {
+    await action();
+  } catch (error) {
+    replace(place, problem(error));
+  }
+}
+
 // One of several panels, chosen by tabs. panels: [[name, () => element], ...]
 export function tabs(label, panels, chosen = 0) {
   const panel = h('div', { role: 'tabpanel', class: 'panel' });

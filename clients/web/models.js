@@ -1,9 +1,9 @@
 // models.js - the view Models: what each model is, its versions and labels, and moving them.
 import { call } from './api.js';
-import { may } from './app.js';
 import { chart } from './charts.js';
-import { announce, button, field, h, problem, replace, select, table } from './dom.js';
+import { announce, attempt, button, field, h, replace, select, table } from './dom.js';
 import { count, moment, number, percent } from './format.js';
+import { may } from './session.js';
 
 export async function show(content, [wanted]) {
   const said = h('div');
@@ -35,14 +35,12 @@ function unserved(index, models, place, said, wanted) {
 }
 
 async function change(said, done, path, options, refresh) {
-  try {
+  await attempt(said, async () => {
     await call(path, options);
     replace(said);
     announce(done);
     await refresh();
-  } catch (error) {
-    replace(said, problem(error));
-  }
+  });
 }
 
 async function describe(place, model, refresh, said) {

@@ -13,10 +13,10 @@ export async function resultsOf(job) {
   return files.filter(Boolean);
 }
 
-// [{line, label, predicted, score, text}], by models that had not learnt from the text; null if the
-// job has none, or too many to show here.
-export async function predictionsOf(job) {
-  const list = (await resultsOf(job)).find((file) => file.filename === 'predictions.jsonl');
+// [{line, label, predicted, score, text}], by models that had not learnt from the text; null if
+// there is no such file among these, or it has too many to show here.
+export async function predictionsOf(results) {
+  const list = results.find((file) => file.filename === 'predictions.jsonl');
   if (!list || list.bytes > READ_MAX) return null;
   const text = await call(`/v1/files/${list.id}/content`);
   return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));

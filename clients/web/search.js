@@ -4,6 +4,7 @@ import { call } from './api.js';
 import { field, h, replace, select } from './dom.js';
 import { number } from './format.js';
 import { linesBox } from './lines.js';
+import { bars } from './tokens.js';
 
 const BATCH = 256, SHOWN = 20, KEPT = 20000;
 const EXAMPLES = ['Shares fell after the bank raised rates.', 'The probe entered the orbit of Mars.', 'The striker scored twice in the final.',
@@ -36,7 +37,7 @@ export async function run(target, { query, texts, ranker }, output, signal) {
   const dot = (vector) => vector.reduce((sum, x, i) => sum + x * one[i], 0);
   let found = texts.map((text) => [text, dot(known.vectors.get(text))]).sort((a, b) => b[1] - a[1]).slice(0, SHOWN);
   if (ranker) found = await ranked(ranker, query, found.map(([text]) => text), signal);
-  replace(output, h('ol', { class: 'results' }, found.map(([text, score]) => h('li', null, h('p', null, text), h('p', { class: 'soft' }, `${ranker ? 'score' : 'similarity'} ${number(score)}`), h('div', { class: 'bars' }, h('span', { class: 'track whole' }, h('span', { style: { '--part': Math.max(0, score) } })))))));
+  replace(output, h('ol', { class: 'results' }, found.map(([text, score]) => h('li', null, h('p', null, text), bars([[ranker ? 'score' : 'similarity', score, number(score)]])))));
   return { path: '/v1/embeddings', body: bodyOf([query]) };
 }
 

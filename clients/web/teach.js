@@ -1,6 +1,6 @@
 // teach.js - the view Teach: files, training jobs, and what becomes of them.
 import { call } from './api.js';
-import { announce, button, field, h, problem, replace, table } from './dom.js';
+import { announce, attempt, button, field, h, replace, table } from './dom.js';
 import { bytes, moment } from './format.js';
 
 const LIST = 20;
@@ -43,29 +43,30 @@ export async function sendFile(file) {
   return call('/v1/files', { body: form });
 }
 
+// Creates a job and goes to its page.
+export async function startJob(body) {
+  const job = await call('/v1/fine_tuning/jobs', { body });
+  announce('Training has begun.');
+  location.hash = `#/teach/job/${job.id}`;
+}
+
 async function upload(file, said) {
   if (!file) return;
   replace(said, h('p', { class: 'soft', role: 'status' }, `Sending ${file.name} \u2026`));
-  try {
+  await attempt(said, async () => {
     const { id } = await sendFile(file);
     announce(`${file.name} is uploaded.`);
     location.hash = `#/teach/file/${id}`;
-  } catch (error) {
-    replace(said, problem(error));
-  }
+  });
 }
 
 async function showLists(place, said) {
   const [files, jobs] = await Promise.all([call(`/v1/files?limit=${LIST}`), call(`/v1/fine_tuning/jobs?limit=${LIST}`)]);
-  const remove = async (file) => {
-    try {
-      await call(`/v1/files/${file.id}`, { method: 'DELETE' });
-      announce(`${file.filename} is deleted.`);
-      await showLists(place, said);
-    } catch (error) {
-      replace(said, problem(error));
-    }
-  };
+  const remove = (file) => attempt(said, async () => {
+    await call(`/v1/files/${file.id}`, { method: 'DELETE' });
+    announce(`${file.filename} is deleted.`);
+    await showLists(place, said);
+  });
   const names = new Map(files.data.map((file) => [file.id, file.filename]));
   replace(place,
     h('h2', null, 'Training'), jobs.data.length === 0 ? h('p', { class: 'soft' }, 'Nothing was trained here yet.')

@@ -1,10 +1,10 @@
 // teach_correct.js - the texts of a job that its model doubts or gets wrong: correct their labels
 // here, and train again.
 import { call } from './api.js';
-import { announce, button, h, problem, replace, select } from './dom.js';
+import { attempt, button, h, replace, select } from './dom.js';
 import { percent } from './format.js';
-import { labelsOf, predictionsOf } from './predictions.js';
-import { sendFile } from './teach.js';
+import { labelsOf, predictionsOf, resultsOf } from './predictions.js';
+import { sendFile, startJob } from './teach.js';
 
 const SHOWN = 60;
 
@@ -12,7 +12,7 @@ export async function show(content, id) {
   const job = await call(`/v1/fine_tuning/jobs/${encodeURIComponent(id)}`);
   const place = h('div');
   replace(content, h('p', null, h('a', { href: `#/teach/job/${id}` }, 'Training job')), h('h1', null, 'Uncertain and mistaken texts'), place);
-  const records = await predictionsOf(job);
+  const records = await predictionsOf(await resultsOf(job));
   if (!records) return replace(place, h('p', null, 'This job has no list of predictions that could be shown: its texts have several labels or are too many, it trained an architecture of your choice, or the file was deleted.'));
   const file = await call(`/v1/files/${encodeURIComponent(job.training_file)}`).catch(() => ({ filename: 'texts.jsonl' }));
   // Mistakes first, the surest ones before others; then what is right, the most doubtful first.
@@ -45,18 +45,13 @@ function showTable(place, job, file, records, labels) {
 
 // A new file with the corrections, and a job like the last one.
 async function train(said, job, file, records, changed) {
-  try {
-    const lines = records.filter((record) => changed.get(record) !== '\u0000')
-      .map((record) => JSON.stringify({ label: changed.get(record) ?? record.label, text: record.text }));
-    const name = file.filename.replace(/(\.corrected)?(\.\w+)+$/, '.corrected.jsonl');
+  const lines = records.filter((record) => changed.get(record) !== '\u0000')
+    .map((record) => JSON.stringify({ label: changed.get(record) ?? record.label, text: record.text }));
+  const name = file.filename.replace(/(\.corrected)?(\.\w+)+$/, '.corrected.jsonl');
+  const [suffix] = job.fine_tuned_model.split('@');
+  const { label_separator: _, format: __, ...hyperparameters } = job.hyperparameters; // of the file before
+  await attempt(said, async () => {
     const { id } = await sendFile(new File([lines.join('\n')], name));
-    const [suffix] = job.fine_tuned_model.split('@');
-    const { label_separator: _, ...hyperparameters } = job.hyperparameters;
-    const body = { training_file: id, model: job.model, suffix, hyperparameters: { ...hyperparameters, label: 'label', text: 'text' } };
-    const next = await call('/v1/fine_tuning/jobs', { body });
-    announce('Training has begun.');
-    location.hash = `#/teach/job/${next.id}`;
-  } catch (error) {
-    replace(said, problem(error));
-  }
+    await startJob({ training_file: id, model: job.model, suffix, hyperparameters: { ...hyperparameters, label: 'label', text: 'text' } });
+  });
 }

@@ -1,7 +1,9 @@
 // teach_file.js - one file: what is in it, what is wrong with it, and how to train on it.
 import { call } from './api.js';
-import { announce, button, field, h, problem, replace, select, table } from './dom.js';
+import { announce, attempt, button, field, h, problem, replace, select, table } from './dom.js';
 import { count } from './format.js';
+import { startJob } from './teach.js';
+import { bars } from './tokens.js';
 
 const RECORDS = 5, LABELS_SHOWN = 30;
 
@@ -55,8 +57,7 @@ function summary({ texts, labels, multi_label: several }) {
   const most = Math.max(...labels.map((label) => label.texts), 1);
   const shown = labels.slice(0, LABELS_SHOWN);
   return h('section', null, h('h2', null, `${count(texts)} texts, ${labels.length} labels${several ? ', several per text' : ''}`),
-    h('div', { class: 'bars' }, shown.map((label) => [h('span', null, label.label),
-      h('span', { class: 'track' }, h('span', { style: { '--part': label.texts / most } })), h('span', { class: 'n' }, count(label.texts))])),
+    bars(shown.map((label) => [label.label, label.texts / most, count(label.texts)])),
     labels.length > shown.length && h('p', { class: 'soft' }, `and ${labels.length - shown.length} more`));
 }
 
@@ -80,13 +81,7 @@ function trainForm(file, found, encoders) {
     const hyperparameters = { promotion: promotion.value };
     if (found.label) hyperparameters.label = found.label;
     if (found.text) hyperparameters.text = found.text;
-    try {
-      const job = await call('/v1/fine_tuning/jobs', { body: { training_file: file.id, suffix: name.value, hyperparameters, ...(encoder.value && { model: encoder.value }) } });
-      announce('Training has begun.');
-      location.hash = `#/teach/job/${job.id}`;
-    } catch (error) {
-      replace(said, problem(error));
-    }
+    await attempt(said, () => startJob({ training_file: file.id, suffix: name.value, hyperparameters, ...(encoder.value && { model: encoder.value }) }));
   }
   return h('form', { onsubmit: start }, h('h2', null, 'Train'), h('p', null, 'Several recipes are tried by cross-validation; the best is published.'),
     h('div', { class: 'row' }, field('Name of the model', name, 'A name that serves already gets a new version.'), encoders.length > 0 && field('Try', encoder), field('It serves', promotion), h('button', { class: 'main' }, 'Train')), said);

@@ -1,11 +1,11 @@
 // teach_job.js - one training job: its progress, its curve, its end, and the model beside the one
 // that serves.
 import { call, events } from './api.js';
-import { may } from './app.js';
 import { chart } from './charts.js';
-import { announce, button, download, field, h, problem, replace, tile } from './dom.js';
+import { announce, attempt, button, download, field, h, problem, replace, tile } from './dom.js';
 import { duration, moment, number, percent } from './format.js';
 import { confusion, predictionsOf, resultsOf } from './predictions.js';
+import { may } from './session.js';
 import { status } from './teach.js';
 import { bars } from './tokens.js';
 
@@ -94,14 +94,10 @@ function eventTaker(log, curve, takeMetrics) {
 // Made once: a button that is being pressed stays where it is.
 function makeHead(path, refresh) {
   const tiles = h('div', { class: 'tiles' }), said = h('div');
-  const act = (text, verb, properties) => button(text, async () => {
-    try {
-      await call(`${path}/${verb}`, { body: {} });
-      await refresh();
-    } catch (error) {
-      replace(said, problem(error));
-    }
-  }, properties);
+  const act = (text, verb, properties) => button(text, () => attempt(said, async () => {
+    await call(`${path}/${verb}`, { body: {} });
+    await refresh();
+  }), properties);
   const pause = act('Pause', 'pause'), resume = act('Resume', 'resume', { class: 'main' }), cancel = act('Cancel', 'cancel', { class: 'danger' });
   return {
     element: h('div', null, tiles, said, h('div', { class: 'row' }, pause, resume, cancel)),
@@ -130,24 +126,19 @@ function facts(job, latest, goesOn) {
 async function showEnd(place, job) {
   if (job.status !== 'succeeded') return;
   const [name, version] = job.fine_tuned_model.split('@');
-  const report = (await resultsOf(job)).find((file) => file.filename.endsWith('.html'));
+  const results = await resultsOf(job);
+  const report = results.find((file) => file.filename.endsWith('.html'));
   const said = h('div');
-  const save = async () => {
-    try {
-      download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html');
-    } catch (error) {
-      replace(said, problem(error));
-    }
-  };
+  const save = () => attempt(said, async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html'));
   replace(place, h('section', { class: 'card' }, h('h2', null, `${job.fine_tuned_model} is ready`),
     h('div', { class: 'row' },
       report && button('Save the report', save),
       h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'), h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions')),
-    said, await beside(name, version).catch(problem), await quality(job).catch(problem)));
+    said, await beside(name, version).catch(problem), await quality(results).catch(problem)));
 }
 
-async function quality(job) {
-  const records = await predictionsOf(job);
+async function quality(results) {
+  const records = await predictionsOf(results);
   return records && confusion(records);
 }
 
@@ -167,15 +158,11 @@ async function beside(name, version) {
       may('admin') && stable !== version && button('Canary 10 %', () => change(`/v1/models/${encodeURIComponent(name)}/labels/canary`, { method: 'PUT', body: { version: Number(version), weight: 10 } })),
       may('admin') && stable === version && model.sluice.versions.length > 1 && button('Roll back', () => change(`/v1/models/${encodeURIComponent(name)}/rollback`, { method: 'POST' })));
   }
-  async function change(path, options) {
-    try {
-      await call(path, options);
-      await refresh();
-      announce(`Version ${stable} serves.`);
-    } catch (error) {
-      replace(said, problem(error));
-    }
-  }
+  const change = (path, options) => attempt(said, async () => {
+    await call(path, options);
+    await refresh();
+    announce(`Version ${stable} serves.`);
+  });
   async function compare(event) {
     event.preventDefault();
     const versions = stable && stable !== version ? [stable, version] : [version];

@@ -63,12 +63,12 @@ export function legend(depth) {
     h('span', { class: 'token', style: { '--depth': level / depth } }, String(level))));
 }
 
-// rows: [[name, part of 1], ...]
+// rows: [[name, part of 1, the number beside it], ...]
 export function bars(rows) {
-  return h('div', { class: 'bars' }, rows.map(([name, part]) => [
+  return h('div', { class: 'bars' }, rows.map(([name, part, text]) => [
     h('span', null, name),
     h('span', { class: 'track' }, h('span', { style: { '--part': Math.max(0, Math.min(1, part)) } })),
-    h('span', { class: 'n' }, percent(part))]));
+    h('span', { class: 'n' }, text ?? percent(part))]));
 }
 
 // A text with places ({start, stop} in bytes) in elements that `wrap` makes of text and place.

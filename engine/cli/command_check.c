@@ -21,8 +21,8 @@ struct arguments {
 static const struct sl_option rows[] = {
     {"label", "COLUMN", SL_LABEL_HELP, SL_OPTION_STRING, offsetof(struct arguments, columns.label),
      0, 0},
-    {"text", "COLUMNS", "columns of the text, joined if several, as in title,body [text]",
-     SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0, 0},
+    {"text", "COLUMNS", SL_TEXT_HELP, SL_OPTION_STRING, offsetof(struct arguments, columns.text), 0,
+     0},
     {"label-separator", "TEXT",
      "separator between the labels of texts that may have several, such as '|' [a field is one "
      "label]",

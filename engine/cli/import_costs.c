@@ -5,9 +5,9 @@
 #include "base/dynarray.h"
 #include "base/json_writer.h"
 #include "data/line_reader.h"
+#include "infer/logits.h"
 #include "model/model.h"
 #include "sluice/classifier.h"
-#include "sluice/logits.h"
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -208,17 +208,6 @@ static void run_release(struct run *r)
 
 /* -- results compared ------------------------------------------------------------------------- */
 
-static double cosine(const float *x, const float *y, size_t width)
-{
-    double xy = 0, xx = 0, yy = 0;
-    for (size_t i = 0; i < width; i++) {
-        xy += (double)x[i] * (double)y[i];
-        xx += (double)x[i] * (double)x[i];
-        yy += (double)y[i] * (double)y[i];
-    }
-    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 1.0;
-}
-
 /* Two numbers of each precision, with their names in JSON and in words. */
 struct cost {
     const char *keys[2], *words[2];
@@ -239,7 +228,8 @@ static struct cost vector_cost(const struct run *x, const struct run *y)
 {
     double sum = 0, lowest = 1.0;
     for (size_t i = 0; i < x->rows; i++) {
-        const double one = cosine(x->numbers + i * x->width, y->numbers + i * x->width, x->width);
+        const double one =
+            sl_cosine(x->numbers + i * x->width, y->numbers + i * x->width, (int)x->width, 1.0);
         sum += one;
         lowest = fmin(lowest, one);
     }

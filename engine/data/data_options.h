@@ -8,6 +8,7 @@
 #define SL_LABEL_HELP                                                                              \
     "column of the label: a name, a path such as meta.label, or a number from 1; several, such "   \
     "as sport,food, hold 0 or 1 each [label]"
+#define SL_TEXT_HELP "columns of the text, joined if several, as in title,body [text]"
 #define SL_FORMAT_HELP                                                                             \
     "file format: tsv, csv, jsonl, json or fasttext, or what the objects of JSON are: chat, "      \
     "sharegpt, gemini, completions, alpaca, prodigy, label-studio, spacy or doccano [from the "    \
@@ -16,9 +17,8 @@
 /* place(member): the offset of this member of a struct sl_data_sources. */
 #define SL_DATA_OPTIONS(place)                                                                     \
     SL_OPTION_ROW("label", "COLUMN", SL_LABEL_HELP, SL_OPTION_STRING, place(columns.label), 0, 0), \
-        SL_OPTION_ROW("text", "COLUMNS",                                                           \
-                      "columns of the text, joined if several, as in title,body [text]",           \
-                      SL_OPTION_STRING, place(columns.text), 0, 0),                                \
+        SL_OPTION_ROW("text", "COLUMNS", SL_TEXT_HELP, SL_OPTION_STRING, place(columns.text), 0,   \
+                      0),                                                                          \
         SL_OPTION_ROW(                                                                             \
             "label-separator", "TEXT",                                                             \
             "separator between the labels of texts that may have several, such as '|'; then an "   \

@@ -63,3 +63,14 @@ void sl_log_softmax(const float *logits, int vocab, float *out)
     for (int i = 0; i < vocab; i++)
         out[i] = (float)((double)logits[i] - whole);
 }
+
+double sl_cosine(const float *x, const float *y, int count, double of_zero)
+{
+    double xy = 0.0, xx = 0.0, yy = 0.0;
+    for (int i = 0; i < count; i++) {
+        xy += (double)x[i] * (double)y[i];
+        xx += (double)x[i] * (double)x[i];
+        yy += (double)y[i] * (double)y[i];
+    }
+    return xx > 0.0 && yy > 0.0 ? xy / sqrt(xx * yy) : of_zero;
+}

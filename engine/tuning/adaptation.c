@@ -180,17 +180,6 @@ bool sl_adaptation_step(struct sl_adaptation *a, struct sl_err *err)
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-static double cosine(const float *x, const float *y, int count)
-{
-    double product = 0.0, xx = 0.0, yy = 0.0;
-    for (int i = 0; i < count; i++) {
-        product += (double)x[i] * (double)y[i];
-        xx += (double)x[i] * (double)x[i];
-        yy += (double)y[i] * (double)y[i];
-    }
-    return xx > 0.0 && yy > 0.0 ? product / sqrt(xx * yy) : 0.0;
-}
-
 static int compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -220,7 +209,7 @@ static bool run_text(const struct sl_adaptation *a, struct sl_classifier *c, int
     layers[1] += item.layers_full;
     *similarity = is_classifier(a)
                       ? sl_argmax(item.logits, a->outputs) == sl_argmax(want, a->outputs)
-                      : cosine(item.embedding, want, a->outputs);
+                      : sl_cosine(item.embedding, want, a->outputs, 0.0);
     return true;
 }
 

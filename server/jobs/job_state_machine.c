@@ -72,50 +72,48 @@ static const struct {
 /* Larger ones are not kept: a list of predictions is about as long as the training file. */
 enum { RESULT_BYTES_MAX = 64 << 20 };
 
-/* Trainings of text generators have metrics only. */
-static bool read_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result,
-                        struct sl_buffer *content)
+/* path: of what the trainer made. */
+static bool read_result(const char *path, struct sl_buffer *content)
 {
-    char path[PATH_MAX];
     struct stat found;
     struct sl_err err;
-    if (!results[result].path)
-        return sv_job_write_csv(jobs, job, content);
-    sv_job_path(jobs, job, results[result].path, path);
-    if (stat(path, &found) != 0)
-        return false;
-    return found.st_size <= RESULT_BYTES_MAX && sl_file_append(content, path, &err);
+    return stat(path, &found) == 0 && found.st_size <= RESULT_BYTES_MAX &&
+           sl_file_append(content, path, &err);
 }
 
-static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result)
+static bool put_result(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result,
+                       const char *path)
 {
     char id[SV_JOB_RESULT_ID_MAX];
     struct sv_error error;
     struct sl_buffer content = {0};
     sv_job_result_id(job, result, id);
-    const bool ok = read_result(jobs, job, result, &content) &&
+    const bool ok = (results[result].path ? read_result(path, &content)
+                                          : sv_job_write_csv(jobs, job, &content)) &&
                     sv_file_put(jobs->server->files, id, results[result].name, "fine-tune-results",
                                 &content, &error);
     sl_buffer_release(&content);
     return ok;
 }
 
-/* The trainer made it. */
-static bool is_made(struct sv_jobs *jobs, const struct sv_job *job, enum sv_job_result result)
+/* Trainings of text generators have metrics only; and not all classifiers a list. */
+static bool is_expected(const struct sv_job *job, enum sv_job_result result, const char *path)
 {
-    char path[PATH_MAX];
-    if (!results[result].path)
-        return true;
-    sv_job_path(jobs, job, results[result].path, path);
-    return access(path, F_OK) == 0;
+    return result == SV_JOB_METRICS || (result == SV_JOB_REPORT && job->spec.classifies) ||
+           access(path, F_OK) == 0;
 }
 
 static void put_results(struct sv_jobs *jobs, struct sv_job *job)
 {
+    char path[PATH_MAX] = "";
     for (int i = 0; i < SV_JOB_RESULTS; i++) {
         const enum sv_job_result result = (enum sv_job_result)i;
-        job->has_result[i] = put_result(jobs, job, result);
-        if (!job->has_result[i] && is_made(jobs, job, result))
+        if (results[i].path)
+            sv_job_path(jobs, job, results[i].path, path);
+        if (!is_expected(job, result, path))
+            continue;
+        job->has_result[i] = put_result(jobs, job, result, path);
+        if (!job->has_result[i])
             sv_job_event(jobs, job, "warn", NULL, "%s could not be stored", results[i].name);
     }
 }
