@@ -38,6 +38,7 @@ def describe(threads):
         "processor": name,
         "model": model,
         "flags": flags,
+        "isa": os.environ.get("SLUICE_ISA", ""),  # what Sluice is held to
         "processors": len(os.sched_getaffinity(0)),
         "threads": threads,
         "memory_gib": round(memory / 2**30),

@@ -139,6 +139,8 @@ def markdown_machine(title, data):
         f"threads each. {m['system']}, Linux {m['kernel']}. Instruction sets: "
         f"{', '.join(m['flags'])}."
     )
+    if m.get("isa"):
+        about += f" Sluice is held to SLUICE_ISA={m['isa']}; the others use what they find."
     return f"## {title}\n\n{textwrap.fill(about, 120)}"
 
 
