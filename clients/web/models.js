@@ -2,7 +2,8 @@
 import { call } from './api.js';
 import { chart } from './charts.js';
 import { announce, attempt, button, field, h, replace, select, table } from './dom.js';
-import { count, moment, number, percent } from './format.js';
+import { count, duration, moment, number, percent } from './format.js';
+import { confusionTable } from './predictions.js';
 import { may } from './session.js';
 
 export async function show(content, [wanted]) {
@@ -18,9 +19,19 @@ async function list(place, said, wanted) {
   const rows = models.map(({ id, sluice }) => [h('a', { href: `#/models/${encodeURIComponent(id)}`, 'aria-current': id === wanted && 'true' }, id), sluice.version,
     sluice.task.replace('_', ' '), sluice.architecture, count(sluice.parameters + sluice.buffers), sluice.versions.length]);
   const detail = h('div');
-  replace(place, table('Models that serve', ['Model', 'Version', 'Task', 'Architecture', 'Weights', 'Versions'], rows, [1, 4, 5]), unserved(index, models, place, said, wanted), detail);
+  replace(place, table('Models that serve', ['Model', 'Version', 'Task', 'Architecture', 'Weights', 'Versions'], rows, [1, 4, 5]), unserved(index, models, place, said, wanted), may('admin') && loader(said), detail);
   const model = models.find(({ id }) => id === wanted) ?? (models.length === 1 ? models[0] : null);
-  if (model) await describe(detail, model, () => list(place, said, wanted), said);
+  if (model) await describe(detail, await call(`/v1/models/${encodeURIComponent(model.id)}`), () => list(place, said, wanted), said);
+}
+
+// A model that came into the store since the daemon looked there.
+function loader(said) {
+  const name = h('input', { required: true, size: 20, pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]*' });
+  return h('form', { class: 'row', onsubmit(event) {
+    event.preventDefault();
+    change(said, `${name.value} is loaded.`, `/v2/repository/models/${encodeURIComponent(name.value)}/load`, { body: {} },
+      () => { location.hash = `#/models/${encodeURIComponent(name.value)}`; });
+  } }, field('Load a model of the store', name, 'The directory NAME/1 of a version of Sluice\u2019s, or as Hugging Face publishes it'), h('button', { class: 'small' }, 'Load this model'));
 }
 
 // Models of the store of which no version is loaded.
@@ -51,7 +62,7 @@ async function describe(place, model, refresh, said) {
     sluice.labels && ['Labels', sluice.labels.length > 40 ? `${sluice.labels.slice(0, 40).join(', ')} and ${sluice.labels.length - 40} more` : sluice.labels.join(', ')],
     ['SHA-256 of the weights', h('code', null, sluice.sha256)]].filter(Boolean);
   replace(place, h('h2', null, model.id), h('p', null, h('a', { href: `#/try/${encodeURIComponent(model.id)}` }, 'Try it')),
-    h('h3', null, 'Versions'), versions(model, refresh, said), points(sluice), h('h3', null, 'Facts'), table('Facts', ['', ''], facts));
+    h('h3', null, 'Versions'), versions(model, refresh, said), points(sluice), quality(sluice), origin(sluice.training), h('h3', null, 'Facts'), table('Facts', ['', ''], facts));
 }
 
 function versions(model, refresh, said) {
@@ -96,4 +107,27 @@ function points({ operating_points: list }) {
   return h('section', null, h('h3', null, 'Operating points'), h('div', { class: 'two' }, one.element,
     table('Operating points', ['Budget', 'Skipped', 'Loss', known && 'Accuracy'].filter(Boolean), list.map((p) =>
       [number(p.budget, 2), percent(p.layer_ops_skipped, 0), number(p.loss, 4), known && percent(p.accuracy)].filter((x) => x !== false)), [0, 1, 2, 3])));
+}
+
+// How good its labels are, on texts that training had not seen.
+function quality({ training }) {
+  const { labels, confusion_matrix: matrix, texts, accuracy } = training?.validation ?? {};
+  if (!labels) return null;
+  const rows = labels.map((one) => [one.label, one.texts, percent(one.recall), percent(one.precision)]);
+  return h('section', null, h('h3', null, 'Quality'), h('p', null, `${percent(accuracy)} of ${number(texts, 6)} texts right that training had not seen.`),
+    h('div', { class: 'two' }, table('Labels', ['Label', 'Texts', 'Recall', 'Precision'], rows, [1, 2, 3]),
+      matrix && confusionTable(labels.map((one) => one.label), matrix)));
+}
+
+// Where it comes from.
+function origin(training) {
+  if (!training || Object.keys(training).length === 0) return null;
+  const { imported, adapted_from: adapted, validation } = training;
+  const source = imported ? `imported from ${imported.from} (${imported.class})` : adapted ? `adapted from ${adapted}` : 'trained by sluice';
+  const hash = imported?.sha256 ?? training.sha256 ?? training.teacher_sha256;
+  const facts = [['Source', source], hash && ['SHA-256 of its weights', h('code', null, hash)], imported && ['Licence', imported.license?.file ?? 'none was beside it'],
+    ['data', 'corpus'].some((key) => training[key]) && ['Texts', training.data ?? training.corpus], validation?.base && ['Base', validation.base],
+    training.steps && ['Steps', number(training.steps, 7)], training.seconds && ['Time', duration(training.seconds)], training.finished && ['Finished', moment(training.finished)]];
+  return h('section', null, h('h3', null, 'Provenance'), table('Provenance', ['', ''], facts.filter(Boolean)),
+    h('details', null, h('summary', null, 'All that is recorded'), h('pre', null, JSON.stringify(training, null, 2))));
 }

@@ -23,22 +23,27 @@ export async function predictionsOf(results) {
 }
 
 export function labelsOf(records) {
-  return [...new Set(records.map((record) => record.label))].sort();
+  return [...new Set(records.flatMap(({ label, predicted }) => [label, predicted]))].sort();
 }
 
-// How often each label was taken for which, as in the report.
-export function confusion(records) {
-  const labels = labelsOf(records);
+// counts: how often each label (a row) was taken for which, in the order of the labels. Null where
+// there are too many to look at.
+export function confusionTable(labels, counts) {
   if (labels.length > MATRIX_LABELS) return null;
-  const count = (label, predicted) => records.filter((record) => record.label === label && record.predicted === predicted).length;
-  const right = records.filter((record) => record.label === record.predicted).length;
-  const rows = labels.map((label) => {
-    const counts = labels.map((predicted) => count(label, predicted));
-    const texts = counts.reduce((sum, n) => sum + n, 0);
-    return [h('b', null, label), ...counts.map((n, i) => h('span', { class: labels[i] === label ? 'right' : 'wrong', style: { '--strength': n / Math.max(1, texts) } }, n || '')),
-      percent(counts[labels.indexOf(label)] / texts)];
+  const rows = counts.map((row, label) => {
+    const texts = row.reduce((sum, n) => sum + n, 0);
+    const cells = row.map((n, i) => h('span', { class: i === label ? 'right' : 'wrong', style: { '--strength': n / Math.max(1, texts) } }, n || ''));
+    return [h('b', null, labels[label]), ...cells, percent(row[label] / texts)];
   });
   const matrix = table('Rows: the label. Columns: what was predicted.', ['', ...labels, 'right'], rows, labels.map((_, i) => i + 1).concat(labels.length + 1));
   matrix.classList.add('confusion');
-  return h('section', null, h('h3', null, `Right: ${percent(right / records.length)} of ${records.length} texts`), matrix);
+  return matrix;
+}
+
+export function confusion(records) {
+  const labels = labelsOf(records);
+  const counts = labels.map(() => labels.map(() => 0));
+  for (const { label, predicted } of records) counts[labels.indexOf(label)][labels.indexOf(predicted)]++;
+  const right = records.filter((record) => record.label === record.predicted).length;
+  return h('section', null, h('h3', null, `Right: ${percent(right / records.length)} of ${records.length} texts`), confusionTable(labels, counts));
 }

@@ -14,8 +14,8 @@ const TASKS = [
   ['classification', 'Classify', () => import('./classify.js')],
   ['zero_shot_classification', 'Classify with labels of your own', () => import('./zero_shot.js')],
   ['token_classification', 'Find entities', () => import('./entities.js')],
-  ['embedding', 'Search', () => import('./search.js')],
   ['fill_mask', 'Fill masks', () => import('./fill_mask.js')],
+  ['embedding', 'Search', () => import('./search.js')],
 ];
 
 export async function show(content, [wanted]) {
@@ -78,10 +78,9 @@ async function showTask(place, models, model, tasks, index, abort) {
     stop.disabled = true;
     announce('Done.');
   }
-  const others = tasks.length > 1 && h('div', { class: 'row' }, tasks.map(([, name], i) =>
-    button(name, () => showTask(place, models, model, tasks, i, abort), { 'aria-pressed': String(i === index), class: i === index && 'main' })));
+  const other = select(tasks.map(([, name], i) => [i, name]), index, { onchange: () => showTask(place, models, model, tasks, Number(other.value), abort) });
   showTargets();
-  replace(place, others, h('form', { onsubmit: run }, form.element, h('div', { class: 'row' }, start, stop, compare)), said, columns);
+  replace(place, tasks.length > 1 && field('Task', other), h('form', { onsubmit: run }, form.element, h('div', { class: 'row' }, start, stop, compare)), said, columns);
 }
 
 async function runOne(task, t, values, signal) {

@@ -285,8 +285,9 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
     const json_t *training = sl_json_object(root, "training", err);
     if (!training)
         return false;
-    model_config->training = sl_json_print(training, SL_JSON_SHORT, err);
-    return model_config->training;
+    model_config->training =
+        json_dumps(training, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
+    return model_config->training || sl_fail(err, SL_NO_MEMORY, "no memory for 'training'");
 }
 
 static bool read_points(struct sl_model_config *model_config, const json_t *root,

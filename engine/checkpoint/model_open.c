@@ -61,6 +61,8 @@ static struct sl_model *from_checkpoint(struct sl_engine *engine, struct sl_chec
     m->labels = c->model_config.labels;
     m->chat = c->model_config.chat;
     m->prompts = c->model_config.prompts;
+    m->training = c->model_config.training;
+    c->model_config.training = NULL;
     c->model_config.labels = NULL;
     c->model_config.prompts = (struct sl_prompts){0};
     m->created = c->created;

@@ -113,6 +113,7 @@ static void write_quality(struct sl_json_writer *json, const struct sl_model *m,
         sl_json_add(json, "'micro_f1':%f", q->micro_f1);
     sl_json_add(json, "'macro_f1':%f,'calibration_error':%f", q->macro_f1, q->calibration);
     label_metrics_write(sl_json_key(json, "labels"), m, v->labels);
+    label_confusion_write(sl_json_key(json, "confusion_matrix"), &v->predictions);
 }
 
 static void print_json(const struct sl_model *m, const struct label_evaluation *v)

@@ -242,6 +242,7 @@ void sl_model_close(struct sl_model *m)
         return;
     sl_shared_values_release(m->engine, m->shared);
     free(m->base);
+    free(m->training);
     sl_tokenizer_destroy(m->tokenizer);
     for (int i = 0; m->labels && i < m->config.classes; i++)
         free(m->labels[i]);

@@ -34,6 +34,7 @@ struct sl_model {
     struct sl_shared_values *shared; /* or NULL */
     char *base;    /* the name of the model that has these, as in its config.json; owned; or NULL */
     char **labels; /* config.classes names, owned; NULL in tests */
+    char *training; /* where it comes from: a JSON object, as in its config.json; owned; or NULL */
     char sha256[65];
     int64_t created;
     struct sl_model_info info;

@@ -103,6 +103,7 @@ void sl_model_describe(struct sl_model *m)
         .parameters = sl_model_parameter_count(m),
         .buffers = sl_stored_floats(&m->builder, !m->base),
         .created = m->created,
+        .training = m->training,
         .chat_template = m->chat.template ? m->chat.template->name : NULL,
         .prompts = m->prompts.list,
         .prompt_count = m->prompts.count,

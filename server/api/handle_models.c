@@ -108,9 +108,9 @@ static void add_prompts(struct sl_json_writer *json, const struct sl_model_info 
         sl_json_add(json, "'default_prompt_name':%s", info->default_prompt->name);
 }
 
-/* What OpenAI's API does not have. */
+/* What OpenAI's API does not have. whole: also what is too long for a list of models. */
 static void add_details(struct sl_json_writer *json, const struct sv_model_ref *ref,
-                        const struct sv_snapshot *snapshot)
+                        const struct sv_snapshot *snapshot, bool whole)
 {
     const struct sl_model_info *info = sl_model_info(ref->model);
     static const char *const tasks[] = {[SL_TASK_COMPLETION] = "completion",
@@ -138,18 +138,20 @@ static void add_details(struct sl_json_writer *json, const struct sv_model_ref *
         sl_json_add(json, "'problem_type':%s", info->problem_type);
     if (info->classes > 0)
         sl_json_add_strings(sl_json_key(json, "labels"), info->labels, info->classes);
+    if (whole && info->training)
+        sl_json_add_raw(sl_json_key(json, "training"), info->training, strlen(info->training));
     sl_json_end_object(json);
 }
 
 static void add_model(struct sl_json_writer *json, const struct sv_model_ref *ref,
-                      const struct sv_snapshot *snapshot)
+                      const struct sv_snapshot *snapshot, bool whole)
 {
     const struct sl_model_info *info = sl_model_info(ref->model);
     sl_json_add(json,
                 "{'id':%s,'object':'model','created':%lld,'owned_by':'local',"
                 "'max_model_len':%d,'sluice':",
                 ref->name, (long long)info->created, info->context);
-    add_details(json, ref, snapshot);
+    add_details(json, ref, snapshot, whole);
     sl_json_end_object(json);
 }
 
@@ -161,7 +163,7 @@ enum sv_progress sv_handle_models(struct sv_request *request)
     sl_json_add(&json, "{'object':'list','data':[");
     for (int i = 0; snapshot && i < snapshot->count; i++)
         if (snapshot->items[i].ref && snapshot->items[i].is_stable)
-            add_model(&json, snapshot->items[i].ref, snapshot);
+            add_model(&json, snapshot->items[i].ref, snapshot, false);
     sl_json_add(&json, "]}");
     sv_snapshot_release(snapshot);
     return sv_request_respond(request, 200, "application/json");
@@ -173,7 +175,7 @@ static void write_model(struct sl_json_writer *json, const struct sv_request *re
     struct sv_snapshot *snapshot = sv_registry_snapshot(request->server->registry);
     json->out->failed = !snapshot;
     if (snapshot)
-        add_model(json, ref, snapshot);
+        add_model(json, ref, snapshot, true);
     sv_snapshot_release(snapshot);
 }
 

@@ -123,7 +123,9 @@ const struct sv_response_schema sv_response_schemas[] = {
      "chat_template?: string (what writes conversations); "
      "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
      "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "
-     "labels?: [string] (of a classifier of texts or tokens)"},
+     "labels?: [string] (of a classifier of texts or tokens); "
+     "training?: object (where it comes from, as in its config.json: data, steps, quality, what it "
+     "was imported or adapted from; of one model, not in the list)"},
     {"OperatingPoint",
      "budget: number (time as a fraction of computing everything); "
      "loss: number (nats per token or text, on unseen text); accuracy?: number (of a classifier); "

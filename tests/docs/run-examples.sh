@@ -8,9 +8,9 @@
 # against a daemon of the build with the bundled models, other small models. Changed are only the
 # port, the folder of the programs, and how long training and measuring last. A ```text block shows
 # lines of the response to the command before it, a ```json block one line, broken for readers.
-# `...` stands for digits, <ID> for letters and digits; the model's dtype is the machine's. At the end every endpoint must
-# have been used. SLUICE_PROXY may be a command that puts a proxy before both listeners: it gets a file for its ports and
-# their URLs.
+# `...` stands for digits, <ID> for letters and digits, <OTHER FIELDS> for some; the model's dtype is the machine's. At
+# the end every endpoint must have been used. SLUICE_PROXY may be a command that puts a proxy before both listeners: it
+# gets a file for its ports and their URLs.
 set -eu
 
 top=$(realpath "$1")
@@ -103,6 +103,7 @@ commands() {
 expect() {
     pattern=$(printf '%s' "$1" | sed 's/[].[*^$\\]/\\&/g; s/\\\.\\\.\\\./[0-9.]*/g
         s/<ID>/[0-9A-Za-z]*/g
+        s/<OTHER FIELDS>/.*/g
         s/"model_dtype":"bfloat16"/"model_dtype":"[a-z0-9]*"/')
     grep -qx -e "$pattern" "$scratch/out" && return
     echo "the document shows:  $1" >&2

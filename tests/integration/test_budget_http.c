@@ -321,6 +321,18 @@ Test(budget_http, models_list_their_operating_points)
     http_response_release(&r);
 }
 
+Test(budget_http, a_model_says_where_it_comes_from_and_a_list_does_not)
+{
+    struct http_response r = http_request(&d, "GET", "/v1/models/mood", NULL);
+    json_t *root = json_from_response(&r);
+    cr_assert(json_is_object(json_at(root, "sluice/training")), "%s", r.body.data);
+    json_decref(root);
+    http_response_release(&r);
+    r = http_request(&d, "GET", "/v1/models", NULL);
+    cr_assert_null(strstr(r.body.data, "\"training\""));
+    http_response_release(&r);
+}
+
 /* ---- embeddings ------------------------------------------------------------------------------ */
 
 /* The numbers of an embedding, as text, with their budget in the body, in the header or nowhere. */

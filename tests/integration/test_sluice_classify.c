@@ -215,6 +215,7 @@ Test(sluice_classify, each_label_is_measured)
                      "{\"label\":\"low\",\"texts\":2,\"correct\":1,\"predicted\":1,\"recall\":0.5,"
                      "\"precision\":1,\"most_confused_with\":\"high\",\"confused\":1}"),
               "%s", r.out);
+    cr_expect(strstr(r.out, ",\"confusion_matrix\":[[1,0"), "%s", r.out);
     sluice_expect_success(&r,
                           ARGS("eval", dirs.output, "--data", data, "--label", "1", "--text", "2"));
     cr_expect(strstr(r.out, "low          2      50.00 %    100.00 %  high (1)\n"), "%s", r.out);

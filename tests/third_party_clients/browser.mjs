@@ -68,8 +68,12 @@ export class Page {
   }
 
   /// Waits until the page has this text somewhere.
-  says(text, where = 'main') {
-    return this.page.waitForFunction((at, wanted) => document.querySelector(at)?.innerText.includes(wanted), {}, where, text);
+  async says(text, where = 'main') {
+    try {
+      await this.page.waitForFunction((at, wanted) => document.querySelector(at)?.innerText.includes(wanted), {}, where, text);
+    } catch {
+      assert.fail(`the page does not say "${text}" in ${where}: ${await this.text('main')}`);
+    }
   }
 
   /// The control with this label.

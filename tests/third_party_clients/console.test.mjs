@@ -385,7 +385,16 @@ test('from a file to a model that serves, corrected, promoted and rolled back', 
   await page.press('Roll back');
   await page.says('Version 1 serves');
   assert.equal(await answer(), 'mine@1');
+
+  await page.go('#/models/mine');
+  await page.says('Provenance');
+  assert.match(await page.text('main'), /[89]\d\.\d % of 120 texts right that training had not seen/);
+  assert.equal((await page.page.$$('.confusion tbody tr')).length, 2);
+  await page.page.click('summary');
+  assert.match(await page.text('pre'), /"confusion_matrix"/);
   assert.equal(await page.page.evaluate(() => window.hacked), undefined);
+  await page.checkAccess('a trained model');
+  await page.checkNarrow('a trained model');
   await page.close();
 });
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_COLUMNS_MAX = 32 };
+enum { NAME_COLUMNS_MAX = 32, CONFUSION_LABELS_MAX = 40 };
 
 /* counts: how often each class was predicted for the texts of this label. */
 static void summarize(struct label_metrics *found, int label, const int *counts, int classes)
@@ -29,6 +29,30 @@ int *label_confusion_count(const struct label_predictions *p, struct sl_err *err
     for (int i = 0; confusion && i < p->count; i++)
         confusion[(size_t)p->list[i].label * classes + (size_t)p->list[i].predicted]++;
     return confusion;
+}
+
+static void write_counts(struct sl_json_writer *json, const int *counts, int classes)
+{
+    sl_json_begin_array(json);
+    for (int c = 0; c < classes; c++)
+        sl_json_add_int(json, counts[c]);
+    sl_json_end_array(json);
+}
+
+void label_confusion_write(struct sl_json_writer *json, const struct label_predictions *p)
+{
+    if (p->set->multi_label || p->classes > CONFUSION_LABELS_MAX) {
+        sl_json_add_null(json);
+        return;
+    }
+    struct sl_err no_memory;
+    int *confusion = label_confusion_count(p, &no_memory);
+    json->out->failed |= !confusion;
+    sl_json_begin_array(json);
+    for (int label = 0; confusion && label < p->classes; label++)
+        write_counts(json, confusion + (size_t)label * (size_t)p->classes, p->classes);
+    sl_json_end_array(json);
+    free(confusion);
 }
 
 static bool find_confused(struct label_metrics *labels, const struct label_predictions *p,

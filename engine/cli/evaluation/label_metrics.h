@@ -21,6 +21,10 @@ struct label_metrics *label_metrics_count(const struct label_predictions *predic
  * label; free() it. */
 int *label_confusion_count(const struct label_predictions *predictions, struct sl_err *err)
     SL_MUST_CHECK;
+/* These counts as a JSON array of rows; null where there are too many labels to look at, or a text
+ * may have several. */
+void label_confusion_write(struct sl_json_writer *json,
+                           const struct label_predictions *predictions);
 /* NAN where there is nothing to divide by. */
 double label_recall(const struct label_metrics *label);
 double label_precision(const struct label_metrics *label);

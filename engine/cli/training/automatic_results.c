@@ -336,6 +336,7 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
         write_curve(json, &search->curve);
     write_trial(sl_json_key(json, "recipe"), &search->trials[search->best], is_multi_label(r));
     label_metrics_write(sl_json_key(json, "labels"), r->l->model, r->evaluation.labels);
+    label_confusion_write(sl_json_key(json, "confusion_matrix"), &r->evaluation.predictions);
     if (published)
         sl_json_add(json, "'published':%s", published);
     if (published && r->l->refers)

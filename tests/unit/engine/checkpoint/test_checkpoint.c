@@ -159,7 +159,7 @@ Test(checkpoint, what_is_written_comes_back, .init = setup, .fini = teardown)
     cr_assert_eq(strlen(checkpoint.sha256), 64);
     cr_assert_eq(checkpoint.model_config.arch, f.model_config.arch);
     cr_assert_eq(sl_tokenizer_size(checkpoint.tokens), 4);
-    cr_assert(strstr(checkpoint.model_config.training, "\"seed\": 7"));
+    cr_assert(strstr(checkpoint.model_config.training, "\"seed\":7"));
     struct sl_tokenizer *kept = checkpoint.tokens;
     checkpoint.tokens = NULL;
     sl_checkpoint_close(&checkpoint);

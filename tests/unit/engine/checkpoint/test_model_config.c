@@ -103,7 +103,7 @@ Test(config, numbers_are_printed_as_they_were_meant)
 
     struct sl_model_config again = {0};
     EXPECT_OK(sl_model_config_read(&again, text, strlen(text), &err), err);
-    cr_assert(strstr(again.training, "\"loss\": 1.4697"), "%s", again.training);
+    cr_assert(strstr(again.training, "\"loss\":1.4697"), "%s", again.training);
     sl_model_config_release(&again);
     free(text);
 }
