@@ -16,12 +16,22 @@ let shown = 0; // views so far
 
 function showFrame() {
   const here = current();
-  replace(document.getElementById('views'), VIEWS.filter((view) => may(view.scope) || view === here).map((view) =>
-    h('a', { href: `#/${view.id}`, 'aria-current': view === here && 'page' }, view.title)));
+  replace(
+    document.getElementById('views'),
+    VIEWS.filter((view) => may(view.scope) || view === here).map((view) =>
+      h('a', { href: `#/${view.id}`, 'aria-current': view === here && 'page' }, view.title),
+    ),
+  );
   document.getElementById('views').append(h('a', { href: '../docs/' }, 'Docs'));
   const needsKey = errors().some((error) => error?.status === 401);
-  replace(document.getElementById('session'),
-    key() ? button('Sign out', signOut, { class: 'small' }) : needsKey && button('Sign in', signIn, { class: 'small' }));
+  replace(
+    document.getElementById('session'),
+    key()
+      ? button('Sign out', signOut, { class: 'small' })
+      : needsKey
+        ? button('Sign in', signIn, { class: 'small' })
+        : errorOf('train')?.status === 403 && h('span', { class: 'soft' }, 'Teach is on the admin listener'),
+  );
 }
 
 function current() {
@@ -30,7 +40,8 @@ function current() {
 }
 
 async function show() {
-  const view = current(), own = ++shown;
+  const view = current(),
+    own = ++shown;
   leave?.();
   leave = null;
   showFrame();
@@ -40,13 +51,21 @@ async function show() {
   const content = h('div');
   replace(main, content);
   try {
-    const rest = location.hash.split('/').slice(2).map(decodeURIComponent);
+    const rest = location.hash.split('/').slice(2).map(decoded);
     const module = await view.load();
     const end = (await module.show(content, rest)) ?? null;
     if (own === shown) leave = end;
     else end?.(); // the user has gone elsewhere meanwhile
   } catch (failure) {
     replace(content, h('h1', null, view.title), problem(failure));
+  }
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 
@@ -58,9 +77,19 @@ function refuse(view, error) {
 function signIn() {
   const input = h('input', { type: 'password', autocomplete: 'off', required: true, size: 40 });
   const said = h('div');
-  const form = h('form', { method: 'dialog', onsubmit: submit },
-    h('h2', null, 'Sign in'), field('API key', input, 'Kept in this tab until it is closed.'), said,
-    h('div', { class: 'row' }, h('button', { class: 'main' }, 'Sign in'), button('Cancel', () => dialog.close())));
+  const form = h(
+    'form',
+    { method: 'dialog', onsubmit: submit },
+    h('h2', null, 'Sign in'),
+    field('API key', input, 'Kept in this tab until it is closed.'),
+    said,
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { class: 'main' }, 'Sign in'),
+      button('Cancel', () => dialog.close()),
+    ),
+  );
   const dialog = h('dialog', { onclose: () => dialog.remove() }, form);
   async function submit(event) {
     event.preventDefault();
@@ -85,6 +114,9 @@ async function signOut() {
   announce('Signed out.');
   show();
 }
+
+// A file that misses its place does not take the page's.
+for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
 
 addEventListener('hashchange', () => {
   show();

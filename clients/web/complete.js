@@ -8,20 +8,41 @@ const ALTERNATIVES = 5;
 
 export function inputs(models, { sluice }) {
   const isChat = Boolean(sluice.chat_template);
-  const prompt = h('textarea', { rows: 2, spellcheck: 'false' }, isChat ? 'What is the capital of France?' : 'ROMEO:\n');
+  const prompt = h(
+    'textarea',
+    { rows: 2, spellcheck: 'false' },
+    isChat ? 'What is the capital of France?' : 'ROMEO:\n',
+  );
   const integer = (value, min, max) => h('input', { type: 'number', value, min, max, step: 1, required: true });
   const most = integer(isChat ? 120 : 200, 1, 2000);
   const seed = integer(1, 0, 4294967295);
   const temperature = h('input', { type: 'range', min: 0, max: 1.5, step: 0.1, value: isChat ? 0 : 0.8 });
   const shown = h('span', { class: 'soft' });
-  const say = () => { shown.textContent = Number(temperature.value) === 0 ? '0: always the most likely token' : temperature.value; };
+  const say = () => {
+    shown.textContent = Number(temperature.value) === 0 ? '0: always the most likely token' : temperature.value;
+  };
   temperature.addEventListener('input', say);
   say();
   return {
-    element: h('div', null, field(isChat ? 'Message' : 'Text to continue', prompt),
-      h('div', { class: 'row' }, field('Tokens at most', most), h('div', { class: 'field' }, field('Temperature', temperature), shown),
-        field('Seed', seed, 'The same seed, the same text.'))),
-    read: () => ({ isChat, prompt: prompt.value, max_tokens: Number(most.value), temperature: Number(temperature.value), seed: Number(seed.value) }),
+    element: h(
+      'div',
+      null,
+      field(isChat ? 'Message' : 'Text to continue', prompt),
+      h(
+        'div',
+        { class: 'row' },
+        field('Tokens at most', most),
+        h('div', { class: 'field' }, field('Temperature', temperature), shown),
+        field('Seed', seed, 'The same seed, the same text.'),
+      ),
+    ),
+    read: () => ({
+      isChat,
+      prompt: prompt.value,
+      max_tokens: Number(most.value),
+      temperature: Number(temperature.value),
+      seed: Number(seed.value),
+    }),
   };
 }
 
@@ -46,9 +67,20 @@ export async function run(target, values, output, signal) {
 }
 
 function requestOf(target, { isChat, prompt, max_tokens, temperature, seed }) {
-  const common = { model: target.name, max_tokens, temperature, seed, stream: true, sluice: { depth: 'tokens', budget: target.budget } };
+  const common = {
+    model: target.name,
+    max_tokens,
+    temperature,
+    seed,
+    stream: true,
+    truncate: true,
+    sluice: { depth: 'tokens', budget: target.budget },
+  };
   return isChat
-    ? { path: '/v1/chat/completions', body: { ...common, messages: [{ role: 'user', content: prompt }], logprobs: true, top_logprobs: ALTERNATIVES } }
+    ? {
+        path: '/v1/chat/completions',
+        body: { ...common, messages: [{ role: 'user', content: prompt }], logprobs: true, top_logprobs: ALTERNATIVES },
+      }
     : { path: '/v1/completions', body: { ...common, prompt, logprobs: ALTERNATIVES } };
 }
 
@@ -77,6 +109,7 @@ function alternatives(logprobs, i) {
 }
 
 function describe(usage, model) {
-  if (!usage || !model.depth) return '';
-  return ` ${number(usage.depth_mean)} of ${model.depth} layers per token; ${percent(usage.layer_ops_skipped, 0)} of the computation skipped.`;
+  const cut = usage?.truncated?.length ? ' The prompt is longer than the context: its beginning was cut.' : '';
+  if (!usage || !model.depth) return cut;
+  return `${cut} ${number(usage.depth_mean)} of ${model.depth} layers per token; ${percent(usage.layer_ops_skipped, 0)} of the computation skipped.`;
 }

@@ -2,9 +2,10 @@
 
 // h('button', {class: 'main', onclick: f, disabled: true}, 'Start', otherElement, ['more', null])
 export function h(tag, properties, ...children) {
-  const element = tag === 'svg' || tag.startsWith('svg:')
-    ? document.createElementNS('http://www.w3.org/2000/svg', tag.replace('svg:', ''))
-    : document.createElement(tag);
+  const element =
+    tag === 'svg' || tag.startsWith('svg:')
+      ? document.createElementNS('http://www.w3.org/2000/svg', tag.replace('svg:', ''))
+      : document.createElement(tag);
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
@@ -17,7 +18,8 @@ export function h(tag, properties, ...children) {
 }
 
 function append(element, children) {
-  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== false) element.append(child);
+  for (const child of children.flat(Infinity))
+    if (child !== null && child !== undefined && child !== false) element.append(child);
 }
 
 export function replace(element, ...children) {
@@ -39,8 +41,11 @@ export function field(label, control, hint) {
 // [[value, text], ...] or [text, ...]
 export function select(options, value, properties) {
   const rows = options.map((option) => (Array.isArray(option) ? option : [option, option]));
-  return h('select', properties, rows.map(([key, text]) =>
-    h('option', { value: key, selected: String(key) === String(value) }, text)));
+  return h(
+    'select',
+    properties,
+    rows.map(([key, text]) => h('option', { value: key, selected: String(key) === String(value) }, text)),
+  );
 }
 
 export function button(text, onclick, properties) {
@@ -49,15 +54,47 @@ export function button(text, onclick, properties) {
 
 // rows: arrays of cells; numbers: which columns are aligned as such
 export function table(caption, columns, rows, numbers = []) {
-  const cell = (tag, index, content) => h(tag, { class: numbers.includes(index) && 'n', scope: tag === 'th' && 'col' }, content);
-  return h('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, h('table', null,
-    h('caption', null, caption),
-    h('thead', null, h('tr', null, columns.map((name, i) => cell('th', i, name)))),
-    h('tbody', null, rows.map((row) => h('tr', null, row.map((content, i) => cell('td', i, content)))))));
+  const cell = (tag, index, content) =>
+    h(tag, { class: numbers.includes(index) && 'n', scope: tag === 'th' && 'col' }, content);
+  return h(
+    'div',
+    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      null,
+      h('caption', null, caption),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          columns.map((name, i) => cell('th', i, name)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        rows.map((row) =>
+          h(
+            'tr',
+            null,
+            row.map((content, i) => cell('td', i, content)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 export function tile(name, value, detail) {
-  return h('div', { class: 'tile' }, h('span', null, name), h('b', null, value), h('span', { class: 'soft' }, detail ?? '\u00a0'));
+  return h(
+    'div',
+    { class: 'tile' },
+    h('span', null, name),
+    h('b', null, value),
+    h('span', { class: 'soft' }, detail ?? '\u00a0'),
+  );
 }
 
 export function announce(text) {
@@ -90,13 +127,21 @@ export function tabs(label, panels, chosen = 0) {
     panel.setAttribute('aria-label', panels[index][0]);
     replace(panel, panels[index][1]());
   }
-  const list = h('div', { role: 'tablist', 'aria-label': label, onkeydown(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length;
-    buttons[next].focus();
-    show(next);
-  } }, buttons);
+  const list = h(
+    'div',
+    {
+      role: 'tablist',
+      'aria-label': label,
+      onkeydown(event) {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!step) return;
+        const next = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length;
+        buttons[next].focus();
+        show(next);
+      },
+    },
+    buttons,
+  );
   show(chosen);
   return h('div', { class: 'tabs' }, list, panel);
 }

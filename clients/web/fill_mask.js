@@ -5,7 +5,10 @@ import { bars } from './tokens.js';
 
 export function inputs() {
   const box = h('textarea', { rows: 3 }, 'The capital of France is [MASK].');
-  return { element: field('Text with a mask', box, 'The error says how the model writes it, if not [MASK].'), read: () => ({ text: box.value }) };
+  return {
+    element: field('Text with a mask', box, 'The error says how the model writes it, if not [MASK].'),
+    read: () => ({ text: box.value }),
+  };
 }
 
 export async function run(target, { text }, output, signal) {
@@ -13,6 +16,16 @@ export async function run(target, { text }, output, signal) {
   const body = { inputs: text, parameters: { top_k: 8 }, sluice: { budget: target.budget } };
   const fills = await call(path, { body, signal });
   const masks = Array.isArray(fills[0]) ? fills : [fills];
-  replace(output, masks.map((mask, i) => h('div', null, masks.length > 1 && h('h3', null, `Mask ${i + 1}`), bars(mask.map((fill) => [fill.token_str, fill.score])))));
+  replace(
+    output,
+    masks.map((mask, i) =>
+      h(
+        'div',
+        null,
+        masks.length > 1 && h('h3', null, `Mask ${i + 1}`),
+        bars(mask.map((fill) => [fill.token_str, fill.score])),
+      ),
+    ),
+  );
   return { path, body };
 }

@@ -2,12 +2,19 @@
 
 export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return '-';
-  if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential(1);
-  return value.toLocaleString('en', { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1))) });
+  if (value !== 0 && Math.abs(value) < 1e-3) return Math.abs(value) < 1e-4 ? value.toExponential(1) : value.toFixed(4);
+  return value.toLocaleString('en', {
+    maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1))),
+  });
 }
 
 export function count(value) {
   return value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 });
+}
+
+// 1 text, 2 texts
+export function several(value, word) {
+  return `${number(value, 7)} ${word}${value === 1 ? '' : 's'}`;
 }
 
 export function percent(value, digits = 1) {

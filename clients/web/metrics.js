@@ -6,8 +6,12 @@ export function parse(text) {
   for (const line of text.split('\n')) {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
     if (!name) continue;
-    const parsed = Object.fromEntries([...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text_]) =>
-      [key, text_.replace(/\\(.)/g, (_, c) => (c === 'n' ? '\n' : c))]));
+    const parsed = Object.fromEntries(
+      [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key, text_]) => [
+        key,
+        text_.replace(/\\(.)/g, (_, c) => (c === 'n' ? '\n' : c)),
+      ]),
+    );
     if (!families.has(name)) families.set(name, []);
     families.get(name).push({ labels: parsed, value: Number(value) });
   }
@@ -35,7 +39,9 @@ export function quantiles(now, before, name, wanted, parts) {
   };
   add(now, 1);
   add(before, -1);
-  const edges = [...counts].map(([edge, count]) => [edge === '+Inf' ? Infinity : Number(edge), count]).sort((a, b) => a[0] - b[0]);
+  const edges = [...counts]
+    .map(([edge, count]) => [edge === '+Inf' ? Infinity : Number(edge), count])
+    .sort((a, b) => a[0] - b[0]);
   const total = edges.length ? edges[edges.length - 1][1] : 0;
   return parts.map((part) => (total > 0 ? quantile(edges, part * total) : null));
 }

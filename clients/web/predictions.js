@@ -19,7 +19,10 @@ export async function predictionsOf(results) {
   const list = results.find((file) => file.filename === 'predictions.jsonl');
   if (!list || list.bytes > READ_MAX) return null;
   const text = await call(`/v1/files/${list.id}/content`);
-  return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 }
 
 export function labelsOf(records) {
@@ -32,10 +35,17 @@ export function confusionTable(labels, counts) {
   if (labels.length > MATRIX_LABELS) return null;
   const rows = counts.map((row, label) => {
     const texts = row.reduce((sum, n) => sum + n, 0);
-    const cells = row.map((n, i) => h('span', { class: i === label ? 'right' : 'wrong', style: { '--strength': n / Math.max(1, texts) } }, n || ''));
+    const cells = row.map((n, i) =>
+      h('span', { class: i === label ? 'right' : 'wrong', style: { '--strength': n / Math.max(1, texts) } }, n || ''),
+    );
     return [h('b', null, labels[label]), ...cells, percent(row[label] / texts)];
   });
-  const matrix = table('Rows: the label. Columns: what was predicted.', ['', ...labels, 'right'], rows, labels.map((_, i) => i + 1).concat(labels.length + 1));
+  const matrix = table(
+    'Rows: the label. Columns: what was predicted.',
+    ['', ...labels, 'right'],
+    rows,
+    labels.map((_, i) => i + 1).concat(labels.length + 1),
+  );
   matrix.classList.add('confusion');
   return matrix;
 }
@@ -45,5 +55,10 @@ export function confusion(records) {
   const counts = labels.map(() => labels.map(() => 0));
   for (const { label, predicted } of records) counts[labels.indexOf(label)][labels.indexOf(predicted)]++;
   const right = records.filter((record) => record.label === record.predicted).length;
-  return h('section', null, h('h3', null, `Right: ${percent(right / records.length)} of ${records.length} texts`), confusionTable(labels, counts));
+  return h(
+    'section',
+    null,
+    h('h3', null, `Right: ${percent(right / records.length)} of ${records.length} texts`),
+    confusionTable(labels, counts),
+  );
 }

@@ -7,7 +7,11 @@ const PROBES = { infer: '/v1/models', metrics: '/metrics', train: '/v1/files?lim
 let session = {}; // by scope: null if it is allowed, else the error
 
 export async function openSession() {
-  const probe = ([scope, path]) => call(path).then(() => [scope, null], (error) => [scope, error]);
+  const probe = ([scope, path]) =>
+    call(path).then(
+      () => [scope, null],
+      (error) => [scope, error],
+    );
   session = Object.fromEntries(await Promise.all(Object.entries(PROBES).map(probe)));
   // Without a state directory there are no files; that is no question of rights.
   if (session.admin?.status === 501) session.admin = null;

@@ -6,27 +6,41 @@ import { announce, attempt, button, download, field, h, problem, replace, tile }
 import { duration, moment, number, percent } from './format.js';
 import { confusion, predictionsOf, resultsOf } from './predictions.js';
 import { may } from './session.js';
-import { status } from './teach.js';
+import { modelOf, status } from './teach.js';
 import { bars } from './tokens.js';
 
-const EVERY_MS = 1500, LOG_LINES = 200;
+const EVERY_MS = 1500,
+  LOG_LINES = 200;
 const GOES_ON = ['validating_files', 'queued', 'running'];
 
 export async function show(content, id) {
   const abort = new AbortController();
   const path = `/v1/fine_tuning/jobs/${encodeURIComponent(id)}`;
-  const log = h('ol', { class: 'log results', tabindex: 0, 'aria-label': 'Log' }), end = h('div');
-  const curve = chart('Loss', ['training', 'validation'], { x: 'step', points: true });
+  const log = h('ol', { class: 'log results', tabindex: 0, 'aria-label': 'Log' }),
+    end = h('div');
+  const curve = h('div');
   const head = makeHead(path, () => refresh());
-  replace(content, h('p', null, h('a', { href: '#/teach' }, 'Teach')), h('h1', null, 'Training job'), head.element, end, h('div', { class: 'two' }, curve.element,
-    h('section', { class: 'card' }, h('h2', null, 'Log'), log)));
+  replace(
+    content,
+    h('p', null, h('a', { href: '#/teach' }, 'Teach')),
+    h('h1', null, 'Training job'),
+    head.element,
+    end,
+    h('div', { class: 'two' }, curve, h('section', { class: 'card' }, h('h2', null, 'Log'), log)),
+  );
   let latest = null;
   const refresh = async () => {
     const job = await call(path, { signal: abort.signal });
     head.update(job, latest);
     return job;
   };
-  follow(path, abort.signal, eventTaker(log, curve, (metrics) => { latest = metrics; }));
+  follow(
+    path,
+    abort.signal,
+    eventTaker(log, curve, (metrics) => {
+      latest = metrics;
+    }),
+  );
   poll(refresh, end, abort.signal);
   return () => abort.abort();
 }
@@ -74,16 +88,25 @@ async function follow(path, signal, take) {
   }
 }
 
-// Draws metrics, writes messages.
-function eventTaker(log, curve, takeMetrics) {
+// Draws metrics, writes messages. The steps of a search are recipes, which have no training loss.
+function eventTaker(log, place, takeMetrics) {
   const data = [[], [], []];
+  let curve = null;
   return (event) => {
     if (event.type === 'metrics') {
+      const { step, train_loss: loss, valid_loss: validation } = event.data;
       takeMetrics(event.data);
-      data[0].push(event.data.step);
-      data[1].push(event.data.train_loss ?? null);
-      data[2].push(event.data.valid_loss ?? null);
-      return curve.set(data);
+      data[0].push(step);
+      data[1].push(validation ?? null);
+      data[2].push(loss ?? null);
+      if (!curve) {
+        curve = chart('Loss', ['validation', ...(loss === undefined ? [] : ['training'])], {
+          x: loss === undefined ? 'recipe' : 'step',
+          points: true,
+        });
+        replace(place, curve.element);
+      }
+      return requestAnimationFrame(() => curve.set(data.slice(0, loss === undefined ? 2 : 3)));
     }
     log.append(h('li', { class: event.level === 'info' ? '' : 'problem' }, event.message));
     if (log.children.length > LOG_LINES) log.firstChild.remove();
@@ -93,12 +116,22 @@ function eventTaker(log, curve, takeMetrics) {
 
 // Made once: a button that is being pressed stays where it is.
 function makeHead(path, refresh) {
-  const tiles = h('div', { class: 'tiles' }), said = h('div');
-  const act = (text, verb, properties) => button(text, () => attempt(said, async () => {
-    await call(`${path}/${verb}`, { body: {} });
-    await refresh();
-  }), properties);
-  const pause = act('Pause', 'pause'), resume = act('Resume', 'resume', { class: 'main' }), cancel = act('Cancel', 'cancel', { class: 'danger' });
+  const tiles = h('div', { class: 'tiles' }),
+    said = h('div');
+  const act = (text, verb, properties) =>
+    button(
+      text,
+      () =>
+        attempt(said, async () => {
+          await call(`${path}/${verb}`, { body: {} });
+          await refresh();
+        }),
+      properties,
+    );
+  const pause = act('Pause', 'pause'),
+    resume = act('Resume', 'resume', { class: 'main' }),
+    cancel = act('Cancel', 'cancel', { class: 'danger' });
+  for (const one of [pause, resume, cancel]) one.hidden = true; // until the job is known
   return {
     element: h('div', null, tiles, said, h('div', { class: 'row' }, pause, resume, cancel)),
     update(job, latest) {
@@ -114,11 +147,25 @@ function makeHead(path, refresh) {
 
 function facts(job, latest, goesOn) {
   const left = job.estimated_finish ? job.estimated_finish - Date.now() / 1000 : NaN;
-  return [h('div', { class: 'tile' }, h('span', null, 'Status'), h('b', null, status(job)), h('span', { class: 'soft' }, job.id)),
-    tile('Model', job.fine_tuned_model ?? job.model, `since ${moment(job.created_at)}`),
-    goesOn && tile('Time left', duration(Math.max(0, left)), latest && `step ${latest.step}`),
+  return [
+    h(
+      'div',
+      { class: 'tile' },
+      h('span', null, 'Status'),
+      h('b', null, status(job)),
+      h('span', { class: 'soft' }, job.id),
+    ),
+    tile('Model', modelOf(job), `since ${moment(job.created_at)}`),
+    goesOn &&
+      tile(
+        'Time left',
+        duration(Math.max(0, left)),
+        latest && `${latest.train_loss === undefined ? 'recipe' : 'step'} ${latest.step}`,
+      ),
     latest?.valid_loss !== undefined && tile('Validation loss', number(latest.valid_loss)),
-    latest?.valid_mean_token_accuracy !== undefined && tile('Validation accuracy', percent(latest.valid_mean_token_accuracy))];
+    latest?.valid_mean_token_accuracy !== undefined &&
+      tile('Validation accuracy', percent(latest.valid_mean_token_accuracy)),
+  ];
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -129,12 +176,26 @@ async function showEnd(place, job) {
   const results = await resultsOf(job);
   const report = results.find((file) => file.filename.endsWith('.html'));
   const said = h('div');
-  const save = () => attempt(said, async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html'));
-  replace(place, h('section', { class: 'card' }, h('h2', null, `${job.fine_tuned_model} is ready`),
-    h('div', { class: 'row' },
-      report && button('Save the report', save),
-      h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'), h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions')),
-    said, await beside(name, version).catch(problem), await quality(results).catch(problem)));
+  const save = () =>
+    attempt(said, async () => download(report.filename, await call(`/v1/files/${report.id}/content`), 'text/html'));
+  replace(
+    place,
+    h(
+      'section',
+      { class: 'card' },
+      h('h2', null, `${job.fine_tuned_model} is ready`),
+      h(
+        'div',
+        { class: 'row' },
+        report && button('Save the report', save),
+        h('a', { href: `#/teach/correct/${job.id}` }, 'Look at uncertain and mistaken texts'),
+        h('a', { href: `#/models/${encodeURIComponent(name)}` }, 'All versions'),
+      ),
+      said,
+      await beside(name, version).catch(problem),
+      await quality(results).catch(problem),
+    ),
+  );
 }
 
 async function quality(results) {
@@ -144,39 +205,91 @@ async function quality(results) {
 
 // One's own sentence, by this version and by the one that serves; and which of them shall.
 async function beside(name, version) {
-  const place = h('div'), said = h('div'), results = h('div', { class: 'two' });
-  const box = h('input', { value: 'Write a text of your own here.', size: 50, required: true });
-  const form = h('form', { class: 'row', onsubmit: compare }, h('div', { class: 'grow' }, field('Try it', box)), h('button', { class: 'main' }, 'Classify'));
-  const move = h('div', { class: 'row' });
+  const place = h('div'),
+    said = h('div'),
+    results = h('div', { class: 'two', 'aria-live': 'polite' });
+  const box = h('input', { placeholder: 'A text of your own', size: 50, required: true });
+  const form = h(
+    'form',
+    { class: 'row', onsubmit: compare },
+    h('div', { class: 'grow' }, field('Try it', box)),
+    h('button', { class: 'main' }, 'Classify'),
+  );
+  const move = h('div');
+  const path = `/v1/models/${encodeURIComponent(name)}`;
   let stable = null;
 
   async function refresh() {
-    const model = await call(`/v1/models/${encodeURIComponent(name)}`);
-    stable = String(model.sluice.versions.find((v) => v.labels.includes('stable'))?.version ?? '');
-    replace(move, h('p', null, stable ? `Version ${stable} serves ` : 'No version serves ', h('code', null, name), '.'),
-      may('admin') && stable !== version && button('Promote', () => change(`/v1/models/${encodeURIComponent(name)}/labels/stable`, { method: 'PUT', body: { version: Number(version) } }), { class: 'main' }),
-      may('admin') && stable !== version && button('Canary 10 %', () => change(`/v1/models/${encodeURIComponent(name)}/labels/canary`, { method: 'PUT', body: { version: Number(version), weight: 10 } })),
-      may('admin') && stable === version && model.sluice.versions.length > 1 && button('Roll back', () => change(`/v1/models/${encodeURIComponent(name)}/rollback`, { method: 'POST' })));
+    const { sluice } = await call(path);
+    const holder = (label) => sluice.versions.find((v) => v.labels.includes(label));
+    stable = String(holder('stable')?.version ?? '');
+    const canary = holder('canary'),
+      isCanary = String(canary?.version) === version;
+    const act = (text, done, at, options, properties) =>
+      may('admin') && button(text, () => change(done, `${path}/${at}`, options), properties);
+    const now = h(
+      'p',
+      { tabindex: -1 },
+      stable ? `Version ${stable} serves ` : 'No version serves ',
+      h('code', null, name),
+      canary ? `; version ${canary.version} gets ${canary.canary_weight} % of the requests.` : '.',
+    );
+    replace(
+      move,
+      now,
+      h(
+        'div',
+        { class: 'row' },
+        stable !== version &&
+          act(
+            'Promote',
+            `Version ${version} serves.`,
+            'labels/stable',
+            { method: 'PUT', body: { version: Number(version) } },
+            { class: 'main' },
+          ),
+        stable !== version &&
+          !isCanary &&
+          act('Canary 10 %', `Version ${version} gets 10 % of the requests.`, 'labels/canary', {
+            method: 'PUT',
+            body: { version: Number(version), weight: 10 },
+          }),
+        isCanary && act('End canary', 'There is no canary now.', 'labels/canary', { method: 'DELETE' }),
+        stable === version &&
+          sluice.versions.length > 1 &&
+          act('Roll back', 'The version before serves again.', 'rollback', { method: 'POST' }),
+      ),
+    );
+    return now;
   }
-  const change = (path, options) => attempt(said, async () => {
-    await call(path, options);
-    await refresh();
-    announce(`Version ${stable} serves.`);
-  });
-  async function compare(event) {
+  const change = (done, at, options) =>
+    attempt(said, async () => {
+      await call(at, options);
+      const now = await refresh();
+      if (results.firstChild) await showResults();
+      now.focus();
+      announce(done);
+    });
+  function compare(event) {
     event.preventDefault();
+    return showResults();
+  }
+  async function showResults() {
     const versions = stable && stable !== version ? [stable, version] : [version];
-    replace(results, await Promise.all(versions.map(async (v) => {
-      const target = `${name}@${v}`;
-      try {
-        const [labels] = await call(`/models/${encodeURIComponent(target)}/predict`, { body: { inputs: [[box.value]], truncate: true, unknown_characters: 'replace' } });
-        return h('div', { class: 'card' }, h('h3', null, `version ${v}${v === stable ? ', which serves' : ''}`), bars(labels.slice(0, 6).map(({ label, score }) => [label, score])));
-      } catch (error) {
-        return h('div', { class: 'card' }, h('h3', null, `version ${v}`), problem(error));
-      }
-    })));
+    replace(results, await Promise.all(versions.map((v) => answerOf(name, v, v === stable, box.value))));
   }
   await refresh();
   replace(place, form, results, move, said);
   return place;
+}
+
+async function answerOf(name, version, serves, text) {
+  const path = `/models/${encodeURIComponent(`${name}@${version}`)}/predict`;
+  const title = h('h3', null, `version ${version}${serves ? ', which serves' : ''}`);
+  try {
+    const [labels] = await call(path, { body: { inputs: [[text]], truncate: true, unknown_characters: 'replace' } });
+    return h('div', { class: 'card' }, title, bars(labels.slice(0, 6).map(({ label, score }) => [label, score])));
+  } catch (error) {
+    return h('div', { class: 'card' }, title, problem(error));
+  }
 }

@@ -12,6 +12,17 @@ export async function run(target, { texts }, output, signal) {
   const path = '/v1/completions';
   const body = { model: target.name, prompt: texts, truncate: true, unknown_characters: 'replace' };
   const { choices } = await call(path, { body, signal });
-  replace(output, h('div', null, table('Translations', ['Text', 'Translation'], texts.map((text, i) => [text, choices[i].text]))));
+  replace(
+    output,
+    h(
+      'div',
+      null,
+      table(
+        'Translations',
+        ['Text', 'Translation'],
+        texts.map((text, i) => [text, choices[i].text]),
+      ),
+    ),
+  );
   return { path, body };
 }

@@ -25,11 +25,28 @@ export async function show(content, [wanted]) {
     return undefined;
   }
   const abort = { controller: null };
-  const chosen = models.find((model) => model.id === wanted) ?? models.find((model) => model.sluice.task === 'completion') ?? models[0];
+  const chosen =
+    models.find((model) => model.id === wanted) ??
+    models.find((model) => model.sluice.task === 'completion') ??
+    models[0];
   const place = h('div');
-  const picker = select(models.map((model) => [model.id, `${model.id} (${model.sluice.task.replace('_', ' ')})`]), chosen.id, {
-    onchange: () => { location.hash = `#/try/${encodeURIComponent(picker.value)}`; } });
-  replace(content, h('h1', null, 'Try'), h('div', { class: 'row' }, field('Model', picker), about(chosen)), place);
+  const picker = select(
+    models.map((model) => [model.id, `${model.id} (${model.sluice.task.replace('_', ' ')})`]),
+    chosen.id,
+    {
+      onchange: () => {
+        location.hash = `#/try/${encodeURIComponent(picker.value)}`;
+      },
+    },
+  );
+  const missing = wanted && chosen.id !== wanted && problem(`No model of the name '${wanted}' is loaded.`);
+  replace(
+    content,
+    h('h1', null, 'Try'),
+    missing,
+    h('div', { class: 'row' }, field('Model', picker), about(chosen)),
+    place,
+  );
   const tasks = TASKS.filter(([ability]) => chosen.sluice.abilities.includes(ability));
   if (tasks.length === 0) replace(place, h('p', null, 'There is nothing to try with this model here.'));
   else await showTask(place, models, chosen, tasks, 0, abort);
@@ -38,7 +55,11 @@ export async function show(content, [wanted]) {
 
 function about({ sluice }) {
   const sizes = sluice.depth ? `${sluice.depth} layers, width ${sluice.width}` : `width ${sluice.width}`;
-  return h('p', { class: 'soft' }, `${sluice.architecture}, ${sizes}, ${count(sluice.parameters + sluice.buffers)} weights. ${sluice.paper}`);
+  return h(
+    'p',
+    { class: 'soft' },
+    `${sluice.architecture}, ${sizes}, ${count(sluice.parameters + sluice.buffers)} weights. ${sluice.paper}`,
+  );
 }
 
 async function showTask(place, models, model, tasks, index, abort) {
@@ -51,13 +72,17 @@ async function showTask(place, models, model, tasks, index, abort) {
   const start = h('button', { class: 'main' }, title);
   const stop = button('Stop', () => abort.controller?.abort(), { disabled: true });
   const compare = button('Compare', () => {
-    if (targets.length === 1) targets.push(target(model));
+    if (targets.length === 1) targets.push(target(model, true));
     else targets.pop();
-    compare.textContent = targets.length === 1 ? 'Compare' : 'One only';
+    compare.textContent = targets.length === 1 ? 'Compare' : 'One side';
     showTargets();
   });
+  compare.hidden = !canDiffer(model);
   function showTargets() {
-    replace(columns, targets.map((t) => h('div', { class: targets.length > 1 && 'card' }, t.element, t.output)));
+    replace(
+      columns,
+      targets.map((t) => h('div', { class: targets.length > 1 && 'card' }, t.element, t.output)),
+    );
     columns.className = targets.length > 1 ? 'two' : '';
   }
   async function run(event) {
@@ -78,9 +103,19 @@ async function showTask(place, models, model, tasks, index, abort) {
     stop.disabled = true;
     announce('Done.');
   }
-  const other = select(tasks.map(([, name], i) => [i, name]), index, { onchange: () => showTask(place, models, model, tasks, Number(other.value), abort) });
+  const other = select(
+    tasks.map(([, name], i) => [i, name]),
+    index,
+    { onchange: () => showTask(place, models, model, tasks, Number(other.value), abort) },
+  );
   showTargets();
-  replace(place, tasks.length > 1 && field('Task', other), h('form', { onsubmit: run }, form.element, h('div', { class: 'row' }, start, stop, compare)), said, columns);
+  replace(
+    place,
+    tasks.length > 1 && field('Task', other),
+    h('form', { onsubmit: run }, form.element, h('div', { class: 'row' }, start, stop, compare)),
+    said,
+    columns,
+  );
 }
 
 async function runOne(task, t, values, signal) {
@@ -94,25 +129,48 @@ async function runOne(task, t, values, signal) {
   }
 }
 
-// A version and a budget of a model, to choose.
-function target(model) {
-  const versions = model.sluice.versions.filter((version) => version.state === 'ready');
-  const version = select([['', 'as requests are routed'], ...versions.map((v) =>
-    [v.version, `version ${v.version}${v.labels.length ? ` (${v.labels.join(', ')})` : ''}`])], '');
+const readyVersions = (model) => model.sluice.versions.filter((version) => version.state === 'ready');
+const canDiffer = (model) => readyVersions(model).length > 1 || model.sluice.operating_points?.length > 0;
+
+// A version and a budget of a model, to choose; beside another one: first a different version or budget.
+function target(model, isSecond = false) {
+  const versions = readyVersions(model);
+  const version = select(
+    [
+      ['', 'as requests are routed'],
+      ...versions.map((v) => [v.version, `version ${v.version}${v.labels.length ? ` (${v.labels.join(', ')})` : ''}`]),
+    ],
+    '',
+  );
   const points = model.sluice.operating_points ?? [];
-  const slider = h('input', { type: 'range', min: 0, max: points.length, value: 0 });
+  const slider = h('input', {
+    type: 'range',
+    min: 0,
+    max: points.length,
+    value: isSecond && versions.length < 2 ? points.length : 0,
+  });
+  if (isSecond && versions.length > 1)
+    version.value = versions.find((v) => !v.labels.includes('stable'))?.version ?? '';
   const meaning = h('span', { class: 'soft', id: `budget-${Math.random().toString(36).slice(2)}` });
   const say = () => {
     const point = points[slider.value - 1];
-    meaning.textContent = !point ? 'as the model says' : `budget ${number(point.budget, 2)}: skips ${percent(point.layer_ops_skipped, 0)} of the layers, ` +
-      (point.accuracy !== undefined ? `${percent(point.accuracy)} right on unseen texts` : `loss ${number(point.loss, 4)} on unseen texts`);
+    meaning.textContent = !point
+      ? 'the model\u2019s own choice'
+      : `budget ${number(point.budget, 2)}: skips ${percent(point.layer_ops_skipped, 0)} of the layers, ` +
+        (point.accuracy !== undefined
+          ? `${percent(point.accuracy)} right on unseen texts`
+          : `loss ${number(point.loss, 4)} on unseen texts`);
     slider.setAttribute('aria-valuetext', meaning.textContent);
   };
   slider.addEventListener('input', say);
   say();
   return {
-    element: h('div', { class: 'row' }, versions.length > 1 && field('Version', version),
-      points.length > 0 && h('div', { class: 'field' }, field('Compute budget', slider), meaning)),
+    element: h(
+      'div',
+      { class: 'row' },
+      versions.length > 1 && field('Version', version),
+      points.length > 0 && h('div', { class: 'field' }, field('Compute budget', slider), meaning),
+    ),
     output: h('div', { class: 'output' }),
     read: () => ({
       model: model.sluice,

@@ -13,8 +13,23 @@ export async function show(content) {
   const tiles = h('div', { class: 'tiles' });
   const models = h('div');
   const charts = makeCharts();
-  replace(content, h('h1', null, 'Watch'), said, tiles, h('div', { class: 'two' }, Object.values(charts).map((one) => one.element)), h('h2', null, 'Models'), models);
-  let before = null, beforeAt = 0, timer = 0, over = false;
+  replace(
+    content,
+    h('h1', null, 'Watch'),
+    said,
+    tiles,
+    h(
+      'div',
+      { class: 'two' },
+      Object.values(charts).map((one) => one.element),
+    ),
+    h('h2', null, 'Models'),
+    models,
+  );
+  let before = null,
+    beforeAt = 0,
+    timer = 0,
+    over = false;
 
   async function step() {
     try {
@@ -59,7 +74,8 @@ function makeCharts() {
 function pushAll(charts, now, before, seconds) {
   const at = Date.now() / 1000;
   const rate = (name, wanted) => increase(now, before, name, wanted) / seconds;
-  const all = rate('sluice_requests_total'), good = rate('sluice_requests_total', { reason: 'ok' });
+  const all = rate('sluice_requests_total'),
+    good = rate('sluice_requests_total', { reason: 'ok' });
   const full = increase(now, before, 'sluice_layer_ops_dense_total');
   charts.requests.push(at, [good, all - good]);
   charts.latency.push(at, quantiles(now, before, REQUEST, {}, [0.5, 0.95, 0.99]));
@@ -80,9 +96,18 @@ function showTiles(tiles, now, before, seconds) {
   const build = now.get('sluice_build_info')?.[0]?.labels ?? {};
   const jobs = sum(now, 'sluice_train_jobs', { state: 'running' });
   const rate = before ? increase(now, before, 'sluice_requests_total') / seconds : NaN;
-  replace(tiles, tile('Requests per second', number(rate)), tile('In flight', number(sum(now, 'sluice_requests_in_flight')), 'requests'),
-    tile('Connections', number(sum(now, 'sluice_http_connections'))), tile('Training jobs', number(jobs), 'running'),
-    tile('Up for', duration(Date.now() / 1000 - sum(now, 'process_start_time_seconds')), `${build.isa ?? ''} ${build.precision ?? ''}`));
+  replace(
+    tiles,
+    tile('Requests per second', number(rate)),
+    tile('In flight', number(sum(now, 'sluice_requests_in_flight')), 'requests'),
+    tile('Connections', number(sum(now, 'sluice_http_connections'))),
+    tile('Training jobs', number(jobs), 'running'),
+    tile(
+      'Up for',
+      duration(Date.now() / 1000 - sum(now, 'process_start_time_seconds')),
+      `${build.isa ?? ''} ${build.precision ?? ''}`,
+    ),
+  );
 }
 
 function showModels(place, now, before, seconds) {
@@ -90,10 +115,26 @@ function showModels(place, now, before, seconds) {
     const wanted = { model, version };
     const [p50, p99] = quantiles(now, before, REQUEST, wanted, [0.5, 0.99]);
     const skipped = sum(now, 'sluice_layer_ops_skipped_ratio', wanted);
-    return [`${model}@${version}`, number(before ? increase(now, before, 'sluice_requests_total', wanted) / seconds : NaN),
-      number(sum(now, 'sluice_requests_total', wanted)), duration(p50 ?? NaN), duration(p99 ?? NaN),
-      number(mean(now, before, 'sluice_batch_size', wanted)), number(sum(now, 'sluice_sequences_waiting', wanted)), percent(skipped, 0)];
+    return [
+      `${model}@${version}`,
+      number(before ? increase(now, before, 'sluice_requests_total', wanted) / seconds : NaN),
+      number(sum(now, 'sluice_requests_total', wanted)),
+      duration(p50 ?? NaN),
+      duration(p99 ?? NaN),
+      number(mean(now, before, 'sluice_batch_size', wanted)),
+      number(sum(now, 'sluice_sequences_waiting', wanted)),
+      percent(skipped, 0),
+    ];
   });
-  replace(place, rows.length ? table('Since the last reading, and since the start', ['Model', 'Requests/s', 'All requests', 'p50', 'p99', 'Batch', 'Waiting', 'Skipped'], rows, [1, 2, 3, 4, 5, 6, 7])
-    : h('p', null, 'No model is loaded.'));
+  replace(
+    place,
+    rows.length
+      ? table(
+          'Since the last reading, and since the start',
+          ['Model', 'Requests/s', 'All requests', 'p50', 'p99', 'Batch', 'Waiting', 'Skipped'],
+          rows,
+          [1, 2, 3, 4, 5, 6, 7],
+        )
+      : h('p', null, 'No model is loaded.'),
+  );
 }

@@ -8,7 +8,13 @@ export function inputs() {
   const labels = h('input', { value: 'billing, delivery, praise', required: true, size: 40 });
   return {
     element: h('div', null, field('Text', box), field('Labels, separated by commas', labels)),
-    read: () => ({ text: box.value, labels: labels.value.split(',').map((label) => label.trim()).filter(Boolean) }),
+    read: () => ({
+      text: box.value,
+      labels: labels.value
+        .split(',')
+        .map((label) => label.trim())
+        .filter(Boolean),
+    }),
   };
 }
 

@@ -156,7 +156,13 @@ bool sl_err_set_path(struct sl_err *err, const char *path)
     if (!err || err->path[0])
         return false;
     (void)snprintf(err->path, sizeof err->path, "%s", path);
-    err->reason_bytes = (int)strlen(err->text);
+    return sl_err_set_reason(err);
+}
+
+bool sl_err_set_reason(struct sl_err *err)
+{
+    if (err && err->reason_bytes == 0)
+        err->reason_bytes = (int)strlen(err->text);
     return false;
 }
 

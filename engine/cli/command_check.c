@@ -6,6 +6,7 @@
 #include "cli/evaluation/label_names.h"
 #include "data/data_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +104,13 @@ static void print_problems(const struct sl_problem_list *problems)
 {
     if (problems->count > 0)
         printf("training would fail:\n");
-    for (int i = 0; i < problems->kept; i++)
-        printf("  %s\n", problems->list[i].message);
+    for (int i = 0; i < problems->kept; i++) {
+        const struct sl_problem *p = &problems->list[i];
+        if (p->line > 0)
+            printf("  line %" PRId64 ": %s\n", p->line, p->message);
+        else
+            printf("  %s\n", p->message);
+    }
     if (problems->count > problems->kept)
         printf("  and %d more\n", problems->count - problems->kept);
 }

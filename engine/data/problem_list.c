@@ -14,7 +14,7 @@ void sl_problem_list_add(struct sl_problem_list *problems, int64_t line, const s
     problems->count++;
     if (problems->kept == SL_PROBLEMS_MAX)
         return;
-    char *message = strdup(err->text);
+    char *message = strdup(sl_err_reason(err));
     problems->no_memory = problems->no_memory || !message;
     if (message)
         problems->list[problems->kept++] = (struct sl_problem){.line = line, .message = message};

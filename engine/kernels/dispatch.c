@@ -112,7 +112,7 @@ const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_
 const struct sl_kernels *sl_kernels_in_groups(const struct sl_kernels *kernels)
 {
     while (kernels->int8_group > SL_INT8_GROUP)
-        kernels = sl_kernels_for(levels[kernels->isa].base);
+        kernels = &tables[levels[kernels->isa].base]; /* made, since this level of it is */
     return kernels;
 }
 

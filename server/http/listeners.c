@@ -278,8 +278,8 @@ static bool is_public(const struct listener *listener)
     return listener->socket.port > 0 && !sv_listen_check(&address, &reason);
 }
 
-/* With the address of the web console, to be opened from there. */
-static void log_address(const struct listener *listener, bool has_tls)
+/* has_console: with the address of the web console, to be opened from there. */
+static void log_address(const struct listener *listener, bool has_tls, bool has_console)
 {
     const char *event = listener->is_admin ? "admin listening" : "listening";
     const char *colon = strrchr(listener->address, ':');
@@ -287,9 +287,12 @@ static void log_address(const struct listener *listener, bool has_tls)
     (void)snprintf(console, sizeof console, "http%s://%.*s:%d/ui/", has_tls ? "s" : "",
                    colon ? (int)(colon - listener->address) : 0, listener->address,
                    listener->socket.port);
-    if (listener->socket.port > 0)
+    if (listener->socket.port > 0 && has_console)
         SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address),
                sv_int("port", listener->socket.port), sv_str("console", console));
+    else if (listener->socket.port > 0)
+        SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address),
+               sv_int("port", listener->socket.port));
     else
         SV_LOG(SV_LOG_INFO, event, sv_str("address", listener->address));
 }
@@ -302,8 +305,11 @@ void sv_listeners_log(const struct sv_listeners *l)
                    "API keys cross the network unencrypted; set tls_certificate and "
                    "tls_key, or put a proxy in front",
                    sv_str("address", l->list[i].address));
+    bool has_admin = false;
     for (int i = 0; i < l->count; i++)
-        log_address(&l->list[i], l->has_tls);
+        has_admin |= l->list[i].is_admin && l->list[i].socket.port > 0;
+    for (int i = 0; i < l->count; i++) /* the console of administrators has all views */
+        log_address(&l->list[i], l->has_tls, l->list[i].is_admin || !has_admin);
 }
 
 bool sv_listeners_reload(struct sv_listeners *l, struct sl_err *err)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares classifiers on few labelled texts: `sluice train`, TF-IDF with linear models, NB-SVM, fastText.
+"""Compares classifiers on few labelled texts: `sluice train`, TF-IDF with linear models, NB-SVM, fastText, and others'
+ways to use a pretrained encoder (encoder_methods.py).
 
     bench_small_data.py DIR --sets agnews imdb --sizes 100 300 1000 --seeds 5 --methods svm sluice
 
@@ -27,6 +28,8 @@ import time
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
+
+import encoder_methods
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 WORD = re.compile(r"\w+|[^\w\s]")
@@ -263,6 +266,7 @@ METHODS = {
     "nbsvm": nbsvm,
     "fasttext": fasttext,
     "convolution": convolution,
+    **encoder_methods.METHODS,
     "sluice": sluice,
 }
 
@@ -324,6 +328,7 @@ def main():
     parser.add_argument("--sluice", default="build/release/sluice")
     parser.add_argument("--threads", default="0", help="of sluice; 0: all")
     parser.add_argument("--train", default="", help="arguments of sluice train; none: it chooses itself")
+    parser.add_argument("--encoder", type=Path, default="build/pretrained/all-MiniLM-L6-v2", help="of the methods that need one")
     parser.add_argument("--vectors", type=Path, help="word vectors for convolution")
     parser.add_argument("--autotune", type=int, default=60, help="seconds of fastText's autotune")
     parser.add_argument("--jobs", type=int, default=1, help="processes of a grid search")

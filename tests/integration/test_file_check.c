@@ -61,24 +61,24 @@ Test(file_check, what_a_file_holds)
     json_decref(o);
 }
 
-/* With problems it is still a result. They name the file as the client does. */
+/* With problems it is still a result. Their messages repeat neither file nor line. */
 Test(file_check, problems)
 {
     file_upload_text(&d, "mine.csv", "label,text\ngood,fine\nbad,dull,very\nbad\n", id);
     json_t *o = check(id, "", 200);
     cr_assert_eq(json_integer_at(o, "problems/0/line"), 3);
     cr_assert_eq(json_integer_at(o, "problems/1/line"), 4);
-    EXPECT_SAID(json_string_at(o, "problems/0/message"), "'mine.csv' line 3: 3 fields");
+    EXPECT_SAID(json_string_at(o, "problems/0/message"), "3 fields: expected 2");
     json_decref(o);
     o = check(id, "?label=mood", 200);
     cr_assert(json_is_null(json_at(o, "problems/0/line")));
-    EXPECT_SAID(json_string_at(o, "problems/0/message"), "'mine.csv' line 1: no column 'mood'");
+    EXPECT_SAID(json_string_at(o, "problems/0/message"), "no column 'mood'");
     cr_assert_eq(json_array_size(json_at(o, "records")), 0);
     json_decref(o);
 }
 
 /* No message has the path under which the file is stored. */
-Test(file_check, the_name_is_the_clients)
+Test(file_check, any_name_will_do)
 {
     static const char *const names[] = {"notes.txt", "--output.csv", "a 'b' $(c).csv",
                                         "caf\xC3\xA9.tsv"};
@@ -87,7 +87,7 @@ Test(file_check, the_name_is_the_clients)
         json_t *o = check(id, "", 200);
         cr_assert_gt(json_array_size(json_at(o, "problems")), 0);
         const char *message = json_string_at(o, "problems/0/message");
-        EXPECT_SAID(message, names[i]);
+        cr_assert_gt(strlen(message), 0);
         cr_assert_not(strstr(message, d.directory), "%s", message);
         json_decref(o);
     }

@@ -180,7 +180,7 @@ Test(sluice_check, all_mistakes_are_named_with_their_lines)
                       "bad,never read\n",
                       NULL, NULL, 2);
     EXPECT_LINES(o, 3, 4, 5, 9);
-    EXPECT_SAID(json_string_at(o, "problems/0/message"), "line 3: 3 fields: expected 2");
+    EXPECT_SAID(json_string_at(o, "problems/0/message"), "3 fields: expected 2");
     EXPECT_SAID(json_string_at(o, "problems/2/message"), "the control character 0x0a");
     EXPECT_SAID(json_string_at(o, "problems/3/message"), "a stray quote");
     EXPECT_SAID(json_string_at(o, "warnings/0"), "1 record is left out, in line 7");
@@ -386,7 +386,7 @@ Test(sluice_check, it_says_it_in_words)
     EXPECT_SAID(r.out, "my.csv: csv, columns 'mood', 'review'");
     EXPECT_SAID(r.out, "2 texts, 2 labels: bad 1, good 1");
     EXPECT_SAID(r.out, "line 2 'good': fine");
-    EXPECT_SAID(r.out, "'my.csv' line 3: 3 fields");
+    EXPECT_SAID(r.out, "  line 3: 3 fields");
     EXPECT_SAID(r.err, "sluice check: 'my.csv' has 1 problem");
     cr_assert_not(strstr(r.out, dirs.top), "%s", r.out);
 }
