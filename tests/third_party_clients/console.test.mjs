@@ -404,7 +404,7 @@ test('a file with mistakes says where they are', async () => {
     ).uploadFile(write('mended.csv', 'label,text\ngood,a\nbad,b\n'));
     await page.says('mended.csv', 'h1');
     await page.go('#/teach');
-    await page.page.click('::-p-xpath(//a[text()="mistakes.csv"])'); // its columns are remembered
+    await (await page.page.waitForSelector('::-p-xpath(//a[text()="mistakes.csv"])')).click(); // its columns are remembered
     await page.says('expected 2');
     const found = await page.text('section.card');
     for (const line of [3, 4, 5]) assert.match(found, new RegExp(`(^|\\n)${line}\\t`), found);
@@ -520,7 +520,7 @@ test('the tutorial', async () => {
         'label,text\ngood,I liked it\nbad\nbad,"It was dull, I thought"\nbad,It was dull, I thought\ngood,I would go again\n',
     );
     await page.says('To mend before training');
-    await page.screenshot('mistakes', { clip: { x: 0, y: 0, width: 1100, height: 460 } });
+    await page.screenshot('mistakes', { clip: { x: 0, y: 0, width: 1100, height: 520 } });
     await upload(page, 'opinions.csv', `verdict,sentence\n${csv(opinions(9, 'bad'))}`);
     await page.says('120 texts, 2 labels');
     await page.screenshot('file', { fullPage: true });
