@@ -116,7 +116,11 @@ async function signOut() {
 }
 
 // A file that misses its place does not take the page's.
-for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault());
+for (const type of ['dragover', 'drop'])
+  addEventListener(type, (event) => {
+    if (event.dataTransfer?.types.includes('Files') && !event.target.closest?.('input, textarea'))
+      event.preventDefault();
+  });
 
 addEventListener('hashchange', () => {
   show();

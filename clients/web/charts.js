@@ -12,8 +12,13 @@ const plots = new Set();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const plot of plots)
     if (plot.root.isConnected) plot.redraw(false, true);
-    else plots.delete(plot);
+    else drop(plot);
 });
+
+function drop(plot) {
+  plots.delete(plot);
+  plot.destroy();
+}
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -42,6 +47,7 @@ export function chart(title, names, { format = number, x = 'time', points = fals
   let plot = null;
 
   function make(data) {
+    for (const other of plots) if (!other.root.isConnected) drop(other);
     plot = new uPlot(
       {
         width: Math.max(200, place.clientWidth),

@@ -48,8 +48,22 @@ export function select(options, value, properties) {
   );
 }
 
+// The action, unless it is still busy: a second press does nothing.
+export function once(action) {
+  let busy = false;
+  return async (...values) => {
+    if (busy) return;
+    busy = true;
+    try {
+      await action(...values);
+    } finally {
+      busy = false;
+    }
+  };
+}
+
 export function button(text, onclick, properties) {
-  return h('button', { type: 'button', onclick, ...properties }, text);
+  return h('button', { type: 'button', onclick: once(onclick), ...properties }, text);
 }
 
 // rows: arrays of cells; numbers: which columns are aligned as such
@@ -108,6 +122,7 @@ export function problem(error) {
 
 // Does something that may fail; why it did stands in `place`.
 export async function attempt(place, action) {
+  replace(place);
   try {
     await action();
   } catch (error) {

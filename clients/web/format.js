@@ -1,10 +1,10 @@
 // format.js - numbers, times and sizes for people.
 
 export function number(value, digits = 3) {
-  if (value === null || value === undefined || Number.isNaN(value)) return '-';
+  if (!Number.isFinite(value)) return '-';
   if (value !== 0 && Math.abs(value) < 1e-3) return Math.abs(value) < 1e-4 ? value.toExponential(1) : value.toFixed(4);
   return value.toLocaleString('en', {
-    maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1))),
+    maximumSignificantDigits: Math.min(21, Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1)))),
   });
 }
 

@@ -17,7 +17,12 @@ export function linesBox(label, texts, hint) {
         : /\.(csv|tsv|jsonl?)$/i.test(chosen.name)
           ? `${chosen.name} is a table: save the column of its texts alone, a text per line.`
           : '';
-    if (!said.textContent) box.value = await chosen.text();
+    if (said.textContent) return;
+    try {
+      box.value = await chosen.text();
+    } catch (error) {
+      said.textContent = `${chosen.name} cannot be read: ${error.message}`;
+    }
   }
   return {
     element: h('div', null, field(label, box, hint), field('or a file, a text per line', file), said),

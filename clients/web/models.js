@@ -29,7 +29,7 @@ async function list(place, said, wanted) {
     place,
     table('Models that serve', ['Model', 'Version', 'Task', 'Architecture', 'Weights', 'Versions'], rows, [1, 4, 5]),
     unserved(index, models, place, said, wanted),
-    may('admin') && loader(said),
+    may('admin') && loader(place, said),
     detail,
   );
   const model = models.find(({ id }) => id === wanted) ?? (models.length === 1 && !wanted ? models[0] : null);
@@ -44,7 +44,7 @@ async function list(place, said, wanted) {
 }
 
 // A model that came into the store since the daemon looked there.
-function loader(said) {
+function loader(place, said) {
   const name = h('input', { required: true, size: 20, pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]*' });
   return h(
     'form',
@@ -58,7 +58,8 @@ function loader(said) {
           `/v2/repository/models/${encodeURIComponent(name.value)}/load`,
           { body: {} },
           () => {
-            location.hash = `#/models/${encodeURIComponent(name.value)}`;
+            history.replaceState(null, '', `#/models/${encodeURIComponent(name.value)}`);
+            return list(place, said, name.value);
           },
         );
       },
@@ -66,7 +67,7 @@ function loader(said) {
     field(
       'Load a model of the store',
       name,
-      'The directory NAME/1 of a version of Sluice\u2019s, or as Hugging Face publishes it',
+      'Name of its directory in the store: bert for bert/1, which may be as Hugging Face publishes it',
     ),
     h('button', { class: 'small' }, 'Load this model'),
   );
@@ -151,8 +152,9 @@ async function describe(place, model, refresh, said) {
     h('h3', null, 'Versions'),
     versions(model, refresh, said),
     points(sluice),
-    quality(sluice),
-    origin(sluice.training),
+    guarded(() => quality(sluice)),
+    guarded(() => origin(sluice.training)),
+    sluice.training && Object.keys(sluice.training).length > 0 && recorded(sluice.training),
     h('h3', null, `Facts of version ${sluice.version}`),
     table('Facts', ['', ''], facts),
   );
@@ -299,6 +301,24 @@ function points({ operating_points: list }) {
   );
 }
 
+// `training` is whatever a config.json says; what is not as this page expects is only shown as it is.
+function guarded(draw) {
+  try {
+    return draw();
+  } catch {
+    return null;
+  }
+}
+
+function recorded(training) {
+  return h(
+    'details',
+    null,
+    h('summary', null, 'All that is recorded of its training'),
+    h('pre', null, JSON.stringify(training, null, 2)),
+  );
+}
+
 // How good its labels are, on texts that training had not seen.
 function quality({ training, version }) {
   const { labels, confusion_matrix: matrix, texts, accuracy } = training?.validation ?? {};
@@ -308,7 +328,7 @@ function quality({ training, version }) {
     'section',
     null,
     h('h3', null, `Quality of version ${version}`),
-    h('p', null, `${percent(accuracy)} of ${number(texts, 6)} texts right that training had not seen.`),
+    h('p', null, `${percent(accuracy)} of ${number(texts, 6)} unseen texts right.`),
     h(
       'div',
       { class: 'two' },
@@ -332,22 +352,18 @@ function origin(training) {
       ? `adapted from ${adapted}`
       : 'trained by sluice';
   const hash = imported?.sha256 ?? training.sha256;
+  const file = training.data ?? training.corpus;
   const facts = [
     ['Source', source],
-    hash && ['SHA-256 of its weights', h('code', null, hash)],
+    hash && ['SHA-256 of the source', h('code', null, hash)],
     training.teacher_sha256 && ['SHA-256 of its teacher', h('code', null, training.teacher_sha256)],
-    imported && ['Licence', imported.license?.file ?? 'none was beside it'],
-    ['data', 'corpus'].some((key) => training[key]) && ['Texts', training.data ?? training.corpus],
+    imported && ['Licence', imported.license?.file ?? 'no licence file'],
+    file && !/^data\.\w+$/.test(file) && ['File', file], // jobs call every file data
+    training.texts && ['Texts', number(training.texts, 7)],
     validation?.base && ['Base', validation.base],
     training.steps && ['Steps', number(training.steps, 7)],
     training.seconds && ['Time', duration(training.seconds)],
     training.finished && ['Finished', moment(training.finished)],
   ];
-  return h(
-    'section',
-    null,
-    h('h3', null, 'Provenance'),
-    table('Provenance', ['', ''], facts.filter(Boolean)),
-    h('details', null, h('summary', null, 'All that is recorded'), h('pre', null, JSON.stringify(training, null, 2))),
-  );
+  return h('section', null, h('h3', null, 'Provenance'), table('Provenance', ['', ''], facts.filter(Boolean)));
 }

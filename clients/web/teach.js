@@ -3,7 +3,8 @@ import { call } from './api.js';
 import { announce, attempt, button, field, h, replace, table } from './dom.js';
 import { bytes, moment } from './format.js';
 
-const LIST = 20;
+const LIST = 20,
+  LIST_MAX = 10000; // of the API
 
 // Parts of this view, by the first word after #/teach/.
 const PARTS = {
@@ -74,20 +75,25 @@ export async function startJob(body) {
 
 async function upload(file, said) {
   if (!file) return;
-  replace(said, h('p', { class: 'soft', role: 'status' }, `Sending ${file.name} \u2026`));
   await attempt(said, async () => {
+    replace(said, h('p', { class: 'soft', role: 'status' }, `Sending ${file.name} \u2026`));
     const { id } = await sendFile(file);
     announce(`${file.name} is uploaded.`);
     location.hash = `#/teach/file/${id}`;
   });
 }
 
-// The names of the files that jobs were trained on and that are still there.
+// The names of the files that jobs were trained on, by id.
 async function namesOf(jobs, files) {
   const names = new Map(files.map((file) => [file.id, file.filename]));
   const others = [...new Set(jobs.map((job) => job.training_file))].filter((id) => !names.has(id));
-  const found = await Promise.all(others.map((id) => call(`/v1/files/${id}`).catch(() => null)));
-  for (const file of found) if (file) names.set(file.id, file.filename);
+  const nameOf = (id) =>
+    call(`/v1/files/${id}`).then(
+      (file) => file.filename,
+      (error) => (error.status === 404 ? 'deleted' : id),
+    );
+  const found = await Promise.all(others.map(nameOf));
+  others.forEach((id, i) => names.set(id, found[i]));
   return names;
 }
 
@@ -104,7 +110,10 @@ async function showLists(place, said, limit = LIST) {
     });
   const names = await namesOf(jobs.data, files.data);
   const more = (list) =>
-    list.has_more && button('Show more', () => showLists(place, said, 5 * limit), { class: 'small' });
+    list.has_more &&
+    button('Show more', () => attempt(said, () => showLists(place, said, Math.min(LIST_MAX, 5 * limit))), {
+      class: 'small',
+    });
   replace(
     place,
     h('h2', null, 'Training'),
@@ -116,7 +125,7 @@ async function showLists(place, said, limit = LIST) {
           jobs.data.map((job) => [
             h('a', { href: `#/teach/job/${job.id}` }, job.id.slice(0, 14)),
             modelOf(job),
-            names.get(job.training_file) ?? 'deleted',
+            names.get(job.training_file),
             status(job),
             moment(job.created_at),
           ]),

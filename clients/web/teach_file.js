@@ -1,6 +1,6 @@
 // teach_file.js - one file: what is in it, what is wrong with it, and how to train on it.
 import { call } from './api.js';
-import { announce, attempt, button, field, h, problem, replace, select, table } from './dom.js';
+import { announce, attempt, button, field, h, once, problem, replace, select, table } from './dom.js';
 import { count, several } from './format.js';
 import { dropZone, startJob } from './teach.js';
 import { bars } from './tokens.js';
@@ -21,9 +21,11 @@ const chosen = new Map(); // the columns of each file, while the page is open
 async function showCheck(place, file, columns, focus) {
   replace(place, h('p', { class: 'soft', role: 'status' }, 'Reading the file \u2026'));
   const query = new URLSearchParams({ records: RECORDS, ...columns });
-  let found;
+  let found,
+    models = [];
   try {
     found = await call(`/v1/files/${encodeURIComponent(file.id)}/check?${query}`);
+    if (found.problems.length === 0) models = (await call('/v1/models')).data;
   } catch (error) {
     return replace(
       place,
@@ -32,7 +34,6 @@ async function showCheck(place, file, columns, focus) {
     );
   }
   const good = found.problems.length === 0;
-  const models = good ? (await call('/v1/models')).data : [];
   replace(
     place,
     chooser(place, file, found, focus),
@@ -138,7 +139,9 @@ function trainForm(file, found, models) {
   const said = h('div'),
     warning = h('p', { class: 'problem', role: 'status' });
   // Models whose layers can be fine-tuned for one's own labels.
-  const encoders = models.filter(({ sluice }) => sluice.task === 'embedding' && sluice.depth > 0).map(({ id }) => id);
+  const encoders = models
+    .filter(({ sluice }) => sluice.task === 'embedding' && sluice.architecture === 'transformer')
+    .map(({ id }) => id);
   const name = h('input', {
     value: nameFor(file.filename),
     required: true,
@@ -152,7 +155,7 @@ function trainForm(file, found, models) {
   warning.textContent = clash(name.value, found, models);
   const promotion = select(
     [
-      ['never', 'when I say so; a new name at once'],
+      ['never', 'when I promote it; the first version of a new name at once'],
       ['canary', 'to 10 % of the requests'],
     ],
     'never',
@@ -164,8 +167,7 @@ function trainForm(file, found, models) {
     ],
     encoders[0] ?? '',
   );
-  async function start(event) {
-    event.preventDefault();
+  const start = once(async () => {
     const hyperparameters = { promotion: promotion.value };
     if (found.label) hyperparameters.label = found.label;
     if (found.text) hyperparameters.text = found.text;
@@ -177,10 +179,15 @@ function trainForm(file, found, models) {
         ...(encoder.value && { model: encoder.value }),
       }),
     );
-  }
+  });
   return h(
     'form',
-    { onsubmit: start },
+    {
+      onsubmit(event) {
+        event.preventDefault();
+        start();
+      },
+    },
     h('h2', null, 'Train'),
     h('p', null, 'Several recipes are tried by cross-validation; the best is published.'),
     h(
@@ -201,7 +208,7 @@ function clash(name, found, models) {
   const labels = models.find(({ id }) => id === name)?.sluice.labels;
   const own = found.labels.map((label) => label.label);
   if (!labels || (labels.length === own.length && labels.every((label) => own.includes(label)))) return '';
-  return `${name} serves other labels (${labels.slice(0, 4).join(', ')}${labels.length > 4 ? ', \u2026' : ''}): whoever uses it would get yours.`;
+  return `${name} serves other labels (${labels.slice(0, 4).join(', ')}${labels.length > 4 ? ', \u2026' : ''}): whoever uses it gets yours once it is promoted.`;
 }
 
 function nameFor(filename) {

@@ -274,9 +274,12 @@ async function beside(name, version) {
     event.preventDefault();
     return showResults();
   }
+  let runs = 0; // what a slower one says is not shown
   async function showResults() {
+    const own = ++runs;
     const versions = stable && stable !== version ? [stable, version] : [version];
-    replace(results, await Promise.all(versions.map((v) => answerOf(name, v, v === stable, box.value))));
+    const answers = await Promise.all(versions.map((v) => answerOf(name, v, v === stable, box.value)));
+    if (own === runs) replace(results, answers);
   }
   await refresh();
   replace(place, form, results, move, said);

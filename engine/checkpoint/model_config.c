@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS_MAX = 64 };
+enum { NUMBERS_MAX = 64, TRAINING_BYTES_MAX = 1 << 18 };
 
 static const char bf16_loss[] = "bf16_loss_increase", int8_loss[] = "int8_loss_increase";
 static const char problem_type[] = "problem_type";
@@ -287,7 +287,12 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
         return false;
     model_config->training =
         json_dumps(training, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
-    return model_config->training || sl_fail(err, SL_NO_MEMORY, "no memory for 'training'");
+    if (!model_config->training)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for 'training'");
+    const size_t bytes = strlen(model_config->training); /* whoever may list models gets it */
+    return bytes <= TRAINING_BYTES_MAX ||
+           sl_fail(err, SL_CORRUPT, "'training' has %zu bytes: expected at most %d", bytes,
+                   TRAINING_BYTES_MAX);
 }
 
 static bool read_points(struct sl_model_config *model_config, const json_t *root,

@@ -128,6 +128,16 @@ static int list_points(const struct sl_adaptation *a, const struct sl_adaptation
                                       points);
 }
 
+/* NAME/VERSION: models are passed on, and the directories above are private. */
+static const char *last_parts(const char *path)
+{
+    const char *at = path + strlen(path);
+    for (int parts = 0; at > path; at--)
+        if (at[-1] == '/' && at[0] && at[0] != '/' && ++parts == 2)
+            break;
+    return at;
+}
+
 static void write_provenance(struct sl_json_writer *json, const char *model, const char *texts,
                              const struct sl_adaptation *a,
                              const struct sl_adaptation_quality q[LIMITS])
@@ -136,9 +146,9 @@ static void write_provenance(struct sl_json_writer *json, const char *model, con
     sl_json_add(json,
                 "{'adapted_from':%s,'sha256':%s,'data':%s,'texts':%d,'held_out':%d,'steps':%d,"
                 "'batch_size':%d,'compute_weight':%f,'finished':%lld,'quality':[",
-                model, a->teacher->info.sha256, slash ? slash + 1 : texts, a->options.set->count,
-                a->options.set->count - a->trained, a->options.steps, a->options.batch_size,
-                (double)a->options.compute_weight, (long long)time(NULL));
+                last_parts(model), a->teacher->info.sha256, slash ? slash + 1 : texts,
+                a->options.set->count, a->options.set->count - a->trained, a->options.steps,
+                a->options.batch_size, (double)a->options.compute_weight, (long long)time(NULL));
     for (int i = 0; i < LIMITS; i++)
         sl_json_add(json, "{'gate_limit':%f,'layer_ops_skipped':%f,'similarity':%f,'lowest':%f}",
                     (double)limits[i], q[i].skipped, q[i].similarity, q[i].lowest);

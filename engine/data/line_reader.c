@@ -61,7 +61,10 @@ void sl_line_reader_close(struct sl_line_reader *lines)
 
 bool sl_line_reader_wrap(const struct sl_line_reader *lines, int64_t number, struct sl_err *err)
 {
-    (void)(lines->is_path ? sl_err_set_path(err, lines->name) : sl_err_set_reason(err));
+    if (lines->is_path)
+        sl_err_set_path(err, lines->name);
+    else
+        sl_err_set_reason(err);
     sl_err_set_place(err, number < INT_MAX ? (int)number : INT_MAX, 0);
     return sl_wrap(err, "'%s' line %lld", lines->name, (long long)number);
 }

@@ -172,7 +172,7 @@ static bool fail_name(const struct sl_record_columns *c, const char *name, const
                        name, sl_name_list_text(&list), separator, sl_record_columns_hint(row));
     return sl_fail(
         err, SL_BAD_INPUT,
-        "no column '%s'; the columns are %s; set %s by name or, if this line is data, by "
+        "no column '%s'; the columns are %s; set %s by name or, if the first line is data, by "
         "number: %s",
         name, sl_name_list_text(&list), c->chosen->unlabelled ? "text" : "label and text",
         c->chosen->unlabelled ? "text 1" : "label 1, text 2");

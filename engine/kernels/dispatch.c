@@ -112,7 +112,8 @@ const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_
 const struct sl_kernels *sl_kernels_in_groups(const struct sl_kernels *kernels)
 {
     while (kernels->int8_group > SL_INT8_GROUP)
-        kernels = &tables[levels[kernels->isa].base]; /* made, since this level of it is */
+        kernels =
+            &tables[levels[kernels->isa].base]; /* filled: a level is usable only if its base is */
     return kernels;
 }
 

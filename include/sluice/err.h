@@ -83,12 +83,12 @@ bool sl_err_append(struct sl_err *err, const char *format, ...) SL_PRINTF(2, 3);
 /* Record where a failure is, between sl_fail and sl_wrap. A field that is already set stays,
  * because the innermost function knows best. They return false. */
 bool sl_err_set_path(struct sl_err *err, const char *path); /* the text so far is the reason */
-bool sl_err_set_reason(struct sl_err *err);                 /* the same of what has no path */
+bool sl_err_set_reason(struct sl_err *err); /* the same, of input without a path; the first stays */
 bool sl_err_set_place(struct sl_err *err, int line, int column);
 bool sl_err_set_field(struct sl_err *err, const char *field);
 
 /* The text without the path and the prefixes around it, for readers who must not see paths or
- * know them already. The whole text if neither was set. */
+ * know them already. The whole text if there was none of the two. */
 const char *sl_err_reason(const struct sl_err *err);
 
 /* clang's analyzer sees one file at a time: it is told that these return false. */

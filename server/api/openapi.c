@@ -12,6 +12,7 @@
 #include "sluice/engine.h"
 #include "sluice/model.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -224,7 +225,7 @@ static void add_request_schemas(struct sl_json_writer *json)
 
 /* One member of a response. */
 struct member {
-    char name[64], type[128], help[128];
+    char name[64], type[128], help[256];
     bool is_optional;
 };
 
@@ -241,6 +242,7 @@ static const char *read_member(const char *text, struct member *m)
     (void)snprintf(m->type, sizeof m->type, "%.*s", (int)length, text);
     text += length;
     length = strncmp(text, " (", 2) == 0 ? strcspn(text, ")") - 2 : 0;
+    assert(length < sizeof m->help);
     (void)snprintf(m->help, sizeof m->help, "%.*s", (int)length, text + (length > 0 ? 2 : 0));
     text += length > 0 ? length + 3 : 0;
     return text + strspn(text, "; ");

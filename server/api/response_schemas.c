@@ -124,8 +124,7 @@ const struct sv_response_schema sv_response_schemas[] = {
      "pooling?: 'mean'|'weighted_mean' (how a text's tokens become one vector); "
      "problem_type?: " PROBLEM_TYPES " (of a classifier: one label or several); "
      "labels?: [string] (of a classifier of texts or tokens); "
-     "training?: object (where it comes from, as in its config.json: data, steps, quality, what it "
-     "was imported or adapted from; of one model, not in the list)"},
+     "training?: object (where it comes from, as in its config.json; not in the list of models)"},
     {"OperatingPoint",
      "budget: number (time as a fraction of computing everything); "
      "loss: number (nats per token or text, on unseen text); accuracy?: number (of a classifier); "
@@ -163,17 +162,19 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"FileProblem", "line: size|null (null: it concerns the whole file); message: string"},
     {"FileRecord", "line: size; labels: [string]; text: string"},
     {"JobList", LIST("Job")},
-    {"Job", "id: string; object: 'fine_tuning.job'; created_at: integer (seconds since 1970); "
-            "finished_at: integer|null (seconds since 1970); "
-            "estimated_finish: integer|null (seconds since 1970); model: string; "
-            "fine_tuned_model: string|null (name@version of the published model); "
-            "organization_id: string; "
-            "status: 'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'; "
-            "paused?: boolean (it waits to be resumed; OpenAI has no status for that); "
-            "hyperparameters: {string|number|boolean}; training_file: string; "
-            "validation_file: string|null; result_files: [string]; trained_tokens: integer|null; "
-            "seed: integer; error: JobError|null; integrations: [any]; metadata: {string}; "
-            "method: JobMethod"},
+    {"Job",
+     "id: string; object: 'fine_tuning.job'; "
+     "user_provided_suffix: string (name of the model to publish); created_at: integer (seconds since 1970); "
+     "finished_at: integer|null (seconds since 1970); "
+     "estimated_finish: integer|null (seconds since 1970); model: string; "
+     "fine_tuned_model: string|null (name@version of the published model); "
+     "organization_id: string; "
+     "status: 'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'; "
+     "paused?: boolean (it waits to be resumed; OpenAI has no status for that); "
+     "hyperparameters: {string|number|boolean}; training_file: string; "
+     "validation_file: string|null; result_files: [string]; trained_tokens: integer|null; "
+     "seed: integer; error: JobError|null; integrations: [any]; metadata: {string}; "
+     "method: JobMethod"},
     {"JobError", "code: string; message: string; param: string|null"},
     {"JobMethod", "type: 'supervised'; supervised: JobMethodOptions"},
     {"JobMethodOptions", "hyperparameters: {string|number|boolean}"},

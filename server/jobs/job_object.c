@@ -80,8 +80,9 @@ void sv_job_write(const struct sv_job *job, struct sl_buffer *out)
     const struct sv_job_spec *spec = &job->spec;
     bool runs = sv_job_phase_is_running(job->phase) && job->desired == SV_DESIRED_RUNNING;
     sl_json_add(json,
-                "{'id':%s,'object':'fine_tuning.job','created_at':%lld,'finished_at':", spec->id,
-                (long long)(spec->created_ns / 1000000000));
+                "{'id':%s,'object':'fine_tuning.job','user_provided_suffix':%s,'created_at':%lld,"
+                "'finished_at':",
+                spec->id, spec->name, (long long)(spec->created_ns / 1000000000));
     sl_json_add_positive(json, job->finished_at);
     sl_json_add_positive(sl_json_key(json, "estimated_finish"), runs ? job->progress.ends_at : 0);
     add_model(sl_json_key(json, "model"), spec);

@@ -329,6 +329,7 @@ Test(budget_http, a_model_says_where_it_comes_from_and_a_list_does_not)
     json_decref(root);
     http_response_release(&r);
     r = http_request(&d, "GET", "/v1/models", NULL);
+    cr_assert_eq(r.status, 200);
     cr_assert_null(strstr(r.body.data, "\"training\""));
     http_response_release(&r);
 }

@@ -466,7 +466,7 @@ test('from a file to a model that serves, corrected, promoted and rolled back', 
 
     await page.go('#/models/mine');
     await page.says('Provenance');
-    assert.match(await page.text('main'), /[89]\d\.\d % of 120 texts right that training had not seen/);
+    assert.match(await page.text('main'), /[89]\d\.\d % of 120 unseen texts right/);
     assert.equal((await page.page.$$('.confusion tbody tr')).length, 2);
     await page.page.click('summary');
     assert.match(await page.text('pre'), /"confusion_matrix"/);

@@ -2,13 +2,15 @@
 // them: their views, a model that comes into the store, and hostile names in it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Browser } from './browser.mjs';
 import { Daemon } from './daemon.mjs';
 
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 const PUBLISHED = ['bert_tagger', 'bert_ranker', 'bert_nli', 'bert_masked', 'bert'];
 
 let folder, daemon, browser;
@@ -46,11 +48,24 @@ function addTranslator() {
     assert.equal(made.status, 0, made.stderr);
 }
 
+/// What a model says of its training is a stranger's.
+function sayOfTraining(name, training) {
+    const directory = join(folder, 'store', name, '1');
+    const read = (file) => JSON.parse(readFileSync(join(directory, file)));
+    const config = JSON.stringify({ ...read('config.json'), training });
+    writeFileSync(join(directory, 'config.json'), config);
+    const manifest = read('manifest.json');
+    const sha256 = createHash('sha256').update(config).digest('hex');
+    manifest.files['config.json'] = { size: Buffer.byteLength(config), sha256 };
+    writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
+}
+
 before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sluice-console-'));
     mkdirSync(join(folder, 'store'));
     for (const name of PUBLISHED) publish(name);
     addTranslator();
+    sayOfTraining('translator', { data: HOSTILE, steps: 1e30, validation: { labels: { a: 1 } }, imported: 7 });
     daemon = await Daemon.start(folder, 'daemon', {
         'admin-listen': '127.0.0.1:0',
         state: join(folder, 'state'),
@@ -150,5 +165,14 @@ test("a directory of Hugging Face's that comes into the store is loaded", async 
     await page.fill('Texts, one per line', 'hello');
     await page.press('Classify');
     await page.page.waitForSelector('.results li');
+    await page.close();
+});
+
+test('whatever a model says of its training is only text', async () => {
+    const page = await browser.open(daemon.adminUrl, '#/models/translator');
+    await page.says('Facts of version 1');
+    await page.page.click('summary');
+    assert.ok((await page.text('pre')).includes('onerror='));
+    assert.equal(await page.page.evaluate(() => window.hacked), undefined);
     await page.close();
 });

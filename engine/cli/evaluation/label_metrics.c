@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_COLUMNS_MAX = 32, CONFUSION_LABELS_MAX = 40 };
+enum { NAME_COLUMNS_MAX = 32 };
 
 /* counts: how often each class was predicted for the texts of this label. */
 static void summarize(struct label_metrics *found, int label, const int *counts, int classes)
@@ -41,12 +41,11 @@ static void write_counts(struct sl_json_writer *json, const int *counts, int cla
 
 void label_confusion_write(struct sl_json_writer *json, const struct label_predictions *p)
 {
-    if (p->set->multi_label || p->classes > CONFUSION_LABELS_MAX) {
+    if (p->set->multi_label || p->classes > LABEL_CONFUSION_MAX) {
         sl_json_add_null(json);
         return;
     }
-    struct sl_err no_memory;
-    int *confusion = label_confusion_count(p, &no_memory);
+    int *confusion = label_confusion_count(p, NULL);
     json->out->failed |= !confusion;
     sl_json_begin_array(json);
     for (int label = 0; confusion && label < p->classes; label++)

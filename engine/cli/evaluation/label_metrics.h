@@ -5,6 +5,8 @@
 #include "cli/evaluation/label_predictions.h"
 #include "model/model.h"
 
+enum { LABEL_CONFUSION_MAX = 20 }; /* labels: a larger matrix is not looked at */
+
 struct label_metrics {
     int texts;         /* texts with this label */
     int correct;       /* of them, those predicted as this label */
