@@ -289,7 +289,7 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
         json_dumps(training, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
     if (!model_config->training)
         return sl_fail(err, SL_NO_MEMORY, "no memory for 'training'");
-    const size_t bytes = strlen(model_config->training); /* whoever may list models gets it */
+    const size_t bytes = strlen(model_config->training); /* a response has it */
     return bytes <= TRAINING_BYTES_MAX ||
            sl_fail(err, SL_CORRUPT, "'training' has %zu bytes: expected at most %d", bytes,
                    TRAINING_BYTES_MAX);

@@ -164,7 +164,8 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"JobList", LIST("Job")},
     {"Job",
      "id: string; object: 'fine_tuning.job'; "
-     "user_provided_suffix: string (name of the model to publish); created_at: integer (seconds since 1970); "
+     "user_provided_suffix: string (name of the model to publish); "
+            "created_at: integer (seconds since 1970); "
      "finished_at: integer|null (seconds since 1970); "
      "estimated_finish: integer|null (seconds since 1970); model: string; "
      "fine_tuned_model: string|null (name@version of the published model); "

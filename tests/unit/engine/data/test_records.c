@@ -263,7 +263,7 @@ static const struct {
     /* Columns that are not there. */
     {"tsv", NULL, NULL, "label\tbody\tx\na\tone\n",
      "input' line 1: no column 'text'; the columns are 'label', 'body', 'x'; set label and "
-     "text by name or, if this line is data, by number: label 1, text 2"},
+     "text by name or, if the first line is data, by number: label 1, text 2"},
     /* The first eight names, of each what fits in 32 bytes of whole characters. */
     {"tsv", NULL, NULL, "x" E4 E4 E4 E4 "\tb\tc\td\te\tf\tg\th\ti\tj\n",
      "\xC3\xA9\xC3\xA9...', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more; set label and text"},
