@@ -162,20 +162,19 @@ const struct sv_response_schema sv_response_schemas[] = {
     {"FileProblem", "line: size|null (null: it concerns the whole file); message: string"},
     {"FileRecord", "line: size; labels: [string]; text: string"},
     {"JobList", LIST("Job")},
-    {"Job",
-     "id: string; object: 'fine_tuning.job'; "
-     "user_provided_suffix: string (name of the model to publish); "
+    {"Job", "id: string; object: 'fine_tuning.job'; "
+            "user_provided_suffix: string (name of the model to publish); "
             "created_at: integer (seconds since 1970); "
-     "finished_at: integer|null (seconds since 1970); "
-     "estimated_finish: integer|null (seconds since 1970); model: string; "
-     "fine_tuned_model: string|null (name@version of the published model); "
-     "organization_id: string; "
-     "status: 'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'; "
-     "paused?: boolean (it waits to be resumed; OpenAI has no status for that); "
-     "hyperparameters: {string|number|boolean}; training_file: string; "
-     "validation_file: string|null; result_files: [string]; trained_tokens: integer|null; "
-     "seed: integer; error: JobError|null; integrations: [any]; metadata: {string}; "
-     "method: JobMethod"},
+            "finished_at: integer|null (seconds since 1970); "
+            "estimated_finish: integer|null (seconds since 1970); model: string; "
+            "fine_tuned_model: string|null (name@version of the published model); "
+            "organization_id: string; "
+            "status: 'validating_files'|'queued'|'running'|'succeeded'|'failed'|'cancelled'; "
+            "paused?: boolean (it waits to be resumed; OpenAI has no status for that); "
+            "hyperparameters: {string|number|boolean}; training_file: string; "
+            "validation_file: string|null; result_files: [string]; trained_tokens: integer|null; "
+            "seed: integer; error: JobError|null; integrations: [any]; metadata: {string}; "
+            "method: JobMethod"},
     {"JobError", "code: string; message: string; param: string|null"},
     {"JobMethod", "type: 'supervised'; supervised: JobMethodOptions"},
     {"JobMethodOptions", "hyperparameters: {string|number|boolean}"},
