@@ -45,6 +45,13 @@ Test(sluice_adapt, an_imported_encoder_gets_routers)
     json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
     cr_expect_str_eq(json_string_at(o, "architecture"), "adaptive_transformer");
     json_decref(o);
+    char config[PATH_MAX + 32];
+    (void)snprintf(config, sizeof config, "%s/config.json", adapted);
+    o = json_load_file(config, 0, NULL);
+    const char *from = json_string_at(o, "training/adapted_from");
+    cr_expect_str_eq(from, encoder + strlen(encoder) - strlen(from));
+    cr_expect(from[0] != '/' && strchr(from, '/') == strrchr(from, '/'), "%s", from);
+    json_decref(o);
 }
 
 /* The store of --output has one. */

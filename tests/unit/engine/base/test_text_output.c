@@ -202,6 +202,11 @@ Test(writing, an_error_keeps_its_innermost_location_in_fields)
     cr_assert(err.line == 3 && err.column == 7 && err.index == -1);
     cr_assert_str_eq(err.field, "slots");
     cr_assert_not(sl_fail(&err, SL_IO, "other"));
+    (void)sl_err_set_reason(&err);
+    (void)sl_wrap(&err, "standard input");
+    (void)sl_err_set_reason(&err);
+    cr_assert_str_eq(sl_err_reason(&err), "other", "the first stays");
+    cr_assert_not(sl_fail(&err, SL_IO, "other"));
     cr_assert(!err.path[0] && !err.field[0] && err.line == 0 && err.index == -1);
 }
 
