@@ -45,7 +45,7 @@ Test(sluice_adapt, an_imported_encoder_gets_routers)
     json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
     cr_expect_str_eq(json_string_at(o, "architecture"), "adaptive_transformer");
     json_decref(o);
-    char config[PATH_MAX + 32];
+    char config[sizeof adapted + sizeof "/config.json"];
     (void)snprintf(config, sizeof config, "%s/config.json", adapted);
     o = json_load_file(config, 0, NULL);
     const char *from = json_string_at(o, "training/adapted_from");
