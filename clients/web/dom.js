@@ -66,6 +66,19 @@ export function button(text, onclick, properties) {
   return h('button', { type: 'button', onclick: once(onclick), ...properties }, text);
 }
 
+// Controls in a row; what its last one, a button, or Enter does.
+export function formRow(action, ...children) {
+  return h('form', { class: 'row', onsubmit: submitted(action) }, children);
+}
+
+// The page stays where it is.
+export function submitted(action) {
+  return (event) => {
+    event.preventDefault();
+    return action();
+  };
+}
+
 // rows: arrays of cells; numbers: which columns are aligned as such
 export function table(caption, columns, rows, numbers = []) {
   const cell = (tag, index, content) =>

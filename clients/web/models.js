@@ -1,8 +1,9 @@
 // models.js - the view Models: what each model is, its versions and labels, and moving them.
 import { call } from './api.js';
 import { chart } from './charts.js';
-import { announce, attempt, button, field, h, problem, replace, select, table } from './dom.js';
+import { announce, attempt, button, field, formRow, h, problem, replace, select, table } from './dom.js';
 import { count, duration, moment, number, percent } from './format.js';
+import { movesOf } from './moves.js';
 import { confusionTable } from './predictions.js';
 import { may } from './session.js';
 
@@ -46,24 +47,13 @@ async function list(place, said, wanted) {
 // A model that came into the store since the daemon looked there.
 function loader(place, said) {
   const name = h('input', { required: true, size: 20, pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]*' });
-  return h(
-    'form',
-    {
-      class: 'row',
-      onsubmit(event) {
-        event.preventDefault();
-        change(
-          said,
-          `${name.value} is loaded.`,
-          `/v2/repository/models/${encodeURIComponent(name.value)}/load`,
-          { body: {} },
-          () => {
-            history.replaceState(null, '', `#/models/${encodeURIComponent(name.value)}`);
-            return list(place, said, name.value);
-          },
-        );
-      },
-    },
+  const load = () =>
+    loadModel(said, name.value, () => {
+      history.replaceState(null, '', `#/models/${encodeURIComponent(name.value)}`);
+      return list(place, said, name.value);
+    });
+  return formRow(
+    load,
     field(
       'Load a model of the store',
       name,
@@ -72,6 +62,9 @@ function loader(place, said) {
     h('button', { class: 'small' }, 'Load this model'),
   );
 }
+
+const loadPath = (name) => `/v2/repository/models/${encodeURIComponent(name)}/load`;
+const loadModel = (said, name, refresh) => change(said, `${name} is loaded.`, loadPath(name), { body: {} }, refresh);
 
 // Models of the store of which no version is loaded.
 function unserved(index, models, place, said, wanted) {
@@ -96,18 +89,7 @@ function unserved(index, models, place, said, wanted) {
           reasons.length > 0 && h('span', { class: 'soft' }, reasons.join('; ')),
           ' ',
           may('admin') &&
-            button(
-              'Load',
-              () =>
-                change(
-                  said,
-                  `${name} is loaded.`,
-                  `/v2/repository/models/${encodeURIComponent(name)}/load`,
-                  { body: {} },
-                  () => list(place, said, wanted),
-                ),
-              { class: 'small' },
-            ),
+            button('Load', () => loadModel(said, name, () => list(place, said, wanted)), { class: 'small' }),
         );
       }),
     ),
@@ -164,32 +146,16 @@ function versions(model, refresh, said) {
   const name = encodeURIComponent(model.id);
   const act = (text, done, path, options) =>
     button(text, () => change(said, done, path, options, refresh), { class: 'small' });
-  const label = (which, version, more) => ({ method: 'PUT', body: { version, ...more } });
+  const moves = movesOf(model.id);
   const rows = model.sluice.versions.map((v) => {
     const canary = v.labels.includes('canary'),
       stable = v.labels.includes('stable');
     const actions = !may('admin')
       ? null
       : [
-          v.state === 'ready' &&
-            !stable &&
-            act(
-              'Promote',
-              `Version ${v.version} serves.`,
-              `/v1/models/${name}/labels/stable`,
-              label('stable', v.version),
-            ),
-          v.state === 'ready' &&
-            !stable &&
-            !canary &&
-            act(
-              'Canary 10 %',
-              `Version ${v.version} is the canary.`,
-              `/v1/models/${name}/labels/canary`,
-              label('canary', v.version, { weight: 10 }),
-            ),
-          canary &&
-            act('End canary', 'There is no canary now.', `/v1/models/${name}/labels/canary`, { method: 'DELETE' }),
+          v.state === 'ready' && !stable && act(...moves.promote(v.version)),
+          v.state === 'ready' && !stable && !canary && act(...moves.canary(v.version)),
+          canary && act(...moves.endCanary),
           v.state === 'ready' &&
             v.labels.length === 0 &&
             act(
@@ -220,14 +186,8 @@ function versions(model, refresh, said) {
     h(
       'div',
       { class: 'row' },
-      model.sluice.versions.length > 1 &&
-        act('Roll back', 'The version before serves again.', `/v1/models/${name}/rollback`, {
-          body: undefined,
-          method: 'POST',
-        }),
-      act('Load the highest version', 'The highest version serves.', `/v2/repository/models/${name}/load`, {
-        body: {},
-      }),
+      model.sluice.versions.length > 1 && act(...moves.rollBack),
+      act('Load the highest version', 'The highest version serves.', loadPath(model.id), { body: {} }),
       labelForm(model, refresh, said),
     );
   return h(
@@ -244,21 +204,15 @@ function labelForm(model, refresh, said) {
     model.sluice.versions.map((v) => v.version),
     model.sluice.version,
   );
-  return h(
-    'form',
-    {
-      class: 'row',
-      onsubmit(event) {
-        event.preventDefault();
-        change(
-          said,
-          'The label is set.',
-          `/v1/models/${encodeURIComponent(model.id)}/labels/${encodeURIComponent(label.value)}`,
-          { method: 'PUT', body: { version: Number(version.value) } },
-          refresh,
-        );
-      },
-    },
+  return formRow(
+    () =>
+      change(
+        said,
+        'The label is set.',
+        `/v1/models/${encodeURIComponent(model.id)}/labels/${encodeURIComponent(label.value)}`,
+        { method: 'PUT', body: { version: Number(version.value) } },
+        refresh,
+      ),
     field('Label', label),
     field('Version', version),
     h('button', { class: 'small' }, 'Set label'),

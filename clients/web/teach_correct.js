@@ -2,7 +2,7 @@
 // here, and train again.
 import { call } from './api.js';
 import { attempt, button, h, replace, select } from './dom.js';
-import { percent } from './format.js';
+import { percent, several } from './format.js';
 import { labelsOf, predictionsOf, resultsOf } from './predictions.js';
 import { sendFile, startJob } from './teach.js';
 
@@ -62,9 +62,7 @@ function showTable(place, job, file, records, labels) {
         take.textContent = take.disabled ? 'Taken' : 'Take it';
         row.classList.toggle('changed', changed.has(record));
         again.disabled = changed.size === 0;
-        again.textContent = changed.size
-          ? `Train again with ${changed.size} ${changed.size === 1 ? 'change' : 'changes'}`
-          : 'Train again';
+        again.textContent = changed.size ? `Train again with ${several(changed.size, 'change')}` : 'Train again';
       },
     });
     const row = h(

@@ -1,6 +1,6 @@
 // teach_file.js - one file: what is in it, what is wrong with it, and how to train on it.
 import { call } from './api.js';
-import { announce, attempt, button, field, h, once, problem, replace, select, table } from './dom.js';
+import { announce, attempt, button, field, h, once, problem, replace, select, submitted, table } from './dom.js';
 import { count, several } from './format.js';
 import { dropZone, startJob } from './teach.js';
 import { bars } from './tokens.js';
@@ -104,7 +104,7 @@ function problems({ problems: wrong, problem_count: count_, warnings, notes, col
       h(
         'details',
         { open: true },
-        h('summary', null, `${warnings.length} ${warnings.length === 1 ? 'thing' : 'things'} to look at`),
+        h('summary', null, `${several(warnings.length, 'thing')} to look at`),
         lines(warnings),
       ),
     notes.length > 0 && h('details', { open: true }, h('summary', null, 'What was assumed'), lines(notes)),
@@ -182,12 +182,7 @@ function trainForm(file, found, models) {
   });
   return h(
     'form',
-    {
-      onsubmit(event) {
-        event.preventDefault();
-        start();
-      },
-    },
+    { onsubmit: submitted(start) },
     h('h2', null, 'Train'),
     h('p', null, 'Several recipes are tried by cross-validation; the best is published.'),
     h(

@@ -2,8 +2,9 @@
 // that serves.
 import { call, events } from './api.js';
 import { chart } from './charts.js';
-import { announce, attempt, button, download, field, h, problem, replace, tile } from './dom.js';
+import { announce, attempt, button, download, field, formRow, h, problem, replace, tile } from './dom.js';
 import { duration, moment, number, percent } from './format.js';
+import { movesOf } from './moves.js';
 import { confusion, predictionsOf, resultsOf } from './predictions.js';
 import { may } from './session.js';
 import { modelOf, status } from './teach.js';
@@ -209,13 +210,13 @@ async function beside(name, version) {
     said = h('div'),
     results = h('div', { class: 'two', 'aria-live': 'polite' });
   const box = h('input', { placeholder: 'A text of your own', size: 50, required: true });
-  const form = h(
-    'form',
-    { class: 'row', onsubmit: compare },
+  const form = formRow(
+    () => showResults(),
     h('div', { class: 'grow' }, field('Try it', box)),
     h('button', { class: 'main' }, 'Classify'),
   );
   const move = h('div');
+  const moves = movesOf(name);
   const path = `/v1/models/${encodeURIComponent(name)}`;
   let stable = null;
 
@@ -225,8 +226,8 @@ async function beside(name, version) {
     stable = String(holder('stable')?.version ?? '');
     const canary = holder('canary'),
       isCanary = String(canary?.version) === version;
-    const act = (text, done, at, options, properties) =>
-      may('admin') && button(text, () => change(done, `${path}/${at}`, options), properties);
+    const act = ([text, done, at, options], properties) =>
+      may('admin') && button(text, () => change(done, at, options), properties);
     const now = h(
       'p',
       { tabindex: -1 },
@@ -240,24 +241,10 @@ async function beside(name, version) {
       h(
         'div',
         { class: 'row' },
-        stable !== version &&
-          act(
-            'Promote',
-            `Version ${version} serves.`,
-            'labels/stable',
-            { method: 'PUT', body: { version: Number(version) } },
-            { class: 'main' },
-          ),
-        stable !== version &&
-          !isCanary &&
-          act('Canary 10 %', `Version ${version} gets 10 % of the requests.`, 'labels/canary', {
-            method: 'PUT',
-            body: { version: Number(version), weight: 10 },
-          }),
-        isCanary && act('End canary', 'There is no canary now.', 'labels/canary', { method: 'DELETE' }),
-        stable === version &&
-          sluice.versions.length > 1 &&
-          act('Roll back', 'The version before serves again.', 'rollback', { method: 'POST' }),
+        stable !== version && act(moves.promote(version), { class: 'main' }),
+        stable !== version && !isCanary && act(moves.canary(version)),
+        isCanary && act(moves.endCanary),
+        stable === version && sluice.versions.length > 1 && act(moves.rollBack),
       ),
     );
     return now;
@@ -270,10 +257,6 @@ async function beside(name, version) {
       now.focus();
       announce(done);
     });
-  function compare(event) {
-    event.preventDefault();
-    return showResults();
-  }
   let runs = 0; // what a slower one says is not shown
   async function showResults() {
     const own = ++runs;

@@ -151,7 +151,7 @@ function target(model, isSecond = false) {
   });
   if (isSecond && versions.length > 1)
     version.value = versions.find((v) => !v.labels.includes('stable'))?.version ?? '';
-  const meaning = h('span', { class: 'soft', id: `budget-${Math.random().toString(36).slice(2)}` });
+  const meaning = h('span', { class: 'soft' });
   const say = () => {
     const point = points[slider.value - 1];
     meaning.textContent = !point

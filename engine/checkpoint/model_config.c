@@ -285,10 +285,9 @@ static bool read_training(struct sl_model_config *model_config, const json_t *ro
     const json_t *training = sl_json_object(root, "training", err);
     if (!training)
         return false;
-    model_config->training =
-        json_dumps(training, JSON_COMPACT | JSON_REAL_PRECISION(SL_JSON_SHORT));
+    model_config->training = sl_json_print_line(training, SL_JSON_SHORT, err);
     if (!model_config->training)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for 'training'");
+        return false;
     const size_t bytes = strlen(model_config->training); /* a response has it */
     return bytes <= TRAINING_BYTES_MAX ||
            sl_fail(err, SL_CORRUPT, "'training' has %zu bytes: expected at most %d", bytes,

@@ -1,5 +1,6 @@
 /* command_adapt.c - `sluice adapt`: teaches a model of someone else to skip layers. */
 #include "base/clock.h"
+#include "checkpoint/base_model.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
@@ -128,27 +129,25 @@ static int list_points(const struct sl_adaptation *a, const struct sl_adaptation
                                       points);
 }
 
-/* NAME/VERSION: models are passed on, and the directories above are private. */
-static const char *last_parts(const char *path)
+/* Models are passed on, and directories are private. */
+static const char *last_part(const char *path)
 {
-    const char *at = path + strlen(path);
-    for (int parts = 0; at > path; at--)
-        if (at[-1] == '/' && at[0] && at[0] != '/' && ++parts == 2)
-            break;
-    return at;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static void write_provenance(struct sl_json_writer *json, const char *model, const char *texts,
                              const struct sl_adaptation *a,
                              const struct sl_adaptation_quality q[LIMITS])
 {
-    const char *slash = strrchr(texts, '/');
+    char name[SL_BASE_NAME_MAX];
     sl_json_add(json,
                 "{'adapted_from':%s,'sha256':%s,'data':%s,'texts':%d,'held_out':%d,'steps':%d,"
                 "'batch_size':%d,'compute_weight':%f,'finished':%lld,'quality':[",
-                last_parts(model), a->teacher->info.sha256, slash ? slash + 1 : texts,
-                a->options.set->count, a->options.set->count - a->trained, a->options.steps,
-                a->options.batch_size, (double)a->options.compute_weight, (long long)time(NULL));
+                sl_base_name(name, model) ? name : last_part(model), a->teacher->info.sha256,
+                last_part(texts), a->options.set->count, a->options.set->count - a->trained,
+                a->options.steps, a->options.batch_size, (double)a->options.compute_weight,
+                (long long)time(NULL));
     for (int i = 0; i < LIMITS; i++)
         sl_json_add(json, "{'gate_limit':%f,'layer_ops_skipped':%f,'similarity':%f,'lowest':%f}",
                     (double)limits[i], q[i].skipped, q[i].similarity, q[i].lowest);

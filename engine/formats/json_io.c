@@ -88,18 +88,27 @@ struct json_t *sl_json_open_foreign(const char *path, size_t bytes_max, struct s
     return root;
 }
 
-char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err)
+static char *print(const struct json_t *value, size_t flags, const char *end, struct sl_err *err)
 {
-    size_t flags = (size_t)JSON_INDENT(2) | (size_t)JSON_REAL_PRECISION(digits);
-    size_t bytes = json_dumpb(value, NULL, 0, flags);
-    char *text = bytes > 0 ? malloc(bytes + 2) : NULL;
+    const size_t bytes = json_dumpb(value, NULL, 0, flags), end_bytes = strlen(end) + 1;
+    char *text = bytes > 0 ? malloc(bytes + end_bytes) : NULL;
     if (!text || json_dumpb(value, text, bytes, flags) != bytes) {
         free(text);
         sl_fail(err, SL_NO_MEMORY, "no memory for a JSON text");
         return NULL;
     }
-    memcpy(text + bytes, "\n", 2);
+    memcpy(text + bytes, end, end_bytes);
     return text;
+}
+
+char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err)
+{
+    return print(value, (size_t)JSON_INDENT(2) | (size_t)JSON_REAL_PRECISION(digits), "\n", err);
+}
+
+char *sl_json_print_line(const struct json_t *value, int digits, struct sl_err *err)
+{
+    return print(value, (size_t)JSON_COMPACT | (size_t)JSON_REAL_PRECISION(digits), "", err);
 }
 
 json_t *sl_json_string(const char *text)

@@ -25,6 +25,9 @@ enum { SL_JSON_SHORT = 15, SL_JSON_EXACT = 17 }; /* digits: 0.1 stays 0.1; exact
 /* The text of a value, indented, with a line break at the end; free() it. */
 char *sl_json_print(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
 
+/* The same in one line, without a line break. */
+char *sl_json_print_line(const struct json_t *value, int digits, struct sl_err *err) SL_MUST_CHECK;
+
 /* A JSON string. Bytes that are not UTF-8 become U+FFFD. NULL: no memory. */
 struct json_t *sl_json_string(const char *text);
 

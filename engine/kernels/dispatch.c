@@ -111,9 +111,8 @@ const struct sl_kernels *sl_kernels_with(const struct sl_kernels *most, enum sl_
 
 const struct sl_kernels *sl_kernels_in_groups(const struct sl_kernels *kernels)
 {
-    while (kernels->int8_group > SL_INT8_GROUP)
-        kernels =
-            &tables[levels[kernels->isa].base]; /* filled: a level is usable only if its base is */
+    while (kernels->int8_group > SL_INT8_GROUP) /* a level is usable only if its base is, too */
+        kernels = &tables[levels[kernels->isa].base];
     return kernels;
 }
 

@@ -88,7 +88,7 @@ bool sl_err_set_place(struct sl_err *err, int line, int column);
 bool sl_err_set_field(struct sl_err *err, const char *field);
 
 /* The text without the path and the prefixes around it, for readers who must not see paths or
- * know them already. The whole text if there was none of the two. */
+ * know them already. The whole text if neither was set. */
 const char *sl_err_reason(const struct sl_err *err);
 
 /* clang's analyzer sees one file at a time: it is told that these return false. */

@@ -98,8 +98,8 @@ struct sl_model_info {
     const char *pooling; /* how they are made: "mean" or "weighted_mean"; else NULL */
     int64_t parameters;
     int64_t created; /* seconds since 1970 */
-    const char
-        *training; /* where it comes from: the JSON object of its config.json; NULL: unknown */
+    /* Where it comes from: the JSON object `training` of its config.json; NULL: it has none. */
+    const char *training;
     /* How layers are skipped when serving: "soft", "hard", "mixed", "exit", "halt" or "none". */
     const char *gate;
     /* By falling budget; the first computes everything. */

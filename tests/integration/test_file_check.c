@@ -80,14 +80,19 @@ Test(file_check, problems)
 /* No message has the path under which the file is stored. */
 Test(file_check, any_name_will_do)
 {
-    static const char *const names[] = {"notes.txt", "--output.csv", "a 'b' $(c).csv",
-                                        "caf\xC3\xA9.tsv"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        file_upload_text(&d, names[i], "no table,\nbut some words,\nand more\n", id);
+    static const struct {
+        const char *name, *problem;
+    } cases[] = {{"notes.txt", "the name 'notes.txt' does not say what the file is"},
+                 {"--output.csv", "no column 'label'; the columns are 'no table', ''"},
+                 {"a 'b' $(c).csv", "no column 'label'; the columns are 'no table', ''"},
+                 {"caf\xC3\xA9.tsv", "no column 'label': there is only one"}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        file_upload_text(&d, cases[i].name, "no table,\nbut some words,\nand more\n", id);
         json_t *o = check(id, "", 200);
         cr_assert_gt(json_array_size(json_at(o, "problems")), 0);
         const char *message = json_string_at(o, "problems/0/message");
-        cr_assert_gt(strlen(message), 0);
+        EXPECT_SAID(message, cases[i].problem);
         cr_assert_not(strstr(message, d.directory), "%s", message);
         json_decref(o);
     }

@@ -5,7 +5,8 @@
 #include "cli/evaluation/label_predictions.h"
 #include "model/model.h"
 
-enum { LABEL_CONFUSION_MAX = 20 }; /* labels: a larger matrix is not looked at */
+/* With more labels, nobody looks at a confusion matrix. */
+enum { LABEL_CONFUSION_MAX = 20 };
 
 struct label_metrics {
     int texts;         /* texts with this label */

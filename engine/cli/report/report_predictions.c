@@ -13,9 +13,8 @@
 #include <string.h>
 
 enum {
-    MATRIX_LABELS = 20, /* with more, the most frequent mistakes are listed instead */
-    CONFUSIONS = 20,    /* of them */
-    MISTAKES = 20,      /* texts */
+    CONFUSIONS = 20, /* of them */
+    MISTAKES = 20,   /* texts */
     DETAIL = 96
 };
 
@@ -163,7 +162,7 @@ static bool write_confusion(struct sl_buffer *out, const struct report_predictio
     if (!confusion)
         return false;
     html_section(out, "Confusion");
-    if (p->evaluation->predictions.classes <= MATRIX_LABELS)
+    if (p->evaluation->predictions.classes <= LABEL_CONFUSION_MAX)
         write_matrix(out, p, confusion);
     else
         write_confusions(out, p, confusion);
