@@ -30,9 +30,18 @@ static void members_name(struct sl_manifest_file members[SL_CHECKPOINT_FILES], c
         members[i].name = i == VOCAB ? vocab : names[i];
 }
 
+/* The scale of a short row would take as much as it saves. */
+static enum sl_dtype dtype_of(const struct sl_parameter *p, bool vector, enum sl_dtype matrices)
+{
+    static const int shortest = 16;
+    if (vector)
+        return SL_DTYPE_F32;
+    return matrices == SL_DTYPE_I8 && p->cols < shortest ? SL_DTYPE_F32 : matrices;
+}
+
 /* Allocated; NULL without memory. */
-static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, int count, bool bf16,
-                                       struct sl_err *err)
+static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, int count,
+                                       enum sl_dtype matrices, struct sl_err *err)
 {
     struct sl_tensor_slot *slots = calloc((size_t)count + 1, sizeof *slots);
     if (!slots)
@@ -46,7 +55,7 @@ static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, in
             .rows = p->rows,
             .cols = p->cols,
             .vector = vector,
-            .bf16 = bf16 && !vector,
+            .dtype = dtype_of(p, vector, matrices),
         };
     }
     return slots;
@@ -70,7 +79,7 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
     char path[SL_PATH_MAX];
     if (!sl_path_join(path, directory, names[WEIGHTS], err))
         return false;
-    struct sl_tensor_slot *list = slots_of(parts->parameters, parts->count, parts->bf16, err);
+    struct sl_tensor_slot *list = slots_of(parts->parameters, parts->count, parts->matrices, err);
     if (!list)
         return false;
     const bool refers = parts->model_config->base.model[0];
@@ -253,7 +262,7 @@ bool sl_checkpoint_load(const struct sl_checkpoint *c, const struct sl_parameter
                         int count, struct sl_err *err)
 {
     const bool is_base = sl_checkpoint_shares(c) && !c->model_config.base.model[0];
-    struct sl_tensor_slot *list = slots_of(parameters, count, /* bf16= */ false, err);
+    struct sl_tensor_slot *list = slots_of(parameters, count, SL_DTYPE_F32, err);
     const struct sl_tensor_slots slots = {list, count};
     bool ok = list && sl_tensors_read(&c->weights, slots, is_base ? shared_tensor : NULL, err);
     free(list);
@@ -332,7 +341,7 @@ bool sl_checkpoint_load_matching(const struct sl_checkpoint *c,
                                  struct sl_err *err)
 {
     int common = 0;
-    struct sl_tensor_slot *list = slots_of(parameters, count, /* bf16= */ false, err);
+    struct sl_tensor_slot *list = slots_of(parameters, count, SL_DTYPE_F32, err);
     const struct sl_tensor_slots slots = {list, count};
     bool ok = list && sl_tensors_read_matching(&c->weights, slots, &common, err) &&
               load_from_base(c, slots, &common, err);

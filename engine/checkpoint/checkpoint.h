@@ -17,8 +17,8 @@ struct sl_checkpoint_parts {
     const struct sl_tokenizer *tokens;
     const struct sl_parameter *parameters; /* what the base of its config has is left out */
     int count;
-    bool bf16;       /* keep matrices, tables of embeddings too, as BF16 */
-    int64_t created; /* seconds since 1970; 0: now */
+    enum sl_dtype matrices; /* how these are kept, and tables of embeddings: F32, BF16 or I8 */
+    int64_t created;        /* seconds since 1970; 0: now */
 };
 
 bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,

@@ -27,7 +27,7 @@ struct command {
 extern const struct command command_train, command_init, command_eval, command_generate,
     command_classify, command_embed, command_inspect, command_vocab, command_vectors,
     command_operating_points, command_import, command_fill_mask, command_rerank, command_reproduce,
-    command_translate, command_adapt, command_check;
+    command_translate, command_adapt, command_distill, command_check;
 
 #define THREADS_OPTION(type)                                                                       \
     SL_OPTION_ROW("threads", "N",                                                                  \

@@ -120,7 +120,7 @@ static bool write_version(const struct arguments *a, struct sl_pretrained *p, st
                                               .tokens = p->tokens,
                                               .parameters = m->state_dict,
                                               .count = m->state_dict_count,
-                                              .bf16 = a->bf16};
+                                              .matrices = a->bf16 ? SL_DTYPE_BF16 : SL_DTYPE_F32};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     free(origin);
     return ok;

@@ -43,7 +43,7 @@ static bool write_untrained(struct sl_engine *engine, const struct train_argumen
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
-                                        .bf16 = a->bf16};
+                                        .matrices = a->bf16 ? SL_DTYPE_BF16 : SL_DTYPE_F32};
     bool ok = sl_checkpoint_write(a->out, &parts, err);
     if (ok)
         print_untrained(a, sl_model_parameter_count(model));

@@ -12,7 +12,7 @@ static const struct command *const commands[] = {
     &command_generate,  &command_inspect, &command_classify,  &command_embed,
     &command_fill_mask, &command_rerank,  &command_translate, &command_init,
     &command_vocab,     &command_vectors, &command_import,    &command_reproduce,
-    &command_adapt};
+    &command_adapt,     &command_distill};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

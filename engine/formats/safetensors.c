@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,9 +290,9 @@ void sl_safetensor_read(const struct sl_safetensor *tensor, float *out)
 /* A file being written. */
 struct image {
     json_t *header;
-    char *text;       /* the header, printed and padded */
-    uint16_t *halves; /* elements converted to BF16 */
-    size_t halves_used;
+    char *text;      /* the header, printed and padded */
+    char *converted; /* elements that are not written as they are */
+    size_t converted_used;
     struct sl_slice *slices; /* length, header, tensors */
     int slices_used;
     uint64_t length;
@@ -302,16 +303,32 @@ static size_t unstored_count(const struct sl_safetensor_source *t)
     return (size_t)t->shape[0] * (t->rank == 2 ? (size_t)t->shape[1] : 1);
 }
 
+static void narrow(const struct sl_safetensor_source *t, uint16_t *out)
+{
+    const size_t count = unstored_count(t);
+    for (size_t i = 0; i < count; i++)
+        out[i] = sl_bf16_of(t->data[i]);
+}
+
+static void round_multiples(const struct sl_safetensor_source *t, int8_t *out)
+{
+    const size_t cols = (size_t)t->shape[1], count = unstored_count(t);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (int8_t)lrintf(t->data[i] / t->scales[i / cols]);
+}
+
 static struct sl_slice slice_of(struct image *image, const struct sl_safetensor_source *t)
 {
-    size_t count = unstored_count(t);
+    const size_t bytes = unstored_count(t) * dtypes[t->dtype].bytes;
+    char *at = image->converted + image->converted_used;
     if (t->dtype == SL_DTYPE_F32)
-        return (struct sl_slice){.data = t->data, .size = count * sizeof(float)};
-    uint16_t *halves = image->halves + image->halves_used;
-    for (size_t i = 0; i < count; i++)
-        halves[i] = sl_bf16_of(t->data[i]);
-    image->halves_used += count;
-    return (struct sl_slice){.data = halves, .size = count * sizeof *halves};
+        return (struct sl_slice){.data = t->data, .size = bytes};
+    if (t->dtype == SL_DTYPE_BF16)
+        narrow(t, (uint16_t *)(void *)at); /* aligned, as those of one byte come later */
+    else
+        round_multiples(t, (int8_t *)at);
+    image->converted_used += bytes;
+    return (struct sl_slice){.data = at, .size = bytes};
 }
 
 static bool image_add(struct image *image, const struct sl_safetensor_source *t, size_t *end)
@@ -361,20 +378,19 @@ static bool image_finish(struct image *image)
 
 static bool image_make(struct image *image, const struct sl_safetensors_content *content)
 {
-    size_t halves = 0, end = 0;
+    static const enum sl_dtype order[] = {SL_DTYPE_F32, SL_DTYPE_BF16, SL_DTYPE_I8};
+
+    size_t bytes = 0, end = 0;
     for (int i = 0; i < content->count; i++)
         if (content->tensors[i].dtype != SL_DTYPE_F32)
-            halves += unstored_count(&content->tensors[i]);
+            bytes += unstored_count(&content->tensors[i]) * dtypes[content->tensors[i].dtype].bytes;
     image->header = json_object();
-    image->halves = malloc(halves * sizeof *image->halves + 1);
+    image->converted = malloc(bytes + 1);
     image->slices = calloc((size_t)content->count + 2, sizeof *image->slices);
     image->slices_used = 2;
-    if (!image->header || !image->halves || !image->slices || !image_metadata(image, content))
+    if (!image->header || !image->converted || !image->slices || !image_metadata(image, content))
         return false;
-
-    static const enum sl_dtype order[] = {SL_DTYPE_F32, SL_DTYPE_BF16};
-
-    for (size_t pass = 0; pass < 2; pass++)
+    for (size_t pass = 0; pass < sizeof order / sizeof *order; pass++)
         for (int i = 0; i < content->count; i++)
             if (content->tensors[i].dtype == order[pass] &&
                 !image_add(image, &content->tensors[i], &end))
@@ -394,7 +410,7 @@ bool sl_safetensors_write(const char *path, const struct sl_safetensors_content 
                             content->count, path);
     json_decref(image.header);
     free(image.text);
-    free(image.halves);
+    free(image.converted);
     free(image.slices);
     return ok;
 }

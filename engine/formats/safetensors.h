@@ -73,9 +73,10 @@ void sl_safetensor_shape(const struct sl_safetensor *tensor, char text[SL_SHAPE_
 struct sl_safetensor_source {
     const char *name;
     const float *data;
-    enum sl_dtype dtype; /* what it becomes in the file: F32, or BF16 (nearest even) */
+    enum sl_dtype dtype; /* what it becomes in the file: F32, BF16 (nearest even) or I8 */
     int rank;            /* 1 or 2 */
     int64_t shape[2];
+    const float *scales; /* of I8, one for each row: elements become the nearest multiples of it */
 };
 
 /* An entry of the file's metadata. */
@@ -83,7 +84,7 @@ struct sl_metadata_entry {
     const char *key, *value;
 };
 
-/* What a file is to hold. fp32 tensors come first in it, so that all are aligned. */
+/* What a file is to hold. The widest types come first in it, so that all are aligned. */
 struct sl_safetensors_content {
     const struct sl_safetensor_source *tensors;
     int count;

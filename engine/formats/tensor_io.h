@@ -1,5 +1,8 @@
 /* tensor_io.h - tensors in memory to a safetensors file and back: by name, every shape and value
- * checked. */
+ * checked.
+ *
+ * A matrix x of I8 has a vector x_scale of F32 beside it, of as many numbers as it has rows: its
+ * values are the whole numbers of a row times that row's scale. */
 #pragma once
 
 #include "formats/safetensors.h"
@@ -11,8 +14,8 @@ struct sl_tensor_slot {
     const char *name;
     float *data; /* rows x cols */
     int rows, cols;
-    bool vector; /* one dimension in the file: biases and norm weights; rows is 1 */
-    bool bf16;   /* BF16 in the file */
+    bool vector;         /* one dimension in the file: biases and norm weights; rows is 1 */
+    enum sl_dtype dtype; /* in a file that is written: F32, BF16 or, unless it is a vector, I8 */
 };
 
 struct sl_tensor_slots {
@@ -27,8 +30,8 @@ bool sl_tensors_write(const char *path, struct sl_tensor_slots slots,
                       const struct sl_metadata_entry *metadata, int entries, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* Fills every slot. The file must hold exactly these tensors, with these shapes and finite values;
- * it may also hold `skipped` (NULL: none). On failure the slots are undefined. */
+/* Fills every slot. The file must hold exactly these tensors, with these shapes and finite values,
+ * and scales; it may also hold `skipped` (NULL: none). On failure the slots are undefined. */
 bool sl_tensors_read(const struct sl_safetensors *file, struct sl_tensor_slots slots,
                      const char *skipped, struct sl_err *err) SL_MUST_CHECK;
 

@@ -104,7 +104,7 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
-                                        .bf16 = true};
+                                        .matrices = SL_DTYPE_BF16};
     bool ok = copy_of ? sl_checkpoint_write(directory, &parts, err)
                       : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
     free(copy_of);

@@ -113,6 +113,16 @@ struct sl_cosine_loss_args {
 
 void sl_cosine_loss(struct sl_tape *t, struct sl_tensor *x, struct sl_cosine_loss_args args);
 
+/* Adds weight times the cross-entropy of every logit, each of which says whether a label is one of
+ * its row's, times the batch's loss_scale, to the loss. targets: rows x cols, fp32, 1 or 0. */
+struct sl_binary_cross_entropy_args {
+    const float *targets;
+    float weight;
+};
+
+void sl_binary_cross_entropy(struct sl_tape *t, struct sl_tensor *x,
+                             struct sl_binary_cross_entropy_args args);
+
 /* y = g where logits < limit, or 1 if `hard`, else 0: rows x 1. Backward dg = dy, for closed gates,
  * too. */
 struct sl_close_gates_args {

@@ -450,7 +450,7 @@ bool sl_trainer_publish(const struct sl_trainer *tr, const char *directory, bool
                                         .tokens = tr->dataloader.tokens,
                                         .parameters = tr->model->state_dict,
                                         .count = tr->model->state_dict_count,
-                                        .bf16 = bf16};
+                                        .matrices = bf16 ? SL_DTYPE_BF16 : SL_DTYPE_F32};
     sl_optimizer_swap_average(&tr->optimizer);
     bool ok = sl_int8_loss_measure(tr->model, &model_config.policy, evaluate_copy, &tr->dataloader,
                                    &model_config.precision_costs[SL_PRECISION_INT8], err) &&

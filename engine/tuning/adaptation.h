@@ -6,7 +6,7 @@
  * closes the gates that serving closes. */
 #pragma once
 
-#include "tuning/text_tuner.h"
+#include "tuning/text_distillation.h"
 
 struct sl_adaptation_options {
     struct sl_engine *engine;
@@ -20,15 +20,7 @@ struct sl_adaptation_options {
 
 struct sl_adaptation {
     struct sl_adaptation_options options;
-    struct sl_text_tuner tuner;
-    struct sl_model *teacher;
-    float *targets; /* what the teacher gives for each text, `outputs` floats */
-    float *batch;   /* that of a micro-batch */
-    int outputs;
-    int trained; /* texts from the beginning of the set; the others are held out */
-    int step;
-    struct sl_hyperparameters h;
-    int32_t *rows;
+    struct sl_text_distillation d;
 };
 
 /* Runs the teacher over all texts. */
@@ -36,19 +28,9 @@ bool sl_adaptation_open(struct sl_adaptation *a, const struct sl_adaptation_opti
                         struct sl_err *err) SL_MUST_CHECK;
 void sl_adaptation_close(struct sl_adaptation *a); /* a zeroed one is fine */
 
-/* The next step. a->tuner has what it measured. */
-bool sl_adaptation_step(struct sl_adaptation *a, struct sl_err *err) SL_MUST_CHECK;
-
-/* How near the model is to its teacher on the texts that were held out, at a limit. */
-struct sl_adaptation_quality {
-    double skipped;    /* fraction of the token-layer operations */
-    double similarity; /* the mean cosine of embeddings, or of labels that are the same */
-    double lowest;     /* the cosine that 5 % of the texts are below */
-    double seconds;
-};
-
+/* At a limit. Steps are those of a->d. */
 bool sl_adaptation_measure(const struct sl_adaptation *a, float gate_limit,
-                           struct sl_adaptation_quality *q, struct sl_err *err) SL_MUST_CHECK;
+                           struct sl_likeness *likeness, struct sl_err *err) SL_MUST_CHECK;
 
 /* What is said of the model in its config.json. */
 struct sl_adaptation_notes {

@@ -95,8 +95,10 @@ static struct sl_linear_recipe ngram_recipe(const struct sl_encoder_trials *e,
 {
     struct sl_linear_recipe recipe = search->trials[search->best].recipe;
     if (recipe.sparse_c <= 0.0f)
-        recipe = (struct sl_linear_recipe){
-            .loss = SL_LOSS_SQUARED, .ngrams = {.order = 2}, .sparse_c = 3.0f};
+        recipe =
+            (struct sl_linear_recipe){.loss = e->set.multi_label ? SL_LOSS_BINARY : SL_LOSS_SQUARED,
+                                      .ngrams = {.order = 2},
+                                      .sparse_c = 3.0f};
     recipe.ngrams.characters = recipe.ngrams.characters && e->features.has_characters;
     recipe.dense_c = 0.0f;
     return recipe;
@@ -367,12 +369,20 @@ static struct sl_model *add_ngrams(const struct sl_encoder_trials *e, const stru
     return model;
 }
 
-/* Logits are divided by the temperature: the output layer is linear. */
+static void shift_values(const struct sl_model *model, const char *name, double shift)
+{
+    const struct sl_parameter *p = find(model, name);
+    for (size_t i = 0; p && i < sl_parameter_floats(p); i++)
+        p->data[i] += (float)shift;
+}
+
+/* Logits are divided by the temperature, and shifted: the output layer is linear. */
 static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, double scale,
-                   struct sl_err *err)
+                   double shift, struct sl_err *err)
 {
     scale_values(model, "classifier.weight", scale);
     scale_values(model, "classifier.bias", scale);
+    shift_values(model, "classifier.bias", shift);
     sl_model_pack(model);
     if (!sl_linear_model_set_labels(model, &e->set.labels, err))
         return false;
@@ -381,15 +391,17 @@ static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, do
 }
 
 static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,
-                                 const struct sl_linear_trial *trial, double scale,
-                                 struct sl_err *err)
+                                 const struct sl_linear_trial *trial,
+                                 const struct sl_calibration *calibration, struct sl_err *err)
 {
+    const double scale = 1.0 / calibration->temperature;
+    const double shift = calibration->independent ? calibration->shift : 0.0;
     struct sl_model *model = tuning->tuner.model;
     if (trial->ngram_scale > 0.0f)
         model = add_ngrams(e, tuning->tuner.model, trial, scale, err);
     else
         tuning->tuner.model = NULL;
-    if (!model || finish(model, e, scale * (double)trial->encoder_scale, err))
+    if (!model || finish(model, e, scale * (double)trial->encoder_scale, shift, err))
         return model;
     sl_model_close(model);
     return NULL;
@@ -407,7 +419,7 @@ static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
         e->rows[i] = i;
     if (sl_fine_tuning_open(&tuning, &options, err) &&
         sl_fine_tuning_fit(&tuning, &trial->encoder, e->rows, e->set.count, err))
-        model = model_of(e, &tuning, trial, 1.0 / calibration->temperature, err);
+        model = model_of(e, &tuning, trial, calibration, err);
     sl_fine_tuning_close(&tuning);
     return model;
 }

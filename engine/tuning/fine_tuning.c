@@ -46,6 +46,41 @@ static bool create(struct sl_fine_tuning *f, struct sl_engine *engine,
     return load(f, from, err) && sl_model_allocate_gradients(f->tuner.model, err);
 }
 
+/* ---- several labels -------------------------------------------------------------------------- */
+
+static void set_targets(const struct sl_fine_tuning *f, const int32_t *texts, int count,
+                        int classes)
+{
+    memset(f->targets, 0, (size_t)count * (size_t)classes * sizeof *f->targets);
+    for (int i = 0; texts && i < count; i++) {
+        const struct sl_label_list labels = sl_label_list(&f->tuner.set->label_lists, texts[i]);
+        for (int l = 0; l < labels.count; l++)
+            f->targets[(size_t)i * (size_t)classes + (size_t)labels.ids[l]] = 1.0f;
+    }
+}
+
+static void add_loss(void *context, struct sl_tape *t, struct sl_tensor *y, const int32_t *texts)
+{
+    const struct sl_fine_tuning *f = context;
+    set_targets(f, texts, y->rows, y->cols);
+    sl_binary_cross_entropy(
+        t, y, (struct sl_binary_cross_entropy_args){.targets = f->targets, .weight = 1.0f});
+}
+
+/* f must stay where it is. */
+static bool learn_several(struct sl_fine_tuning *f, struct sl_err *err)
+{
+    const struct sl_dataset *set = f->tuner.set;
+    if (!set->multi_label)
+        return true;
+    f->targets = calloc((size_t)sl_text_tuner_micro_batch(set) * (size_t)set->labels.count,
+                        sizeof *f->targets);
+    f->tuner.loss = (struct sl_text_loss){.add = add_loss, .context = f};
+    return f->targets || sl_fail(err, SL_NO_MEMORY, "no memory for the labels of a micro-batch");
+}
+
+/* ---- where fits begin ------------------------------------------------------------------------ */
+
 /* Copies the values of all parameters that are trained to the start, or back. */
 static void copy_values(const struct sl_fine_tuning *f, bool back)
 {
@@ -82,7 +117,7 @@ bool sl_fine_tuning_open(struct sl_fine_tuning *f, const struct sl_fine_tuning_o
     if (!sl_checkpoint_open(&from, options->encoder, err))
         return false;
     bool ok = create(f, options->engine, &from, err) && keep_start(f, err) &&
-              sl_text_tuner_open(&f->tuner, err);
+              learn_several(f, err) && sl_text_tuner_open(&f->tuner, err);
     sl_checkpoint_close(&from);
     if (ok)
         return true;
@@ -94,6 +129,7 @@ void sl_fine_tuning_close(struct sl_fine_tuning *f)
 {
     sl_text_tuner_close(&f->tuner);
     sl_arena_release(&f->arena);
+    free(f->targets);
     *f = (struct sl_fine_tuning){0};
 }
 

@@ -16,13 +16,14 @@
 struct sl_fine_tuning_options {
     struct sl_engine *engine;
     const char *encoder;          /* the directory of a checkpoint that gives embeddings */
-    const struct sl_dataset *set; /* encoded with its tokenizer; one label per text; borrowed */
+    const struct sl_dataset *set; /* encoded with its tokenizer; borrowed */
 };
 
 struct sl_fine_tuning {
     struct sl_text_tuner tuner;
     struct sl_arena arena;
-    float *start; /* the values that every fit begins with, one parameter after another */
+    float *targets; /* of several labels: of a micro-batch */
+    float *start;   /* the values that every fit begins with, one parameter after another */
 };
 
 bool sl_fine_tuning_open(struct sl_fine_tuning *f, const struct sl_fine_tuning_options *options,

@@ -84,10 +84,16 @@ static bool make_room(struct sl_text_tuner *tuner, int longest, struct sl_err *e
     return sl_tape_init(&tuner->tape, tuner->model->kernels, engine->pool, bytes, err);
 }
 
+int sl_text_tuner_micro_batch(const struct sl_dataset *set)
+{
+    const int longest = longest_text(set);
+    return longest < MICRO_ROWS ? sl_min(set->count, MICRO_ROWS / longest) : 1;
+}
+
 static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
 {
     const int longest = longest_text(tuner->set);
-    tuner->micro_batch = longest < MICRO_ROWS ? sl_min(tuner->set->count, MICRO_ROWS / longest) : 1;
+    tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set);
     const size_t texts = (size_t)tuner->micro_batch, rows = texts * (size_t)longest;
     tuner->tokens = calloc(rows, sizeof *tuner->tokens);
     tuner->labels = calloc(texts, sizeof *tuner->labels);

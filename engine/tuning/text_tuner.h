@@ -30,6 +30,9 @@ struct sl_text_tuner {
  * small encoder. Before gradients are allocated. */
 void sl_text_tuner_freeze_tokens(struct sl_model *model);
 
+/* How many texts of a set a micro-batch has, at most: those of a loss, too. */
+int sl_text_tuner_micro_batch(const struct sl_dataset *set);
+
 /* model, set and loss are set. */
 bool sl_text_tuner_open(struct sl_text_tuner *tuner, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_tuner_close(struct sl_text_tuner *tuner); /* a zeroed one is fine */

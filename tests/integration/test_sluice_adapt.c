@@ -1,5 +1,6 @@
-/* test_sluice_adapt.c - `sluice adapt` and `sluice train --data` with an encoder, from the command
- * line: an imported model is adapted and fine-tuned, and mistakes are named. */
+/* test_sluice_adapt.c - `sluice adapt`, `sluice distill` and `sluice train --data` with an encoder,
+ * from the command line: an imported model is adapted, made small and fine-tuned, and mistakes are
+ * named. */
 #include "support/import_fixture.h"
 #include "support/json_query.h"
 #include "support/sluice_cli.h"
@@ -54,6 +55,20 @@ Test(sluice_adapt, an_imported_encoder_gets_routers)
     json_decref(o);
 }
 
+/* Lines of JSON: steps; then the model, which is smaller. */
+Test(sluice_adapt, an_imported_encoder_becomes_a_small_one)
+{
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("distill", encoder, "--texts", dirs.corpus, "--steps", "20",
+                                   "--depth", "1", "--output", adapted, "--json"));
+    cr_expect(strstr(r.out, "\"step\":20,\"steps\":20"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"similarity_before\":"), "%s", r.out);
+    json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
+    cr_expect_str_eq(json_string_at(o, "architecture"), "transformer");
+    json_decref(o);
+    sluice_expect_success(&r, ARGS("embed", adapted, dirs.corpus));
+}
+
 /* The store of --output has one. */
 Test(sluice_adapt, training_finds_an_encoder_in_the_store)
 {
@@ -90,6 +105,20 @@ Test(sluice_adapt, mistakes_are_named)
          2,
          "its architecture is tsa",
          "expected transformer"},
+        {{"distill"}, 2, "missing MODEL-DIR", "usage: sluice distill MODEL-DIR"},
+        {{"distill", encoder, "--texts", dirs.corpus, "--output", adapted, "--vocab-size", "3"},
+         2,
+         "--vocab-size: a vocabulary of 3: expected",
+         "special tokens and single characters"},
+        {{"distill", encoder, "--texts", dirs.corpus, "--output", adapted, "--depth", "99"},
+         2,
+         "layers: expected 1 to",
+         "distill '"},
+        {{"distill", SL_SOURCE_DIR "/models/shakespeare/1", "--texts", dirs.corpus, "--output",
+          adapted},
+         2,
+         "it is a model of tsa for completion",
+         "expected a transformer that gives embeddings"},
     };
     sluice_expect_usage_errors(errors, sizeof errors / sizeof *errors);
 }

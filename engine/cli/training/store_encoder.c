@@ -21,9 +21,10 @@ static bool latest_of(const char *store, const char *model, char path[SL_PATH_MA
            snprintf(path, SL_PATH_MAX, "%s/%ld", directory, version) < (int)SL_PATH_MAX;
 }
 
+/* The one that came with this program is for those who have no other. */
 static int is_model(const struct dirent *entry)
 {
-    return sl_model_name_is_valid(entry->d_name);
+    return sl_model_name_is_valid(entry->d_name) && strcmp(entry->d_name, "base") != 0;
 }
 
 const char *store_encoder_find(const char *output, char path[SL_PATH_MAX])

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The base that came with this program. */
-static const char *find_base(char path[SL_PATH_MAX])
+/* A model that came with this program. */
+static const char *find_bundled(const char *name, char path[SL_PATH_MAX])
 {
     char models[SL_PATH_MAX];
     for (int i = 0; sl_installed_folder("models", i, models); i++)
-        if (sl_path_join(path, models, "base/1", NULL) && model_path_check_input(path, NULL))
+        if (sl_path_join(path, models, name, NULL) && model_path_check_input(path, NULL))
             return path;
     return NULL;
 }
@@ -56,7 +56,8 @@ struct run {
     const struct train_automatic_options *a;
     struct sl_linear_training l;
     struct sl_encoder_trials encoder; /* with one */
-    struct sl_dataset validation;     /* empty without --validation */
+    bool encoder_is_bundled;
+    struct sl_dataset validation; /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
@@ -116,14 +117,14 @@ static void warn_of_time(const struct sl_linear_training *l)
         (void)fprintf(stderr, "sluice train: warning: %s\n", text);
 }
 
-/* Before the search; of texts with one label each. */
+/* Before the search. The encoder that came with this program reads the language of the base. */
 static bool open_encoder(struct run *run, const char *directory, struct sl_err *err)
 {
     const struct sl_encoder_trials_options options = {.engine = run->l.engine,
                                                       .encoder = directory,
                                                       .sources = &run->a->sources,
                                                       .set = &run->l.set};
-    if (!directory || run->l.set.multi_label)
+    if (!directory || (run->encoder_is_bundled && run->l.base_is_foreign))
         return true;
     if (!sl_encoder_trials_open(&run->encoder, &options, err))
         return false;
@@ -229,14 +230,16 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     char path[SL_PATH_MAX], in_store[SL_PATH_MAX];
     bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
     const char *encoder = find_encoder(a, in_store);
+    struct run run = {.a = a, .encoder_is_bundled = !encoder && !a->base && !learns && !a->quick};
+    if (run.encoder_is_bundled)
+        encoder = find_bundled("base/2", in_store);
     const struct sl_linear_training_options options = {
         .engine = engine,
         .sources = a->sources,
         .keep_text = true, /* until it is described */
         .seconds = a->seconds,
         .standalone = a->standalone,
-        .base = a->base && !encoder ? a->base : (learns ? NULL : find_base(path))};
-    struct run run = {.a = a};
+        .base = a->base && !encoder ? a->base : (learns ? NULL : find_bundled("base/1", path))};
     bool ok = run_all(&run, &options, encoder,
                       learns ? "the vocabulary is made from the texts" : no_base, err);
     automatic_log_close(&run.log, run.is_published ? NULL : err);

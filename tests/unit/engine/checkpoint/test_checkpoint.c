@@ -200,7 +200,7 @@ Test(checkpoint, matrices_may_be_narrow, .init = setup, .fini = teardown)
     struct sl_checkpoint checkpoint;
     struct sl_err err;
     fixture_init(&f, 1.0f);
-    f.parts.bf16 = true;
+    f.parts.matrices = SL_DTYPE_BF16;
     f.data[0][0] = 0x1.01p0f; /* not a BF16 */
     f.data[3][0] = 0x1.01p0f;
     EXPECT_OK(sl_checkpoint_write(model, &f.parts, &err), err);
@@ -479,7 +479,7 @@ Test(checkpoint, what_is_not_finite_is_not_written, .init = setup, .fini = teard
     fixture_write(&f, 0.5f);
     for (size_t i = 0; i < COUNT(not_finite); i++) {
         f.data[0][5] = not_finite[i].value;
-        f.parts.bf16 = not_finite[i].bf16;
+        f.parts.matrices = not_finite[i].bf16 ? SL_DTYPE_BF16 : SL_DTYPE_F32;
         EXPECT_FAIL(sl_checkpoint_write(model, &f.parts, &err), err, SL_NOT_FINITE,
                     not_finite[i].want);
         expect_model(0.5f);

@@ -60,9 +60,9 @@ static const float square[] = {1.0f, -2.5f, 0.0f, 3e38f, 1e-45f, -0.0f};
 static const float row[] = {0.5f, 1.5f, -3.0f};
 
 static const struct sl_safetensor_source some_tensors[] = {
-    {"narrow", row, SL_DTYPE_BF16, 1, {3}},
-    {"layers.0.wide", square, SL_DTYPE_F32, 2, {2, 3}},
-    {"quoted \"\\ \xC3\xA9", row, SL_DTYPE_F32, 2, {1, 3}},
+    {"narrow", row, SL_DTYPE_BF16, 1, {3}, NULL},
+    {"layers.0.wide", square, SL_DTYPE_F32, 2, {2, 3}, NULL},
+    {"quoted \"\\ \xC3\xA9", row, SL_DTYPE_F32, 2, {1, 3}, NULL},
 };
 
 static const struct sl_metadata_entry some_metadata[] = {{"architecture", "tsa"}, {"note", "\"\n"}};
@@ -165,7 +165,8 @@ Test(safetensors, bf16_is_the_nearest_even, .init = setup, .fini = teardown)
     struct sl_err err;
     for (size_t i = 0; i < COUNT(narrowings); i++)
         memcpy(&values[i], &narrowings[i].from, sizeof values[i]);
-    const struct sl_safetensor_source tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)}};
+    const struct sl_safetensor_source tensor = {"x", values, SL_DTYPE_BF16, 1, {COUNT(narrowings)},
+                                                NULL};
     const struct sl_safetensors_content content = {.tensors = &tensor, .count = 1};
     EXPECT_OK(sl_safetensors_write(path, &content, &err), err);
     struct image image = image_read(path);
@@ -280,7 +281,7 @@ Test(safetensors, whole_numbers_are_known_but_fill_no_matrix)
     struct sl_err err;
     EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
     EXPECT_FAIL(sl_tensors_read(&file, (struct sl_tensor_slots){&slot, 1}, NULL, &err), err,
-                SL_CORRUPT, "tensor 'a' is of I64: expected F32, F16 or BF16");
+                SL_CORRUPT, "tensor 'a' is of I64: expected F32, F16, BF16 or I8");
     sl_safetensors_close(&file);
     free(image.data);
 }
@@ -296,6 +297,99 @@ Test(safetensors, bad_headers_are_rejected)
         free(image.data);
     }
 }
+
+/* ---- I8 ------------------------------------------------------------------------------------- */
+
+static const float multiples[] = {127.0f, -64.0f, 0.4f, 0.0f, 0.0f, 0.0f, -0.5f, 0.25f, 0.002f};
+
+static struct image whole_image(struct sl_safetensors *file)
+{
+    static float values[COUNT(multiples)];
+    const struct sl_tensor_slot slot = {
+        .name = "x", .data = values, .rows = 3, .cols = 3, .dtype = SL_DTYPE_I8};
+    struct sl_err err;
+    memcpy(values, multiples, sizeof values);
+    EXPECT_OK(sl_tensors_write(path, (struct sl_tensor_slots){&slot, 1}, NULL, 0, &err), err);
+    struct image image = image_read(path);
+    EXPECT_OK(sl_safetensors_parse(file, image.data, image.size, &err), err);
+    return image;
+}
+
+static bool whole_read(const struct sl_safetensors *file, float values[COUNT(multiples)],
+                       struct sl_err *err)
+{
+    const struct sl_tensor_slot slot = {.name = "x", .data = values, .rows = 3, .cols = 3};
+    return sl_tensors_read(file, (struct sl_tensor_slots){&slot, 1}, NULL, err);
+}
+
+Test(safetensors, a_row_of_i8_is_its_multiples_of_a_scale, .init = setup, .fini = teardown)
+{
+    static const float want[] = {127.0f, -64.0f, 0.0f, 0.0f, 0.0f, 0.0f, -0.5f, 0.25f, 0.002f};
+    struct sl_safetensors file;
+    struct sl_err err;
+    float values[COUNT(multiples)];
+    struct image image = whole_image(&file);
+    cr_assert_eq(file.count, 2);
+    cr_assert_str_eq(sl_dtype_name(sl_safetensors_find(&file, "x")->dtype), "I8");
+    EXPECT_OK(whole_read(&file, values, &err), err);
+    for (size_t i = 0; i < COUNT(multiples); i++)
+        cr_expect_float_eq(values[i], want[i], 0.5 / 127.0 * 0.5 + 1e-7, "%zu: %g", i,
+                           (double)values[i]);
+    cr_expect_eq(values[0], 127.0f);
+    cr_expect_eq(values[2], 0.0f);
+    cr_expect_eq(values[6], -0.5f);
+    sl_safetensors_close(&file);
+    free(image.data);
+}
+
+/* Written again, they are the same bytes. */
+Test(safetensors, i8_is_kept_as_it_is, .init = setup, .fini = teardown)
+{
+    struct sl_safetensors file;
+    struct sl_err err;
+    float values[COUNT(multiples)];
+    struct image image = whole_image(&file);
+    EXPECT_OK(whole_read(&file, values, &err), err);
+    const struct sl_tensor_slot slot = {
+        .name = "x", .data = values, .rows = 3, .cols = 3, .dtype = SL_DTYPE_I8};
+    EXPECT_OK(sl_tensors_write(path, (struct sl_tensor_slots){&slot, 1}, NULL, 0, &err), err);
+    struct image again = image_read(path);
+    cr_assert_eq(again.size, image.size);
+    cr_expect_eq(memcmp(again.data, image.data, image.size), 0);
+    sl_safetensors_close(&file);
+    free(image.data);
+    free(again.data);
+}
+
+static const struct {
+    const char *header;
+    const char *want;
+} bad_scales[] = {
+    {"{" TENSOR("x", "I8", "[3,3]", 0, 9) "}", "tensor 'x' is of I8, and 'x_scale' is missing"},
+    {"{" TENSOR("x", "I8", "[3,3]", 0, 9) "," TENSOR("x_scale", "F32", "[2]", 9, 17) "}",
+     "tensor 'x_scale': expected a vector of 3 numbers of F32"},
+    {"{" TENSOR("x", "I8", "[3,3]", 0, 9) "," TENSOR("x_scale", "F16", "[3]", 9, 15) "}",
+     "tensor 'x_scale': expected a vector of 3 numbers of F32"},
+    {"{" TENSOR("x", "F16", "[3,3]", 0, 18) "," TENSOR("x_scale", "F32", "[3]", 18, 30) "}",
+     "tensor 'x_scale' (3) is unexpected; 2 tensors: expected 1"},
+};
+
+Test(safetensors, bad_scales_are_rejected)
+{
+    static const size_t bodies[] = {9, 17, 15, 30};
+    for (size_t i = 0; i < COUNT(bad_scales); i++) {
+        float values[COUNT(multiples)];
+        struct sl_safetensors file;
+        struct sl_err err;
+        struct image image = image_make(bad_scales[i].header, bodies[i]);
+        EXPECT_OK(sl_safetensors_parse(&file, image.data, image.size, &err), err);
+        EXPECT_FAIL(whole_read(&file, values, &err), err, SL_CORRUPT, bad_scales[i].want);
+        sl_safetensors_close(&file);
+        free(image.data);
+    }
+}
+
+/* ---- what is accepted ----------------------------------------------------------------------- */
 
 Test(safetensors, unusual_headers_are_accepted)
 {
@@ -395,7 +489,7 @@ Test(safetensors, a_full_disk_leaves_the_old_file, .init = setup, .fini = teardo
     struct sl_err err;
     some_write(&before);
     static float many[4096];
-    const struct sl_safetensor_source tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}};
+    const struct sl_safetensor_source tensor = {"many", many, SL_DTYPE_F32, 2, {64, 64}, NULL};
     const struct sl_safetensors_content content = {.tensors = &tensor, .count = 1};
     (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit;

@@ -349,6 +349,18 @@ static struct sl_tensor *use_cosine(struct sl_tape *t, struct op_inputs *in)
     return NULL;
 }
 
+static struct sl_tensor *use_binary_cross_entropy(struct sl_tape *t, struct op_inputs *in)
+{
+    const int cols = in->tensors[0]->cols;
+    float *targets = sl_tape_struct(t, (size_t)(ROWS * cols), sizeof *targets);
+    for (int i = 0; i < ROWS * cols; i++)
+        targets[i] = i % 3 == 0 ? 1.0f : 0.0f;
+    sl_binary_cross_entropy(
+        t, in->tensors[0],
+        (struct sl_binary_cross_entropy_args){.targets = targets, .weight = 3.0f});
+    return NULL;
+}
+
 /* Rows that stand for others, as pooled ones do: their dropout differs from that of 0, 1, 2. */
 static struct sl_tensor *use_linear_origin(struct sl_tape *t, struct op_inputs *in)
 {
@@ -499,6 +511,7 @@ static const struct op_case cases[] = {
     {"balance", {ROWS}, {EXPERTS}, {0}, {0}, 0, use_balance},
     {"price", {ROWS}, {1}, {0}, {0}, 0, use_price},
     {"cosine", {ROWS}, {COLS}, {0}, {0}, 0, use_cosine},
+    {"binary cross-entropy", {ROWS}, {COLS}, {0}, {0}, 0, use_binary_cross_entropy},
     {"centernorm", {ROWS}, {COLS}, {1, 1}, {COLS, COLS}, 0, use_centernorm},
     {"lookup, padded", {0}, {0}, {OUTS, ROWS}, {COLS, COLS}, 0, use_lookup_padded},
     {"fill bins", {ROWS}, {2 * NARROW}, {NARROW}, {BINS}, 0, use_histogram_bin_means},

@@ -63,7 +63,7 @@ static void open_adapted(struct adapted *t, int threads, float compute_weight)
                                                   .compute_weight = compute_weight};
     EXPECT_OK(sl_adaptation_open(&t->a, &options, &err), err);
     cr_assert_eq(t->set.count, TEXTS);
-    cr_assert_eq(t->a.trained, TRAINED);
+    cr_assert_eq(t->a.d.trained, TRAINED);
 }
 
 static void close_adapted(struct adapted *t)
@@ -77,13 +77,13 @@ static void train(struct adapted *t)
 {
     struct sl_err err;
     for (int i = 0; i < STEPS; i++)
-        EXPECT_OK(sl_adaptation_step(&t->a, &err), err);
+        EXPECT_OK(sl_text_distillation_step(&t->a.d, &err), err);
 }
 
-static struct sl_adaptation_quality measured(const struct adapted *t, float limit)
+static struct sl_likeness measured(const struct adapted *t, float limit)
 {
     struct sl_err err;
-    struct sl_adaptation_quality q;
+    struct sl_likeness q;
     EXPECT_OK(sl_adaptation_measure(&t->a, limit, &q, &err), err);
     cr_expect(q.lowest <= q.similarity && q.similarity <= 1.0 + 1e-6);
     return q;
@@ -93,7 +93,7 @@ Test(adaptation, begins_as_its_teacher)
 {
     struct adapted t;
     open_adapted(&t, 2, 1.0f);
-    const struct sl_adaptation_quality q = measured(&t, 1.0f);
+    const struct sl_likeness q = measured(&t, 1.0f);
     cr_expect_eq(q.skipped, 0.0);
     cr_expect_gt(q.lowest, 0.9999, "%g", q.lowest);
     close_adapted(&t);
@@ -109,7 +109,7 @@ Test(adaptation, closes_gates_where_that_costs_little)
     cr_expect_gt(measured(&cheap, 0.5f).skipped, 0.3);
     cr_expect_lt(measured(&dear, 0.5f).skipped, 0.05);
     cr_expect_geq(measured(&cheap, 0.1f).skipped, measured(&cheap, 0.9f).skipped);
-    cr_expect_lt(cheap.a.tuner.gates, dear.a.tuner.gates);
+    cr_expect_lt(cheap.a.d.tuner.gates, dear.a.d.tuner.gates);
     close_adapted(&cheap);
     close_adapted(&dear);
 }
@@ -121,7 +121,7 @@ Test(adaptation, does_not_depend_on_threads)
     open_adapted(&three, 3, 1.0f);
     train(&one);
     train(&three);
-    const struct sl_adaptation_quality a = measured(&one, 0.5f), b = measured(&three, 0.5f);
+    const struct sl_likeness a = measured(&one, 0.5f), b = measured(&three, 0.5f);
     cr_expect_eq(a.similarity, b.similarity);
     cr_expect_eq(a.skipped, b.skipped);
     close_adapted(&one);

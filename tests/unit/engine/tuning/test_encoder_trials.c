@@ -219,3 +219,106 @@ Test(encoder_trials, a_published_model_answers_as_it_was_measured)
     sl_model_close(model);
     close_training(&t);
 }
+
+/* ---- several labels ------------------------------------------------------------------------- */
+
+/* Every text has a digit, too, and two in three have one of the words, or two. */
+static void write_several(void)
+{
+    static const char *const words[] = {"good", "bad", "good|bad"};
+    static const char *const texts[] = {"the good film", "a bad day", "it was good one bad more"};
+    FILE *file = fopen(dirs.corpus, "we");
+    cr_assert(file);
+    for (int i = 0; i < TEXTS; i++)
+        cr_assert_gt(fprintf(file, "%s%s\t%s %d\n", i % 2 ? "plain|" : "", words[i % 3],
+                             texts[i % 3], i % 2),
+                     0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static struct sl_data_sources several_sources(void)
+{
+    struct sl_data_sources from = sources();
+    from.columns.label_separator = "|";
+    return from;
+}
+
+static void open_several(struct trained *t)
+{
+    struct sl_err err;
+    write_several();
+    t->engine = fixture_engine(NULL, 2);
+    const struct sl_data_sources from = several_sources();
+    const struct sl_linear_training_options options = {.engine = t->engine, .sources = from};
+    EXPECT_OK(sl_linear_training_open(&t->l, &options, &err), err);
+    cr_assert(t->l.set.multi_label);
+    const struct sl_encoder_trials_options options_of_encoder = {
+        .engine = t->engine, .encoder = encoder, .sources = &from, .set = &t->l.set};
+    EXPECT_OK(sl_encoder_trials_open(&t->e, &options_of_encoder, &err), err);
+    cr_assert(t->e.set.multi_label);
+    t->l.others = &t->e.models;
+}
+
+/* The labels of the encoder's set that a model gives a text, which are those it has. */
+static int count_right(const struct trained *t, const float *logits)
+{
+    int right = 0;
+    for (int i = 0; i < TEXTS; i++) {
+        const struct sl_label_list labels = sl_label_list(&t->e.set.label_lists, i);
+        int at = 0;
+        for (int c = 0; c < LABELS; c++)
+            right += sl_label_list_next(labels, &at, c) == (logits[i * LABELS + c] > 0.0f);
+    }
+    return right;
+}
+
+Test(encoder_trials, texts_may_have_several_labels)
+{
+    struct sl_err err;
+    struct trained t;
+    int32_t rows[TEXTS];
+    float logits[LOGITS];
+    struct sl_fine_tuning f;
+    open_several(&t);
+    const struct sl_fine_tuning_options options = {
+        .engine = t.engine, .encoder = encoder, .set = &t.e.set};
+    const struct sl_encoder_recipe recipe = {
+        .epochs = 30, .batch_size = 16, .learning_rate = 5e-3f, .layer_decay = 1.0f};
+    for (int i = 0; i < TEXTS; i++)
+        rows[i] = i;
+    EXPECT_OK(sl_fine_tuning_open(&f, &options, &err), err);
+    EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
+    EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, logits, &err), err);
+    cr_expect_gt(count_right(&t, logits), 9 * LOGITS / 10, "%d of %d", count_right(&t, logits),
+                 LOGITS);
+    sl_fine_tuning_close(&f);
+    close_training(&t);
+}
+
+Test(encoder_trials, of_several_labels_the_shift_is_part_of_the_model)
+{
+    struct sl_err err;
+    struct trained t;
+    float plain[LOGITS], shifted[LOGITS];
+    open_several(&t);
+    EXPECT_OK(sl_linear_training_run(&t.l, NULL, NULL, &err), err);
+    cr_expect_eq(count_encoders(&t.l.search), 4);
+    const struct sl_calibration none = {.temperature = 1.0, .independent = true};
+    const struct sl_calibration some = {.temperature = 2.0, .shift = 0.75, .independent = true};
+    const struct sl_linear_trial trial = {
+        .recipe = {.loss = SL_LOSS_BINARY, .ngrams = {.order = 2}, .sparse_c = 3.0f},
+        .encoder = {.epochs = 2, .batch_size = 16, .learning_rate = 1e-3f, .layer_decay = 1.0f},
+        .encoder_scale = 1.0f,
+        .ngram_scale = 0.5f};
+    struct sl_model *a = t.e.models.fit(&t.e, &trial, &none, &err);
+    struct sl_model *b = t.e.models.fit(&t.e, &trial, &some, &err);
+    cr_assert(a && b, "%s", err.text);
+    cr_expect(a->info.multi_label);
+    predict(&t, a, plain);
+    predict(&t, b, shifted);
+    for (int i = 0; i < LOGITS; i++)
+        cr_expect_float_eq((double)shifted[i], (double)plain[i] / 2.0 + 0.75, 2e-2, "%d", i);
+    sl_model_close(a);
+    sl_model_close(b);
+    close_training(&t);
+}

@@ -1,0 +1,108 @@
+/* tuning_run.c - reads texts and trains on them. */
+#include "cli/tuning_run.h"
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/model_path.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int tuning_steps(const struct tuning_arguments *a)
+{
+    enum { STEPS = 2000 };
+
+    return a->steps.given ? (int)a->steps.value : STEPS;
+}
+
+int tuning_batch_size(const struct tuning_arguments *a)
+{
+    enum { TEXTS = 32 };
+
+    return a->batch_size.given ? (int)a->batch_size.value : TEXTS;
+}
+
+bool tuning_check(const char *model, const struct tuning_arguments *a, struct sl_err *err)
+{
+    if (!a->texts)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "missing --texts FILE: texts such as the model will read");
+    if (!a->out)
+        return sl_fail(err, SL_BAD_INPUT,
+                       "missing --output DIR: where to publish the model, "
+                       "<store>/<model>/<version>");
+    return model_path_check_input(model, err) && model_path_check_output(a->out, NULL, err) &&
+           (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
+}
+
+bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
+                       const struct sl_tokenizer *tokens, int context, struct sl_err *err)
+{
+    enum { FEWEST = 100 };
+
+    const struct sl_record_options columns = {.unlabelled = true,
+                                              .text = a->text ? a->text : "1",
+                                              .format = a->text ? a->format : "tsv",
+                                              .skip_incomplete = true};
+    const struct sl_dataset_encoding how = {.context = context, .unknown = SL_UNKNOWN_REPLACE};
+    return sl_dataset_open(set, a->texts, &columns, NULL, err) &&
+           sl_dataset_encode(set, tokens, &how, err) &&
+           (set->count >= FEWEST ||
+            sl_fail(err, SL_BAD_INPUT, "'%s' has %d texts: expected at least %d", a->texts,
+                    set->count, FEWEST));
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+static void show_json(const struct sl_text_distillation *d, double seconds, double left)
+{
+    struct sl_buffer line = {0};
+    struct sl_json_writer json = {.out = &line};
+    sl_json_add(&json, "{'step':%d,'steps':%d,'loss':%f,", d->step, d->options.steps,
+                d->tuner.tape.stats.loss);
+    if (isfinite(d->tuner.gates))
+        sl_json_add(&json, "'gate_mean':%f,", d->tuner.gates);
+    sl_json_add(&json, "'seconds':%f,'seconds_left':%f}", seconds, left);
+    command_print_json(&line);
+    (void)fflush(stdout); /* a log is followed line by line */
+}
+
+static void show(const struct sl_text_distillation *d, double begun, bool json)
+{
+    const double seconds = sl_now_seconds() - begun;
+    const double left = seconds / d->step * (d->options.steps - d->step);
+    char gates[32] = "";
+    if (json) {
+        show_json(d, seconds, left);
+        return;
+    }
+    if (isfinite(d->tuner.gates))
+        (void)snprintf(gates, sizeof gates, ", mean gate %.3f", d->tuner.gates);
+    const bool terminal = isatty(STDOUT_FILENO);
+    printf("%sstep %d of %d, loss %.4f%s, %.0f s left%s", terminal ? "\r" : "", d->step,
+           d->options.steps, d->tuner.tape.stats.loss, gates, left, terminal ? "\033[K" : "\n");
+    (void)fflush(stdout);
+}
+
+bool tuning_train(struct sl_text_distillation *d, bool json, struct sl_err *err)
+{
+    const double begun = sl_now_seconds(), interval = 5.0;
+    double shown = begun;
+    while (d->step < d->options.steps) {
+        if (!sl_text_distillation_step(d, err))
+            return false;
+        if (sl_now_seconds() - shown < interval && d->step < d->options.steps)
+            continue;
+        shown = sl_now_seconds();
+        show(d, begun, json);
+    }
+    return true;
+}
+
+const char *tuning_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

@@ -1,0 +1,58 @@
+/* text_distillation.h - a student learns what a teacher gives for texts without labels: the
+ * directions of an encoder's embeddings, or a classifier's probabilities (Hinton et al. 2015,
+ * section 2, with temperature 1).
+ *
+ *     sl_text_distillation_open(&d, &options, student, &err)
+ *     sl_text_distillation_step(&d, &err)                     options.steps times
+ *     sl_text_distillation_text(&d, classifier, text, ...)    each text that was held out
+ *     sl_text_distillation_close(&d)
+ *
+ * Dropout should be 0, as the teacher has none. */
+#pragma once
+
+#include "infer/classifier.h"
+#include "tuning/text_tuner.h"
+
+struct sl_text_distillation_options {
+    struct sl_engine *engine;
+    const char *teacher;            /* the directory of a checkpoint that reads whole texts */
+    const struct sl_dataset *asked; /* the texts in the teacher's tokens; read by open alone */
+    const struct sl_dataset *set;   /* the same in the student's; borrowed */
+    int steps, batch_size;
+    float learning_rate;
+};
+
+struct sl_text_distillation {
+    struct sl_text_distillation_options options;
+    struct sl_text_tuner tuner;
+    struct sl_hyperparameters h;
+    char teacher_sha256[65];
+    float *targets; /* what the teacher gives for each text, `outputs` floats */
+    float *batch;   /* that of a micro-batch */
+    int outputs;
+    int trained; /* texts from the beginning of the set; the others are held out */
+    int step;
+    int32_t *rows;
+};
+
+/* Runs the teacher over all texts. student: with gradients; taken over, also on failure. */
+bool sl_text_distillation_open(struct sl_text_distillation *d,
+                               const struct sl_text_distillation_options *options,
+                               struct sl_model *student, struct sl_err *err) SL_MUST_CHECK;
+void sl_text_distillation_close(struct sl_text_distillation *d); /* a zeroed one is fine */
+
+/* The next step. d->tuner has what it measured. */
+bool sl_text_distillation_step(struct sl_text_distillation *d, struct sl_err *err) SL_MUST_CHECK;
+
+/* How near a model is to the teacher. */
+struct sl_likeness {
+    double skipped;    /* fraction of the token-layer operations */
+    double similarity; /* the mean cosine of embeddings, or of labels that are the same */
+    double lowest;     /* the cosine that 5 % of the texts are below */
+    double seconds;
+};
+
+/* Of a model that has the student's parameters, on the texts that were held out, one at a time. */
+bool sl_text_distillation_compare(const struct sl_text_distillation *d,
+                                  const struct sl_model *model, struct sl_likeness *likeness,
+                                  struct sl_err *err) SL_MUST_CHECK;
