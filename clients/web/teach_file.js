@@ -171,6 +171,7 @@ function trainForm(file, found, models) {
     const hyperparameters = { promotion: promotion.value };
     if (found.label) hyperparameters.label = found.label;
     if (found.text) hyperparameters.text = found.text;
+    if (encoders.length > 0 && !encoder.value) hyperparameters.quick = true;
     await attempt(said, () =>
       startJob({
         training_file: file.id,

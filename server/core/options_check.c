@@ -48,7 +48,8 @@ bool sv_options_check_paths(const struct sv_options *options, struct sl_err *err
 static const char prefix[] = "SLUICE_";
 
 /* Variables that are no options: of every program, or of sluicectl. */
-static const char *const others[] = {"config", "isa", "url", "admin_url", "api_key", NULL};
+static const char *const others[] = {"config",  "isa",    "url",     "admin_url",
+                                     "api_key", "models", "encoder", NULL};
 
 enum { NAMES_MAX = 128, NAME_BYTES = 64 };
 

@@ -55,6 +55,7 @@ static const struct row rows[] = {
     {.name = "vocab_size", .kind = AUTOMATIC | VOCABULARY},
     {.name = "cased", .kind = AUTOMATIC | VOCABULARY | FLAG},
     {.name = "time", .kind = AUTOMATIC | ONLY_AUTOMATIC, .check = check_time},
+    {.name = "quick", .kind = AUTOMATIC | ONLY_AUTOMATIC | FLAG},
     {.name = "promotion", .kind = AUTOMATIC | RULE, .check = check_promotion},
     {.name = "promotion_margin", .kind = AUTOMATIC | RULE, .check = check_margin},
     {.name = "promotion_weight", .kind = AUTOMATIC | RULE, .check = check_weight},

@@ -84,6 +84,82 @@ Test(sluice_adapt, training_finds_an_encoder_in_the_store)
     cr_expect_not(strstr(r.out, "encoder, fine-tuned ("), "%s", r.out);
 }
 
+/* The environment names the encoder where there is no other. */
+Test(sluice_adapt, the_environment_names_an_encoder)
+{
+    static struct program_result r;
+    char mine[PATH_MAX + 32];
+    (void)snprintf(mine, sizeof mine, "%s/empty/mine/1", dirs.top);
+    const char *const train[] = {"train", "--data",   labelled, "--label",     "1", "--text",
+                                 "2",     "--output", mine,     "--overwrite", NULL};
+    cr_assert_eq(setenv("SLUICE_ENCODER", encoder, 1), 0);
+    sluice_expect_success(&r, train);
+    cr_expect(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_assert_eq(setenv("SLUICE_ENCODER", "", 1), 0);
+    sluice_expect_success(&r, train);
+    cr_expect_not(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_assert_eq(setenv("SLUICE_ENCODER", "/nowhere", 1), 0);
+    const struct usage_error errors[] = {{{"train", "--data", labelled, "--label", "1", "--text",
+                                           "2", "--output", mine, "--overwrite"},
+                                          2,
+                                          "SLUICE_ENCODER names '/nowhere'",
+                                          "expected the directory of one"}};
+    sluice_expect_usage_errors(errors, 1);
+}
+
+/* Of sport and of money in turn, in words that hardly repeat. */
+static const char *const headlines[] = {
+    "The striker scored twice after the break.",
+    "Shares of the bank fell on Tuesday.",
+    "She won the marathon by two seconds.",
+    "The company cut its forecast of profits.",
+    "Our coach praised a young goalkeeper.",
+    "Investors expect higher interest rates.",
+    "A late penalty decided this match.",
+    "That currency lost a tenth of its value.",
+    "Swimmers broke three records in Rome.",
+    "Unemployment rose faster than economists thought.",
+    "He missed the cup final with an injured knee.",
+    "Its chief executive sold all his stock.",
+    "Both teams changed their line-up for the derby.",
+    "Exports of steel were taxed again.",
+    "Cyclists climbed the last mountain in rain.",
+    "Households borrowed less for new homes.",
+    "Hockey fans waited hours for tickets.",
+    "An insurer bought its smaller rival.",
+    "The champion defended her boxing title.",
+    "Oil became cheaper as traders worried.",
+    "Two athletes failed a doping test.",
+    "Regulators fined the broker millions.",
+    "Basketball returns to the arena in spring.",
+    "Wages in factories grew by four percent.",
+};
+
+/* The one that comes with the program knows words that no text of the training has. */
+Test(sluice_adapt, the_bundled_encoder_reads_new_words, .disabled = TEST_SANITIZED)
+{
+    static struct program_result r;
+    char mine[PATH_MAX + 32], news[PATH_MAX], table[PATH_MAX];
+    (void)snprintf(mine, sizeof mine, "%s/empty/mine/1", dirs.top);
+    FILE *file = fopen(test_path(table, dirs.top, "few.tsv"), "we");
+    FILE *others = fopen(test_path(news, dirs.top, "news.txt"), "we");
+    cr_assert(file && others);
+    for (size_t i = 0; i < COUNT(headlines); i++)
+        cr_assert_gt(fprintf(file, "%s\t%s\n", i % 2 ? "money" : "sport", headlines[i]), 0);
+    cr_assert_gt(fprintf(others, "Their tennis tournament begins on Monday.\n"
+                                 "Creditors refused to refinance the loan.\n"),
+                 0);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(fclose(others), 0);
+    cr_assert_eq(unsetenv("SLUICE_ENCODER"), 0);
+    sluice_expect_success(
+        &r, ARGS("train", "--data", table, "--label", "1", "--text", "2", "--output", mine));
+    cr_expect(strstr(r.out, "models/base/2"), "%s", r.out);
+    sluice_expect_success(&r, ARGS("classify", mine, news));
+    const char *first = strstr(r.out, "sport"), *second = strstr(r.out, "money");
+    cr_expect(first && second && first < second, "%s", r.out);
+}
+
 Test(sluice_adapt, mistakes_are_named)
 {
     char few[PATH_MAX];

@@ -27,6 +27,22 @@ static const char *find_bundled(const char *name, char path[SL_PATH_MAX])
     return NULL;
 }
 
+/* The encoder for those who name none. NULL without err: there is none. */
+static const char *standard_encoder(char path[SL_PATH_MAX], bool *fails, struct sl_err *err)
+{
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread sets it
+    const char *named = getenv("SLUICE_ENCODER");
+    *fails = false;
+    if (!named)
+        return find_bundled("base/2", path);
+    *fails = named[0] && !sl_encoder_trials_can_use(named) &&
+             !sl_fail(err, SL_BAD_INPUT,
+                      "the environment variable SLUICE_ENCODER names '%s', which is no encoder: "
+                      "expected the directory of one, or nothing",
+                      named);
+    return named[0] ? named : NULL;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static bool is_free(const struct train_automatic_options *a, struct sl_err *err)
@@ -56,7 +72,7 @@ struct run {
     const struct train_automatic_options *a;
     struct sl_linear_training l;
     struct sl_encoder_trials encoder; /* with one */
-    bool encoder_is_bundled;
+    bool encoder_is_standard;
     struct sl_dataset validation; /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
@@ -117,14 +133,14 @@ static void warn_of_time(const struct sl_linear_training *l)
         (void)fprintf(stderr, "sluice train: warning: %s\n", text);
 }
 
-/* Before the search. The encoder that came with this program reads the language of the base. */
+/* Before the search. The standard encoder reads the language of the base. */
 static bool open_encoder(struct run *run, const char *directory, struct sl_err *err)
 {
     const struct sl_encoder_trials_options options = {.engine = run->l.engine,
                                                       .encoder = directory,
                                                       .sources = &run->a->sources,
                                                       .set = &run->l.set};
-    if (!directory || (run->encoder_is_bundled && run->l.base_is_foreign))
+    if (!directory || (run->encoder_is_standard && run->l.base_is_foreign))
         return true;
     if (!sl_encoder_trials_open(&run->encoder, &options, err))
         return false;
@@ -230,9 +246,12 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     char path[SL_PATH_MAX], in_store[SL_PATH_MAX];
     bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
     const char *encoder = find_encoder(a, in_store);
-    struct run run = {.a = a, .encoder_is_bundled = !encoder && !a->base && !learns && !a->quick};
-    if (run.encoder_is_bundled)
-        encoder = find_bundled("base/2", in_store);
+    struct run run = {.a = a, .encoder_is_standard = !encoder && !a->base && !learns && !a->quick};
+    bool fails = false;
+    if (run.encoder_is_standard)
+        encoder = standard_encoder(in_store, &fails, err);
+    if (fails)
+        return false;
     const struct sl_linear_training_options options = {
         .engine = engine,
         .sources = a->sources,
