@@ -130,6 +130,30 @@ static struct sl_encoder_recipe recipe_for(const struct sl_dataset *set)
                                       .layer_decay = 0.8f};
 }
 
+/* ---- progress -------------------------------------------------------------------------------- */
+
+static void begin_progress(struct sl_encoder_trials *e, int steps)
+{
+    atomic_store(&e->progress.step, 0);
+    e->progress.steps = steps;
+}
+
+/* Of a fit. A thread that finds another one telling has nothing to add. */
+static void on_step(void *context)
+{
+    struct sl_trial_progress *p = context;
+    const int step = atomic_fetch_add(&p->step, 1) + 1;
+    if (!p->watch.tell || atomic_flag_test_and_set(&p->is_told))
+        return;
+    p->watch.tell(p->watch.context, step, p->steps);
+    atomic_flag_clear(&p->is_told);
+}
+
+static struct sl_step_watch step_watch(struct sl_encoder_trials *e)
+{
+    return (struct sl_step_watch){.step = on_step, .context = &e->progress};
+}
+
 /* ---- folds ----------------------------------------------------------------------------------- */
 
 /* Fits that run at the same time have a thread each: that is faster than one fit after another with
@@ -161,7 +185,10 @@ static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_
         return sl_fail(err, SL_NO_MEMORY, "no memory for a list of %zu texts", texts);
     const struct sl_fine_tuning_options options = {
         .engine = w->engine, .encoder = f->e->encoder, .set = &f->e->set};
-    return sl_fine_tuning_open(&w->tuning, &options, err);
+    if (!sl_fine_tuning_open(&w->tuning, &options, err))
+        return false;
+    w->tuning.watch = step_watch(f->e);
+    return true;
 }
 
 static void worker_close(struct fold_worker *w)
@@ -179,6 +206,15 @@ static int list_rows(const struct folds *f, int fold, bool inside, int32_t *rows
         if ((f->s->out->fold[i] == fold) == inside)
             rows[count++] = i;
     return count;
+}
+
+/* Of all folds. */
+static int count_steps(const struct folds *f)
+{
+    int steps = 0;
+    for (int fold = 0; fold < f->s->out->folds_predicted; fold++)
+        steps += sl_fine_tuning_steps(f->recipe, sl_linear_fitted_texts(f->s, fold));
+    return steps;
 }
 
 static bool try_fold(const struct folds *f, struct fold_worker *w, int fold)
@@ -211,6 +247,7 @@ static bool try_folds(struct sl_encoder_trials *e, const struct sl_linear_run *s
                       .workers = calloc((size_t)threads, sizeof *f.workers),
                       .threads = threads > folds ? threads / folds : 1};
     bool ok = f.workers || sl_fail(err, SL_NO_MEMORY, "no memory for folds");
+    begin_progress(e, count_steps(&f));
     for (int i = 0; ok && i < threads; i++)
         f.workers[i].ok = true;
     if (ok)
@@ -410,15 +447,17 @@ static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fi
 static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
                             const struct sl_calibration *calibration, struct sl_err *err)
 {
-    const struct sl_encoder_trials *e = context;
+    struct sl_encoder_trials *e = context;
     const struct sl_fine_tuning_options options = {
         .engine = e->own_engine, .encoder = e->encoder, .set = &e->set};
     struct sl_fine_tuning tuning = {0};
     struct sl_model *model = NULL;
     for (int i = 0; i < e->set.count; i++)
         e->rows[i] = i;
-    if (sl_fine_tuning_open(&tuning, &options, err) &&
-        sl_fine_tuning_fit(&tuning, &trial->encoder, e->rows, e->set.count, err))
+    begin_progress(e, sl_fine_tuning_steps(&trial->encoder, e->set.count));
+    bool ok = sl_fine_tuning_open(&tuning, &options, err);
+    tuning.watch = step_watch(e);
+    if (ok && sl_fine_tuning_fit(&tuning, &trial->encoder, e->rows, e->set.count, err))
         model = model_of(e, &tuning, trial, calibration, err);
     sl_fine_tuning_close(&tuning);
     return model;
@@ -428,6 +467,8 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
 {
     *e = (struct sl_encoder_trials){.engine = options->engine, .encoder = options->encoder};
+    e->progress.watch = options->watch;
+    atomic_flag_clear(&e->progress.is_told);
     const int threads = sl_thread_pool_size(options->engine->pool);
     bool ok = (e->own_engine = engine_like(options->engine, threads, err)) != NULL &&
               open_set(e, options, err) &&

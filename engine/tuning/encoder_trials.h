@@ -8,11 +8,28 @@
 #include "linear/text_features.h"
 #include "tuning/fine_tuning.h"
 
+#include <stdatomic.h>
+
+/* Told of steps, though not of every one, from any thread, one at a time. */
+struct sl_trial_watch {
+    void (*tell)(void *context, int step, int steps); /* may be NULL */
+    void *context;
+};
+
 struct sl_encoder_trials_options {
     struct sl_engine *engine;
     const char *encoder;                   /* the directory of a checkpoint that gives embeddings */
     const struct sl_data_sources *sources; /* of the search's texts */
     const struct sl_dataset *set;          /* these, whatever their tokens */
+    struct sl_trial_watch watch;
+};
+
+/* How far all fits of a trial are, or the last fit. */
+struct sl_trial_progress {
+    struct sl_trial_watch watch;
+    atomic_int step;
+    int steps;
+    atomic_flag is_told; /* a thread is calling */
 };
 
 struct sl_encoder_trials {
@@ -29,6 +46,7 @@ struct sl_encoder_trials {
     int32_t *rows;
     bool too_many; /* the texts would take too long: the encoder is not worth trying */
     struct sl_other_models models; /* for the search */
+    struct sl_trial_progress progress;
 };
 
 /* Whether a checkpoint is an encoder that can be fine-tuned. */

@@ -139,7 +139,7 @@ static struct sl_hyperparameters hyperparameters_of(const struct sl_encoder_reci
 {
     struct sl_hyperparameters h;
     sl_params_set_defaults(sl_hyperparameter_rows, &h);
-    h.steps = r->epochs * sl_ceil_div(count, r->batch_size);
+    h.steps = sl_fine_tuning_steps(r, count);
     h.warmup_steps = h.steps / 10;
     h.learning_rate = r->learning_rate;
     h.min_learning_rate = 0.0f;
@@ -160,12 +160,20 @@ bool sl_fine_tuning_fit(struct sl_fine_tuning *f, const struct sl_encoder_recipe
     int number = 0;
     for (int epoch = 0; epoch < recipe->epochs; epoch++) {
         sl_text_tuner_shuffle(&f->tuner, epoch, rows, count);
-        for (int first = 0; first < count; first += recipe->batch_size)
+        for (int first = 0; first < count; first += recipe->batch_size) {
             if (!sl_text_tuner_step(&f->tuner, &h, number++, f->tuner.order + first,
                                     sl_min(recipe->batch_size, count - first), err))
                 return false;
+            if (f->watch.step)
+                f->watch.step(f->watch.context);
+        }
     }
     return true;
+}
+
+int sl_fine_tuning_steps(const struct sl_encoder_recipe *recipe, int count)
+{
+    return recipe->epochs * sl_ceil_div(count, recipe->batch_size);
 }
 
 bool sl_fine_tuning_predict(const struct sl_fine_tuning *f, const int32_t *rows, int count,

@@ -19,7 +19,14 @@ struct sl_fine_tuning_options {
     const struct sl_dataset *set; /* encoded with its tokenizer; borrowed */
 };
 
+/* Called after each step of a fit. */
+struct sl_step_watch {
+    void (*step)(void *context); /* may be NULL */
+    void *context;
+};
+
 struct sl_fine_tuning {
+    struct sl_step_watch watch;
     struct sl_text_tuner tuner;
     struct sl_arena arena;
     float *targets; /* of several labels: of a micro-batch */
@@ -33,6 +40,8 @@ void sl_fine_tuning_close(struct sl_fine_tuning *f); /* a zeroed one is fine */
 /* Fits the encoder, as it was at the beginning, to these texts of the set. */
 bool sl_fine_tuning_fit(struct sl_fine_tuning *f, const struct sl_encoder_recipe *recipe,
                         const int32_t *rows, int count, struct sl_err *err) SL_MUST_CHECK;
+/* How many steps a fit to so many texts has. */
+int sl_fine_tuning_steps(const struct sl_encoder_recipe *recipe, int count);
 /* Sets the logits of these texts: row i of `logits`, of all texts of the set x labels, is that of
  * text i. */
 bool sl_fine_tuning_predict(const struct sl_fine_tuning *f, const int32_t *rows, int count,

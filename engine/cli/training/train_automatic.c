@@ -1,6 +1,7 @@
 /* train_automatic.c - `sluice train` without an architecture. */
 #include "cli/training/train_automatic.h"
 
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "cli/report/report_automatic.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A model that came with this program. */
 static const char *find_bundled(const char *name, char path[SL_PATH_MAX])
@@ -73,6 +75,7 @@ struct run {
     struct sl_linear_training l;
     struct sl_encoder_trials encoder; /* with one */
     bool encoder_is_standard;
+    double shown;                 /* when progress last was */
     struct sl_dataset validation; /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
@@ -133,13 +136,36 @@ static void warn_of_time(const struct sl_linear_training *l)
         (void)fprintf(stderr, "sluice train: warning: %s\n", text);
 }
 
+/* On a terminal. */
+static void show_fine_tuning(void *context, int step, int steps)
+{
+    static const double interval = 0.25;
+    double *shown = context;
+    const double now = sl_now_seconds();
+    if (now - *shown < interval && step < steps)
+        return;
+    *shown = now;
+    printf("\rfine-tuning the encoder: %d %%\033[K", 100 * step / steps);
+    (void)fflush(stdout);
+}
+
+static void hide_fine_tuning(struct run *run)
+{
+    if (run->shown > 0.0)
+        printf("\r\033[K");
+    run->shown = 0.0;
+}
+
 /* Before the search. The standard encoder reads the language of the base. */
 static bool open_encoder(struct run *run, const char *directory, struct sl_err *err)
 {
-    const struct sl_encoder_trials_options options = {.engine = run->l.engine,
-                                                      .encoder = directory,
-                                                      .sources = &run->a->sources,
-                                                      .set = &run->l.set};
+    const bool shows = !run->a->json && isatty(STDOUT_FILENO);
+    const struct sl_encoder_trials_options options = {
+        .engine = run->l.engine,
+        .encoder = directory,
+        .sources = &run->a->sources,
+        .set = &run->l.set,
+        .watch = {shows ? show_fine_tuning : NULL, &run->shown}};
     if (!directory || (run->encoder_is_standard && run->l.base_is_foreign))
         return true;
     if (!sl_encoder_trials_open(&run->encoder, &options, err))
@@ -192,6 +218,7 @@ static bool evaluate(struct run *run, struct sl_err *err)
 static void on_trial(void *context, const struct sl_linear_search *search)
 {
     struct run *run = context;
+    hide_fine_tuning(run);
     if (search->count > 0) {
         automatic_results_trial(search, run->l.set.multi_label, run->a->json);
         warn_of_time(&run->l);
@@ -223,7 +250,9 @@ static bool run_all(struct run *run, const struct sl_linear_training_options *op
         return false;
     if (!describe_texts(run, why_no_base, err))
         return false;
-    if (!sl_linear_training_run(&run->l, on_trial, run, err))
+    const bool ok = sl_linear_training_run(&run->l, on_trial, run, err);
+    hide_fine_tuning(run);
+    if (!ok)
         return false;
     return evaluate(run, err) && publish(run, err);
 }
