@@ -46,13 +46,15 @@ static void add_measures(const struct automatic_log *log, json_t *o, double accu
     (void)json_object_set_new(o, "validation_accuracy", json_real(accuracy));
     (void)json_object_set_new(o, "trained_tokens", json_integer(log->tokens * log->events.step));
     (void)json_object_set_new(o, "seconds", json_real(seconds));
+    if (log->slower_follow)
+        return;
     (void)json_object_set_new(
         o, "seconds_left",
         json_real(seconds / log->events.step * (log->events.steps - log->events.step)));
 }
 
 void automatic_log_search(struct automatic_log *log, const struct sl_linear_search *search,
-                          const struct dataset_facts *facts)
+                          const struct dataset_facts *facts, bool has_encoder)
 {
     char text[RECIPE_TEXT];
     if (!log->events.file)
@@ -64,6 +66,7 @@ void automatic_log_search(struct automatic_log *log, const struct sl_linear_sear
         return;
     }
     const struct sl_linear_trial *trial = &search->trials[search->count - 1];
+    log->slower_follow = has_encoder && sl_linear_trial_is_linear(trial);
     json_t *o = event("step");
     add_measures(log, o, trial->accuracy, trial->loss);
     (void)json_object_set_new(o, "recipe", json_string(automatic_results_recipe(trial, text)));
@@ -76,6 +79,7 @@ void automatic_log_published(struct automatic_log *log, const struct automatic_r
     if (!log->events.file)
         return;
     log->events.step = log->events.steps;
+    log->slower_follow = false;
     json_t *o = event("evaluated");
     add_measures(log, o, automatic_results_accuracy(report), automatic_results_loss(report));
     write_line(log, o);

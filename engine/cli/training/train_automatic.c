@@ -223,7 +223,7 @@ static void on_trial(void *context, const struct sl_linear_search *search)
         automatic_results_trial(search, run->l.set.multi_label, run->a->json);
         warn_of_time(&run->l);
     }
-    automatic_log_search(&run->log, search, &run->facts);
+    automatic_log_search(&run->log, search, &run->facts, run->l.others != NULL);
 }
 
 /* Another process may have published between the first check and the claim. */
