@@ -162,16 +162,17 @@ function trainForm(file, found, models) {
   );
   const encoder = select(
     [
-      ...encoders.map((id) => [id, `recipes with ${id}, too (better, takes longer)`]),
-      ['', 'recipes for words alone (seconds)'],
-    ],
-    encoders[0] ?? '',
+      ...encoders.map((id) => [id, `with ${id} (better, takes longer)`]),
+      encoders.length === 0 && ['auto', 'with the bundled encoder (better, takes longer)'],
+      ['', 'for words alone (seconds)'],
+    ].filter(Boolean),
+    encoders[0] ?? 'auto',
   );
   const start = once(async () => {
     const hyperparameters = { promotion: promotion.value };
     if (found.label) hyperparameters.label = found.label;
     if (found.text) hyperparameters.text = found.text;
-    if (encoders.length > 0 && !encoder.value) hyperparameters.quick = true;
+    if (!encoder.value) hyperparameters.quick = true;
     await attempt(said, () =>
       startJob({
         training_file: file.id,
@@ -190,7 +191,7 @@ function trainForm(file, found, models) {
       'div',
       { class: 'row' },
       field('Name of the model', name, 'A name that serves already gets a new version.'),
-      encoders.length > 0 && field('Try', encoder),
+      field('Recipes', encoder),
       field('It serves', promotion),
       h('button', { class: 'main' }, 'Train'),
     ),

@@ -76,7 +76,7 @@ static void set_scales(const struct sl_tensor_slot *s, float *scales)
         float most = 0.0f;
         for (int c = 0; c < s->cols; c++)
             most = fmaxf(most, fabsf(row[c]));
-        scales[r] = most > 0.0f ? most / (float)WHOLE_MOST : 1.0f;
+        scales[r] = most >= FLT_MIN * (float)WHOLE_MOST ? most / (float)WHOLE_MOST : 1.0f;
     }
 }
 

@@ -179,6 +179,8 @@ bool sl_smaller_vocabulary_check(const struct sl_smaller_vocabulary *v,
                                  struct sl_err *err)
 {
     const int size = sl_tokenizer_size(v->tokens);
+    if (own->count != set->count)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", set->path);
     bool *kept = calloc(SL_VOCAB_MAX, sizeof *kept);
     if (!kept)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a list of pieces");

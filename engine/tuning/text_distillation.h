@@ -4,7 +4,7 @@
  *
  *     sl_text_distillation_open(&d, &options, student, &err)
  *     sl_text_distillation_step(&d, &err)                     options.steps times
- *     sl_text_distillation_text(&d, classifier, text, ...)    each text that was held out
+ *     sl_text_distillation_compare(&d, model, &likeness, &err)  on texts that were held out
  *     sl_text_distillation_close(&d)
  *
  * Dropout should be 0, as the teacher has none. */

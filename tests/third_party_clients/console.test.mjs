@@ -388,7 +388,7 @@ async function choose(page, label, text) {
 
 async function train(page, name) {
   await page.fill('Name of the model', name);
-  await page.fill('Try', ''); // an encoder takes a minute beside other tests
+  await page.fill('Recipes', ''); // an encoder takes a minute beside other tests
   await page.press('Train');
   await page.says('is ready');
 }

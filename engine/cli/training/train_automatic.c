@@ -279,6 +279,8 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
     bool fails = false;
     if (run.encoder_is_standard)
         encoder = standard_encoder(in_store, &fails, err);
+    // One that the environment names may read any language.
+    run.encoder_is_standard = run.encoder_is_standard && encoder == in_store;
     if (fails)
         return false;
     const struct sl_linear_training_options options = {

@@ -56,8 +56,8 @@ bool train_is_automatic(int count, char **words)
 
 void train_automatic_help(void)
 {
-    printf("\nWithout an architecture, a linear model is trained; cross-validation chooses its\n"
-           "recipe. Then only these options may be given:\n ");
+    printf("\nWithout an architecture, linear models and an encoder are tried; cross-validation\n"
+           "chooses the recipe. Then only these options may be given:\n ");
     for (const struct sl_option *row = rows; row->name; row++)
         printf(" --%s", row->name);
     for (const struct sl_option *row = train_automatic_rows; row->name; row++)
