@@ -4,6 +4,7 @@
 #include "sluice/err.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { SL_PATH_MAX = 4096 };
 
@@ -13,6 +14,14 @@ bool sl_path_join(char path[SL_PATH_MAX], const char *directory, const char *nam
 
 /* The same; whether something of that name is there. */
 bool sl_path_find(char path[SL_PATH_MAX], const char *directory, const char *name);
+
+/* What follows the last slash. Models are passed on, and directories are private: only this is told
+ * of where they came from. */
+static inline const char *sl_path_last(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
 
 /* What the error of a system call on a file means for a caller. */
 enum sl_code sl_file_error_code(int number);

@@ -91,22 +91,37 @@ static bool weights_write(const char *directory, const struct sl_checkpoint_part
     return ok || sl_wrap(err, "'%s'", names[WEIGHTS]);
 }
 
+/* The text of config.json. */
+static char *config_print(const struct sl_checkpoint_parts *parts, struct sl_err *err)
+{
+    struct sl_model_config model_config = *parts->model_config;
+    char *training = parts->training ? strdup(parts->training) : NULL;
+    if (parts->training && !training) {
+        sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
+        return NULL;
+    }
+    if (training)
+        model_config.training = training;
+    model_config.lower = parts->tokens->lower;
+    if (sl_task_classifies(model_config.hyper.task))
+        model_config.truncation_side = sl_tokenizer_truncation_side(parts->tokens);
+    char *text = sl_model_config_print(&model_config, err);
+    free(training);
+    return text;
+}
+
 static bool files_write(struct sl_manifest_writer *writer, const char *directory,
                         const struct sl_checkpoint_parts *parts, struct sl_err *err)
 {
     struct sl_manifest_file members[SL_CHECKPOINT_FILES] = {0};
     members_name(members, sl_vocabulary_file(parts->model_config->tokenizer));
-    struct sl_model_config model_config = *parts->model_config;
-    model_config.lower = parts->tokens->lower;
-    if (sl_task_classifies(model_config.hyper.task))
-        model_config.truncation_side = sl_tokenizer_truncation_side(parts->tokens);
     const struct sl_manifest manifest = {
         .members = members,
         .count = SL_CHECKPOINT_FILES,
         .created = parts->created ? parts->created : (int64_t)time(NULL),
     };
     const char *tmp = writer->tmp;
-    return sl_manifest_add(tmp, names[CONFIG], sl_model_config_print(&model_config, err), err) &&
+    return sl_manifest_add(tmp, names[CONFIG], config_print(parts, err), err) &&
            sl_manifest_add(tmp, members[VOCAB].name, sl_vocabulary_print(parts->tokens, err),
                            err) &&
            weights_write(tmp, parts, err) && sl_manifest_commit(writer, directory, &manifest, err);

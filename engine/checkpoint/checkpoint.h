@@ -13,7 +13,8 @@
 
 /* The contents of a checkpoint; owns nothing. */
 struct sl_checkpoint_parts {
-    const struct sl_model_config *model_config; /* its `training` says where the model came from */
+    const struct sl_model_config *model_config; /* its `training` says where the model came from, */
+    const char *training;                       /* or, if it is not NULL, this JSON object */
     const struct sl_tokenizer *tokens;
     const struct sl_parameter *parameters; /* what the base of its config has is left out */
     int count;

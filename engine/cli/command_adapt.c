@@ -99,10 +99,10 @@ static void write_provenance(struct sl_json_writer *json, const char *model, con
     sl_json_add(json,
                 "{'adapted_from':%s,'sha256':%s,'data':%s,'texts':%d,'held_out':%d,'steps':%d,"
                 "'batch_size':%d,'compute_weight':%f,'finished':%lld,'quality':[",
-                sl_base_name(name, model) ? name : tuning_file_name(model), a->d.teacher_sha256,
-                tuning_file_name(texts), a->options.set->count,
-                a->options.set->count - a->d.trained, a->options.steps, a->options.batch_size,
-                (double)a->options.compute_weight, (long long)time(NULL));
+                sl_base_name(name, model) ? name : sl_path_last(model), a->d.teacher_sha256,
+                sl_path_last(texts), a->options.set->count, a->options.set->count - a->d.trained,
+                a->options.steps, a->options.batch_size, (double)a->options.compute_weight,
+                (long long)time(NULL));
     for (int i = 0; i < LIMITS; i++)
         sl_json_add(json, "{'gate_limit':%f,'layer_ops_skipped':%f,'similarity':%f,'lowest':%f}",
                     (double)limits[i], q[i].skipped, q[i].similarity, q[i].lowest);
@@ -176,11 +176,8 @@ static bool run(int count, char **words, struct sl_err *err)
     struct arguments a = {0};
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
-    if (!sl_options_parse(&parser, count, words, err))
-        return false;
-    if (!model)
-        return fail_missing(&command_adapt, "MODEL-DIR", err);
-    if (!tuning_check(model, &a.tuning, err))
+    if (!sl_options_parse(&parser, count, words, err) ||
+        !tuning_check(&command_adapt, model, &a.tuning, err))
         return false;
     struct sl_dataset set = {0};
     struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);

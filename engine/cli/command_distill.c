@@ -98,8 +98,8 @@ static char *provenance(const struct distilling *r, const struct import_costs *c
     sl_json_add(&json,
                 "{'distilled_from':%s,'sha256':%s,'data':%s,'texts':%d,'held_out':%d,'steps':%d,"
                 "'batch_size':%d,'finished':%lld,'similarity':%f,'lowest':%f,'precision':",
-                sl_base_name(name, r->model) ? name : tuning_file_name(r->model),
-                r->d.teacher_sha256, tuning_file_name(r->a->tuning.texts), r->d.options.set->count,
+                sl_base_name(name, r->model) ? name : sl_path_last(r->model), r->d.teacher_sha256,
+                sl_path_last(r->a->tuning.texts), r->d.options.set->count,
                 r->d.options.set->count - r->d.trained, r->d.options.steps, r->d.options.batch_size,
                 (long long)time(NULL), r->after.similarity, r->after.lowest);
     sl_json_add_raw(&json, costs->json, strlen(costs->json));
@@ -172,11 +172,8 @@ static bool run(int count, char **words, struct sl_err *err)
     struct arguments a = {0};
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
-    if (!sl_options_parse(&parser, count, words, err))
-        return false;
-    if (!model)
-        return fail_missing(&command_distill, "MODEL-DIR", err);
-    if (!tuning_check(model, &a.tuning, err))
+    if (!sl_options_parse(&parser, count, words, err) ||
+        !tuning_check(&command_distill, model, &a.tuning, err))
         return false;
     struct distilling r = {.a = &a, .model = model};
     r.engine = command_training_engine(a.threads, a.isa, a.precision, err);

@@ -24,8 +24,11 @@ int tuning_batch_size(const struct tuning_arguments *a)
     return a->batch_size.given ? (int)a->batch_size.value : TEXTS;
 }
 
-bool tuning_check(const char *model, const struct tuning_arguments *a, struct sl_err *err)
+bool tuning_check(const struct command *command, const char *model,
+                  const struct tuning_arguments *a, struct sl_err *err)
 {
+    if (!model)
+        return fail_missing(command, "MODEL-DIR", err);
     if (!a->texts)
         return sl_fail(err, SL_BAD_INPUT,
                        "missing --texts FILE: texts such as the model will read");
@@ -99,10 +102,4 @@ bool tuning_train(struct sl_text_distillation *d, bool json, struct sl_err *err)
         show(d, begun, json);
     }
     return true;
-}
-
-const char *tuning_file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }

@@ -34,9 +34,10 @@ struct tuning_arguments {
 int tuning_steps(const struct tuning_arguments *a);
 int tuning_batch_size(const struct tuning_arguments *a);
 
-/* Before anything is read. */
-bool tuning_check(const char *model, const struct tuning_arguments *a, struct sl_err *err)
-    SL_MUST_CHECK;
+struct command;
+/* Before anything is opened. model: NULL: none was named. */
+bool tuning_check(const struct command *command, const char *model,
+                  const struct tuning_arguments *a, struct sl_err *err) SL_MUST_CHECK;
 
 /* Reads the texts, as tokens. */
 bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
@@ -45,6 +46,3 @@ bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
 
 /* All steps; shows how far they are. */
 bool tuning_train(struct sl_text_distillation *d, bool json, struct sl_err *err) SL_MUST_CHECK;
-
-/* The last part of a path: models are passed on, and directories are private. */
-const char *tuning_file_name(const char *path);

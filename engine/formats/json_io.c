@@ -134,8 +134,7 @@ json_t *sl_json_string(const char *text)
 
 json_t *sl_json_file_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return sl_json_string(slash ? slash + 1 : path);
+    return sl_json_string(sl_path_last(path));
 }
 
 json_t *sl_json_float(float value)

@@ -91,24 +91,20 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const char *training,
                            const struct sl_base_reference *base, struct sl_err *err)
 {
-    char *copy_of = strdup(training);
     struct sl_model_config config = {.arch = model->arch,
                                      .hyper = model->config,
                                      .policy = sl_policy_defaults(model->arch),
                                      .labels = model->labels,
-                                     .tokenizer = sl_tokenizer_kind(tokens),
-                                     .training = copy_of};
+                                     .tokenizer = sl_tokenizer_kind(tokens)};
     if (base)
         config.base = *base;
     struct sl_checkpoint_parts parts = {.model_config = &config,
+                                        .training = training,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
                                         .matrices = SL_DTYPE_BF16};
-    bool ok = copy_of ? sl_checkpoint_write(directory, &parts, err)
-                      : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
-    free(copy_of);
-    return ok || sl_wrap(err, "publish");
+    return sl_checkpoint_write(directory, &parts, err) || sl_wrap(err, "publish");
 }
 
 /* Two means of the word vectors: frequent words count less in both, and hardly in the first. */

@@ -3,7 +3,6 @@
 
 #include "checkpoint/checkpoint.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEED = 1 };
@@ -122,23 +121,20 @@ bool sl_adaptation_publish(const struct sl_adaptation *a, const char *directory,
     if (!sl_checkpoint_open(&from, a->options.model, err))
         return false;
     struct sl_model_config config = from.model_config;
-    char *copy = strdup(notes->training);
     config.arch = m->arch;
     config.hyper = m->config;
     config.policy = sl_policy_published(m->arch, &m->config);
-    config.training = copy;
     config.operating_point_count = notes->count;
     memcpy(config.operating_points, notes->points, (size_t)notes->count * sizeof *notes->points);
     for (int p = 0; p < SL_PRECISION_COUNT; p++)
         config.precision_costs[p] = (struct sl_precision_cost){0};
     const struct sl_checkpoint_parts parts = {.model_config = &config,
+                                              .training = notes->training,
                                               .tokens = from.tokens,
                                               .parameters = m->state_dict,
                                               .count = m->state_dict_count,
                                               .matrices = SL_DTYPE_BF16};
-    const bool ok = copy ? sl_checkpoint_write(directory, &parts, err)
-                         : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
-    free(copy);
+    const bool ok = sl_checkpoint_write(directory, &parts, err);
     sl_checkpoint_close(&from);
     return ok;
 }

@@ -37,13 +37,13 @@ static void teacher_name(char name[NAME_BYTES], const char *own, int depth, int 
     (void)snprintf(name, NAME_BYTES, "%s%ld%s", layers, lround((double)layer * apart), rest);
 }
 
-/* Every transformer has one. */
-static const struct sl_parameter *find_table(const struct sl_model *m)
+/* Its place among the parameters; every transformer has one. */
+static int find_table(const struct sl_model *m)
 {
     int i = 0;
     while (strcmp(m->state_dict[i].name, table) != 0)
         i++;
-    return &m->state_dict[i];
+    return i;
 }
 
 /* The vectors of the pieces that are left. */
@@ -58,31 +58,33 @@ static void gather(const struct sl_parameter *to, const float *rows, const int32
 struct reading {
     struct sl_parameter *list;
     char (*names)[NAME_BYTES];
-    float *rows; /* of the teacher's table */
+    float *rows; /* of the teacher's table, if the student has only some of them */
 };
 
 static bool reading_open(struct reading *r, const struct sl_model *m,
                          const struct sl_checkpoint *from, struct sl_err *err)
 {
     const size_t count = (size_t)m->state_dict_count;
-    const int vocab = from->model_config.hyper.vocab;
-    const struct sl_parameter *own = find_table(m);
     r->list = calloc(count, sizeof *r->list);
     r->names = calloc(count, sizeof *r->names);
-    r->rows = calloc((size_t)vocab * (size_t)own->cols, sizeof *r->rows);
-    if (!r->list || !r->names || !r->rows)
+    if (!r->list || !r->names)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the values of a teacher");
     for (size_t i = 0; i < count; i++) {
         r->list[i] = m->state_dict[i];
         teacher_name(r->names[i], m->state_dict[i].name, m->config.depth,
                      from->model_config.hyper.depth);
         r->list[i].name = r->names[i];
-        if (&m->state_dict[i] == own) {
-            r->list[i].data = r->rows;
-            r->list[i].rows = vocab;
-        }
     }
     return true;
+}
+
+/* Reads the teacher's whole table beside the student's. */
+static bool read_all_rows(struct reading *r, int table_at, int vocab, struct sl_err *err)
+{
+    struct sl_parameter *p = &r->list[table_at];
+    p->rows = vocab;
+    p->data = r->rows = calloc(sl_parameter_floats(p), sizeof *r->rows);
+    return r->rows || sl_fail(err, SL_NO_MEMORY, "no memory for the vectors of %d pieces", vocab);
 }
 
 static bool fill(struct sl_model *m, const struct sl_checkpoint *from,
@@ -90,13 +92,12 @@ static bool fill(struct sl_model *m, const struct sl_checkpoint *from,
 {
     struct reading r = {0};
     sl_model_initialize(m, SEED);
-    bool ok = reading_open(&r, m, from, err) &&
-              sl_checkpoint_load_matching(from, r.list, m->state_dict_count, err);
-    const struct sl_parameter *own = find_table(m);
+    const int at = find_table(m);
+    const bool ok = reading_open(&r, m, from, err) &&
+                    (!vocabulary || read_all_rows(&r, at, from->model_config.hyper.vocab, err)) &&
+                    sl_checkpoint_load_matching(from, r.list, m->state_dict_count, err);
     if (ok && vocabulary)
-        gather(own, r.rows, vocabulary->from);
-    else if (ok)
-        memcpy(own->data, r.rows, sl_parameter_floats(own) * sizeof *own->data);
+        gather(&m->state_dict[at], r.rows, vocabulary->from);
     free(r.list);
     free(r.names);
     free(r.rows);
@@ -134,18 +135,14 @@ bool sl_compression_publish(const struct sl_model *student, const struct sl_chec
                             struct sl_err *err)
 {
     struct sl_model_config config = from->model_config;
-    char *copy = strdup(notes->training);
     config.hyper = student->config;
-    config.training = copy;
     config.tokenizer = sl_tokenizer_kind(notes->tokens);
     memcpy(config.precision_costs, notes->costs, sizeof config.precision_costs);
     const struct sl_checkpoint_parts parts = {.model_config = &config,
+                                              .training = notes->training,
                                               .tokens = notes->tokens,
                                               .parameters = student->state_dict,
                                               .count = student->state_dict_count,
                                               .matrices = SL_DTYPE_I8};
-    const bool ok = copy ? sl_checkpoint_write(directory, &parts, err)
-                         : sl_fail(err, SL_NO_MEMORY, "no memory for a provenance");
-    free(copy);
-    return ok;
+    return sl_checkpoint_write(directory, &parts, err);
 }

@@ -142,10 +142,10 @@ static void begin_progress(struct sl_encoder_trials *e, int steps)
 static void on_step(void *context)
 {
     struct sl_trial_progress *p = context;
-    const int step = atomic_fetch_add(&p->step, 1) + 1;
+    (void)atomic_fetch_add(&p->step, 1);
     if (!p->watch.tell || atomic_flag_test_and_set(&p->is_told))
         return;
-    p->watch.tell(p->watch.context, step, p->steps);
+    p->watch.tell(p->watch.context, atomic_load(&p->step), p->steps);
     atomic_flag_clear(&p->is_told);
 }
 

@@ -1,12 +1,12 @@
 /* smaller_vocabulary.c - counts pieces, and keeps the most frequent. */
 #include "tuning/smaller_vocabulary.h"
 
+#include "base/utf8.h"
+#include "tokenizer/bert_words.h"
 #include "tokenizer/tokenizer_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char continuation[] = "##";
 
 /* ---- which are kept -------------------------------------------------------------------------- */
 
@@ -26,13 +26,10 @@ static bool is_special(const struct sl_tokenizer *tokens, int32_t id)
 
 static bool is_character(struct sl_piece piece)
 {
-    int characters = 0;
-    const size_t prefix = sizeof continuation - 1;
-    if (piece.bytes > prefix && memcmp(piece.text, continuation, prefix) == 0)
+    const size_t prefix = strlen(sl_continuation_prefix);
+    if (piece.bytes > prefix && memcmp(piece.text, sl_continuation_prefix, prefix) == 0)
         piece = (struct sl_piece){piece.text + prefix, piece.bytes - prefix};
-    for (size_t i = 0; i < piece.bytes; i++)
-        characters += ((unsigned char)piece.text[i] & 0xC0) != 0x80; /* the first byte of one */
-    return characters == 1;
+    return sl_utf8_count(piece.text, piece.bytes) == 1;
 }
 
 static int by_use(const void *a, const void *b)

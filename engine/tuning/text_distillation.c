@@ -93,12 +93,12 @@ bool sl_text_distillation_open(struct sl_text_distillation *d,
                                const struct sl_text_distillation_options *options,
                                struct sl_model *student, struct sl_err *err)
 {
-    const int count = options->set->count, tenth = count / PART_HELD_OUT;
+    const int count = options->set->count;
     assert(options->asked->count == count);
     *d = (struct sl_text_distillation){.options = *options,
                                        .tuner = {.set = options->set, .model = student}};
     d->tuner.loss = (struct sl_text_loss){.add = add_loss, .context = d};
-    d->trained = count - (tenth < HELD_OUT ? tenth : HELD_OUT);
+    d->trained = count - sl_min(count / PART_HELD_OUT, HELD_OUT);
     const bool ok = ask_teacher(d, err) && start(d, err);
     if (!ok)
         sl_text_distillation_close(d);

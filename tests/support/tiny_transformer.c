@@ -44,3 +44,15 @@ void tiny_adaptive_make(const char *directory, enum sl_task task)
 {
     make(directory, "adaptive_transformer", task);
 }
+
+void tiny_texts_write(const char *path, int count)
+{
+    static const char *const words[] = {"good", "bad", "plain", "the film", "a day", "it was"};
+    FILE *file = fopen(path, "we");
+    cr_assert(file);
+    for (int i = 0; i < count; i++)
+        cr_assert_gt(
+            fprintf(file, "%s %s %s %d\n", words[i % 6], words[i / 6 % 6], words[i / 36 % 6], i),
+            0);
+    cr_assert_eq(fclose(file), 0);
+}

@@ -8,3 +8,6 @@
 void tiny_transformer_make(const char *directory, enum sl_task task);
 /* The same with routers. */
 void tiny_adaptive_make(const char *directory, enum sl_task task);
+
+/* Writes that many different texts of those words, one per line. */
+void tiny_texts_write(const char *path, int count);

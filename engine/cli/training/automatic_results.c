@@ -347,13 +347,12 @@ static void write_result(struct sl_json_writer *json, const struct automatic_res
 char *automatic_results_provenance(const struct automatic_results *r, const char *data,
                                    struct sl_err *err)
 {
-    const char *slash = strrchr(data, '/');
     struct sl_buffer text = {0};
     struct sl_json_writer json = {.out = &text};
     sl_json_add(&json,
                 "{'data':%s,'texts':%d,'finished':%lld,'validation_accuracy':%f,"
                 "'validation_loss':%f,'validation':",
-                slash ? slash + 1 : data, r->l->set.count, (long long)time(NULL),
+                sl_path_last(data), r->l->set.count, (long long)time(NULL),
                 automatic_results_accuracy(r), automatic_results_loss(r));
     write_result(&json, r, NULL);
     sl_json_end_object(&json);

@@ -29,20 +29,51 @@ static const char *find_bundled(const char *name, char path[SL_PATH_MAX])
     return NULL;
 }
 
-/* The encoder for those who name none. NULL without err: there is none. */
-static const char *standard_encoder(char path[SL_PATH_MAX], bool *fails, struct sl_err *err)
+/* ---- the encoder ----------------------------------------------------------------------------- */
+
+struct encoder_choice {
+    const char *directory; /* NULL: none */
+    bool is_bundled;
+    char path[SL_PATH_MAX]; /* room for the directory */
+};
+
+/* For those who name none. */
+static bool choose_standard_encoder(struct encoder_choice *e, struct sl_err *err)
 {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread sets it
     const char *named = getenv("SLUICE_ENCODER");
-    *fails = false;
-    if (!named)
-        return find_bundled("base/2", path);
-    *fails = named[0] && !sl_encoder_trials_can_use(named) &&
-             !sl_fail(err, SL_BAD_INPUT,
-                      "the environment variable SLUICE_ENCODER names '%s', which is no encoder: "
-                      "expected the directory of one, or nothing",
-                      named);
-    return named[0] ? named : NULL;
+    if (!named) {
+        e->directory = find_bundled("base/2", e->path);
+        e->is_bundled = e->directory != NULL;
+        return true;
+    }
+    e->directory = named[0] ? named : NULL;
+    return !e->directory || sl_encoder_trials_can_use(named) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "the environment variable SLUICE_ENCODER names '%s', which is no encoder: "
+                   "expected the directory of one, or nothing",
+                   named);
+}
+
+/* Whether the vocabulary is to be made from the texts. */
+static bool learns_vocabulary(const struct train_automatic_options *a)
+{
+    return a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
+}
+
+/* The one that --init-from names, one in the store, or the standard one. */
+static bool choose_encoder(struct encoder_choice *e, const struct train_automatic_options *a,
+                           struct sl_err *err)
+{
+    *e = (struct encoder_choice){0};
+    if (a->quick)
+        return true;
+    if (a->base) {
+        e->directory = sl_encoder_trials_can_use(a->base) ? a->base : NULL;
+        return true;
+    }
+    e->directory = store_encoder_find(a->out, e->path);
+    return e->directory || learns_vocabulary(a) || choose_standard_encoder(e, err);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -74,9 +105,8 @@ struct run {
     const struct train_automatic_options *a;
     struct sl_linear_training l;
     struct sl_encoder_trials encoder; /* with one */
-    bool encoder_is_standard;
-    double shown;                 /* when progress last was */
-    struct sl_dataset validation; /* empty without --validation */
+    double shown;                     /* when progress last was */
+    struct sl_dataset validation;     /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
@@ -156,17 +186,17 @@ static void hide_fine_tuning(struct run *run)
     run->shown = 0.0;
 }
 
-/* Before the search. The standard encoder reads the language of the base. */
-static bool open_encoder(struct run *run, const char *directory, struct sl_err *err)
+/* Before the search. The bundled encoder reads the language of the base. */
+static bool open_encoder(struct run *run, const struct encoder_choice *choice, struct sl_err *err)
 {
     const bool shows = !run->a->json && isatty(STDOUT_FILENO);
     const struct sl_encoder_trials_options options = {
         .engine = run->l.engine,
-        .encoder = directory,
+        .encoder = choice->directory,
         .sources = &run->a->sources,
         .set = &run->l.set,
         .watch = {shows ? show_fine_tuning : NULL, &run->shown}};
-    if (!directory || (run->encoder_is_standard && run->l.base_is_foreign))
+    if (!choice->directory || (choice->is_bundled && run->l.base_is_foreign))
         return true;
     if (!sl_encoder_trials_open(&run->encoder, &options, err))
         return false;
@@ -174,7 +204,7 @@ static bool open_encoder(struct run *run, const char *directory, struct sl_err *
         (void)fprintf(stderr,
                       "sluice train: warning: the encoder '%s' is not tried: %zu tokens are too "
                       "many for it\n",
-                      directory, run->encoder.set.ids_count);
+                      choice->directory, run->encoder.set.ids_count);
     else
         run->l.others = &run->encoder.models;
     return true;
@@ -236,7 +266,8 @@ static bool claim_output(struct run *run, struct sl_err *err)
 }
 
 static bool run_all(struct run *run, const struct sl_linear_training_options *options,
-                    const char *encoder, const char *why_no_base, struct sl_err *err)
+                    const struct encoder_choice *encoder, const char *why_no_base,
+                    struct sl_err *err)
 {
     if (!claim_output(run, err))
         return false;
@@ -257,31 +288,16 @@ static bool run_all(struct run *run, const struct sl_linear_training_options *op
     return evaluate(run, err) && publish(run, err);
 }
 
-/* The one that --init-from names, or one in the store; NULL: none. */
-static const char *find_encoder(const struct train_automatic_options *a, char path[SL_PATH_MAX])
-{
-    if (a->quick)
-        return NULL;
-    if (a->base)
-        return sl_encoder_trials_can_use(a->base) ? a->base : NULL;
-    return store_encoder_find(a->out, path);
-}
-
 static bool train(struct sl_engine *engine, const struct train_automatic_options *a,
                   struct sl_err *err)
 {
     static const char no_base[] = "models/base/1 is not where this program is installed or built; "
                                   "--init-from names a model with word vectors";
-    char path[SL_PATH_MAX], in_store[SL_PATH_MAX];
-    bool learns = a->sources.tokenizer || a->sources.vocabulary_size || a->sources.cased;
-    const char *encoder = find_encoder(a, in_store);
-    struct run run = {.a = a, .encoder_is_standard = !encoder && !a->base && !learns && !a->quick};
-    bool fails = false;
-    if (run.encoder_is_standard)
-        encoder = standard_encoder(in_store, &fails, err);
-    // One that the environment names may read any language.
-    run.encoder_is_standard = run.encoder_is_standard && encoder == in_store;
-    if (fails)
+    char path[SL_PATH_MAX];
+    const bool learns = learns_vocabulary(a);
+    struct encoder_choice encoder;
+    struct run run = {.a = a};
+    if (!choose_encoder(&encoder, a, err))
         return false;
     const struct sl_linear_training_options options = {
         .engine = engine,
@@ -289,8 +305,9 @@ static bool train(struct sl_engine *engine, const struct train_automatic_options
         .keep_text = true, /* until it is described */
         .seconds = a->seconds,
         .standalone = a->standalone,
-        .base = a->base && !encoder ? a->base : (learns ? NULL : find_bundled("base/1", path))};
-    bool ok = run_all(&run, &options, encoder,
+        .base = a->base && !encoder.directory ? a->base
+                                              : (learns ? NULL : find_bundled("base/1", path))};
+    bool ok = run_all(&run, &options, &encoder,
                       learns ? "the vocabulary is made from the texts" : no_base, err);
     automatic_log_close(&run.log, run.is_published ? NULL : err);
     dataset_facts_close(&run.facts);

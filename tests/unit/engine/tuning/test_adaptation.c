@@ -16,17 +16,10 @@ static char encoder[PATH_MAX], decoder[PATH_MAX];
 
 static void setup(void)
 {
-    static const char *const words[] = {"good", "bad", "plain", "the film", "a day", "it was"};
     workspace_create(&dirs, "store/adapted/1");
     tiny_transformer_make(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
     tiny_transformer_make(test_path(decoder, dirs.top, "store/decoder/1"), SL_TASK_COMPLETION);
-    FILE *file = fopen(dirs.corpus, "we");
-    cr_assert(file);
-    for (int i = 0; i < TEXTS; i++)
-        cr_assert_gt(
-            fprintf(file, "%s %s %s %d\n", words[i % 6], words[i / 6 % 6], words[i / 36 % 6], i),
-            0);
-    cr_assert_eq(fclose(file), 0);
+    tiny_texts_write(dirs.corpus, TEXTS);
 }
 
 static void teardown(void)

@@ -29,17 +29,10 @@ static struct sl_dataset texts_in(const struct sl_tokenizer *tokens)
 
 static void setup(void)
 {
-    static const char *const words[] = {"good", "bad", "plain", "the film", "a day", "it was"};
     struct sl_err err;
     workspace_create(&dirs, "store/small/1");
     tiny_transformer_make(test_path(encoder, dirs.top, "store/encoder/1"), SL_TASK_PRETRAINING);
-    FILE *file = fopen(dirs.corpus, "we");
-    cr_assert(file);
-    for (int i = 0; i < TEXTS; i++)
-        cr_assert_gt(
-            fprintf(file, "%s %s %s %d\n", words[i % 6], words[i / 6 % 6], words[i / 36 % 6], i),
-            0);
-    cr_assert_eq(fclose(file), 0);
+    tiny_texts_write(dirs.corpus, TEXTS);
     engine = fixture_engine(NULL, 2);
     EXPECT_OK(sl_checkpoint_open(&from, encoder, &err), err);
     asked = texts_in(from.tokens);
