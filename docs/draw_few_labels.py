@@ -16,7 +16,7 @@ from draw import text  # noqa: E402
 PANEL, HEIGHT, GAP = 212, 300, 8
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 44, 62
 OURS, PEER, GRID = "#b5361c", "#555555", "#dddddd"
-STANDARD = "sluice train --data"
+STANDARD = "sluice train --data --quick"
 
 
 def number(cell):
