@@ -9,7 +9,9 @@
 
 enum { QUERY, KEY_VALUE };
 
-enum { QUERIES_MAX = 128 };
+enum { QUERIES_MIN = 128, QUERIES_MAX = 512 }; /* of a block, unless a sequence is shorter */
+
+enum { UNITS = 4 }; /* for each thread, as they differ in length */
 
 /* Queries of one sequence that are computed together. */
 struct block {
@@ -285,17 +287,28 @@ static const struct sl_op attend = {.name = "attention",
 
 /* -- recording ---------------------------------------------------------------------------- */
 
+/* Keys are packed once for each block: so it is as long as leaves units for all threads. */
+static int most_queries(const struct sl_tape *t, const struct attend *a, int queries)
+{
+    const int wanted = UNITS * sl_thread_pool_size(t->pool), sequences = t->view->batch->count;
+    int most = QUERIES_MAX;
+    while (most > QUERIES_MIN && (queries / most + sequences) * a->args.key_heads < wanted)
+        most /= 2;
+    return most;
+}
+
 /* Cuts the queries into blocks that stay within one sequence. While training a block is a whole
  * sequence, because the gradients of keys are sums over all queries. */
 static void cut(const struct sl_tape *t, struct attend *a, int queries)
 {
+    const int most = most_queries(t, a, queries);
     int i = 0;
     for (int s = 0; s < t->view->batch->count; s++) {
         const struct sl_sequence *sequence = &t->view->batch->sequences[s];
         int end = i;
         while (end < queries && sl_rows_at(a->args.rows, end) < sequence->first + sequence->rows)
             end++;
-        int max = t->training ? sequence->rows : QUERIES_MAX;
+        int max = t->training ? sequence->rows : most;
         do {
             int count = sl_min(end - i, max);
             if (count > 0 || t->training)
@@ -336,14 +349,14 @@ static void see(const struct sl_tape *t, struct attend *a, int queries)
     }
 }
 
-/* As many as leave units for all threads: several for each, as blocks differ in length; one for
- * each while decoding, where a unit takes a microsecond. */
+/* As many as leave units for all threads: one for each while decoding, where a unit takes a
+ * microsecond. */
 static int heads_of_a_unit(const struct sl_tape *t, const struct attend *a)
 {
     if (heads_per_key(a) > 1)
         return t->training ? 1 : heads_per_key(a);
     const bool decodes = !t->training && t->view->batch->rows == t->view->batch->count;
-    const int wanted = (decodes ? 1 : 4) * sl_thread_pool_size(t->pool);
+    const int wanted = (decodes ? 1 : UNITS) * sl_thread_pool_size(t->pool);
     int group = t->training ? 1 : a->args.heads;
     while (group % 2 == 0 && a->count * (a->args.heads / group) < wanted)
         group /= 2;
@@ -362,7 +375,7 @@ struct sl_tensor *sl_attention(struct sl_tape *t, struct sl_tensor *query,
     assert(key_value->cols == 2 * (query->cols / args.heads * args.key_heads));
     struct attend *a = sl_tape_struct(t, 1, sizeof *a);
     a->args = args;
-    size_t blocks = (size_t)query->rows / QUERIES_MAX + (size_t)t->view->batch->count;
+    size_t blocks = (size_t)query->rows / QUERIES_MIN + (size_t)t->view->batch->count;
     a->blocks = sl_tape_struct(t, blocks, sizeof *a->blocks);
     a->visible = sl_tape_struct(t, (size_t)query->rows, sizeof *a->visible);
     if (args.window > 0)

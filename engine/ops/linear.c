@@ -15,8 +15,25 @@ enum { X = SL_LINEAR_X, WEIGHT = SL_LINEAR_WEIGHT, BIAS = SL_LINEAR_BIAS };
 
 enum { BLOCK = SL_LINEAR_ROWS, CHUNK = SL_LINEAR_COLUMNS };
 
-/* Rows for which another thread is worth waking to quantize them. */
-enum { QUANTIZED = 16 };
+/* Rows for which another thread is worth waking to quantize them; and rows that kernels compute
+ * together at best, so blocks have a multiple of them. */
+enum { QUANTIZED = 16, GRANULE = 32 };
+
+/* -- blocks of rows ----------------------------------------------------------------------- */
+
+/* As even as granules allow: so threads that have the same number of blocks finish together. */
+static int block_begin(const struct sl_linear *a, int rows, int block)
+{
+    const int64_t granules = sl_ceil_div(rows, GRANULE);
+    return sl_min((int)(granules * block / a->blocks) * GRANULE, rows);
+}
+
+/* The block that has a row. */
+static int block_of(const struct sl_linear *a, int rows, int row)
+{
+    const int64_t granules = sl_ceil_div(rows, GRANULE);
+    return (int)(((int64_t)(row / GRANULE + 1) * a->blocks - 1) / granules);
+}
 
 /* -- forward ------------------------------------------------------------------------------ */
 
@@ -101,31 +118,32 @@ static struct sl_int8_group *groups_at(const struct sl_node *n, char *memory)
     return (struct sl_int8_group *)(void *)(memory + BLOCK * int8_stride(n));
 }
 
-/* Rows first..last, of one block, which memory holds. */
-static void quantize(const struct sl_node *n, int first, int last, char *memory)
+/* A row of the batch as row `at` of a block. */
+static void quantize(const struct sl_node *n, int row, int at, char *memory)
 {
     const struct sl_tensor *x = n->in[X];
-    const size_t stride = int8_stride(n);
     int8_t *to = (int8_t *)memory;
     const struct sl_kernels *k = n->tape->kernels;
     struct sl_int8_group *groups = groups_at(n, memory);
-    for (int r = first; r < last; r++)
-        k->quantize(to + (size_t)(r % BLOCK) * stride,
-                    groups + (size_t)(r % BLOCK) * (size_t)groups_of(n), sl_row_any(x, r), x->type,
-                    x->cols, k->int8_group);
+    k->quantize(to + (size_t)at * int8_stride(n), groups + (size_t)at * (size_t)groups_of(n),
+                sl_row_any(x, row), x->type, x->cols, k->int8_group);
 }
 
-static char *shared_block(const struct forward_pass *pass, int row)
+static char *shared_block(const struct forward_pass *pass, int block)
 {
-    return pass->scratch.shared + (size_t)(row / BLOCK) * pass->scratch.x_bytes;
+    return pass->scratch.shared + (size_t)block * pass->scratch.x_bytes;
 }
 
 static void quantize_shared(void *ctx, int first, int last, int worker)
 {
     const struct forward_pass *pass = ctx;
+    const struct sl_linear *a = pass->n->args;
+    const int rows = pass->n->in[X]->rows;
     (void)worker;
-    for (int row = first; row < last; row++)
-        quantize(pass->n, row, row + 1, shared_block(pass, row));
+    for (int row = first; row < last; row++) {
+        const int block = block_of(a, rows, row);
+        quantize(pass->n, row, row - block_begin(a, rows, block), shared_block(pass, block));
+    }
 }
 
 /* Bias, activation, dropout and rounding of columns c0..c1 of one row, whose products are in y. */
@@ -186,13 +204,13 @@ static void add_row(const struct sl_node *n, int row, const float *y, int c0, in
     n->tape->kernels->axpy(sl_row(n->out, to->rows ? to->rows[row] : row) + c0, factor, y, c1 - c0);
 }
 
-/* Columns c0..c1 of one block of rows. spare: a block of a chunk. */
+/* Columns c0..c1 of the block whose first row is `row`. spare: a block of a chunk. */
 static void forward_chunk(const struct sl_node *n, struct sl_gemm *g, int row, int c0, int c1,
                           float *spare)
 {
     const struct sl_linear *a = n->args;
     const bool direct = is_direct(n);
-    const int rows = sl_min(BLOCK, n->in[X]->rows - row);
+    const int rows = g->m;
     const size_t stride = direct ? n->out->stride : CHUNK;
     float *y = direct ? sl_row(n->out, row) + c0 : spare;
     multiply(n, g, c0, c1, y, stride);
@@ -241,16 +259,17 @@ static void forward_piece(const struct forward_pass *pass, int piece, int worker
 {
     const struct sl_node *n = pass->n;
     const struct sl_linear *a = n->args;
-    int first = piece / a->column_pieces * BLOCK, last = sl_min(first + BLOCK, n->in[X]->rows);
+    const int block = piece / a->column_pieces, rows = n->in[X]->rows;
+    const int first = block_begin(a, rows, block), last = block_begin(a, rows, block + 1);
     int c0 = piece % a->column_pieces * a->columns, c1 = sl_min(c0 + a->columns, n->out->cols);
     char *scratch = pass->scratch.base + (size_t)worker * pass->scratch.stride;
     float *spare = (float *)(void *)(scratch + pass->scratch.x_bytes);
     struct sl_gemm g = {.m = last - first, .k = n->in[X]->cols, .is_far = a->blocks == 1};
     if (n->parameter[WEIGHT]->int8) {
         const bool shared = a->column_pieces > 1;
-        char *memory = shared ? shared_block(pass, first) : scratch;
-        if (!shared)
-            quantize(n, first, last, memory);
+        char *memory = shared ? shared_block(pass, block) : scratch;
+        for (int row = first; !shared && row < last; row++)
+            quantize(n, row, row - first, memory);
         g.x = memory;
         g.x_stride = int8_stride(n);
         g.int8_groups = groups_at(n, memory);
@@ -295,10 +314,13 @@ static const struct sl_op linear = {.name = "linear",
                                     .forward = linear_forward,
                                     .backward = sl_linear_backward};
 
-/* Few rows cannot keep all threads busy: then columns are divided as well. */
+/* All threads have the same number of blocks. Few rows cannot keep them busy: then columns are
+ * divided as well. */
 static void divide(struct sl_linear *a, int rows, int cols, int threads)
 {
     a->blocks = sl_ceil_div(rows, BLOCK);
+    if (a->blocks > threads)
+        a->blocks = sl_ceil_div(a->blocks, threads) * threads;
     bool enough = threads == 1 || a->blocks == 0 || a->blocks >= 2 * threads;
     int wanted = enough ? 1 : sl_ceil_div(4 * threads, a->blocks);
     int panels = sl_ceil_div(cols, SL_PANEL);
