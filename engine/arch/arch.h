@@ -60,6 +60,12 @@ struct sl_explained_text {
 
 enum { SL_EMBEDDING_DENSE_MAX = 8192 }; /* numbers that a dense layer may make of a text's vector */
 
+/* A classifier of two parts: the first may answer alone (sl_batch.part). */
+struct sl_cascade {
+    int context; /* tokens that the second part reads */
+    float share; /* factor of the first part's logits, which are added to the second's */
+};
+
 struct sl_arch {
     const char *name, *paper, *summary;
     const struct sl_param *hypers; /* of struct sl_config; `cases` are bits as in `tasks` */
@@ -93,8 +99,12 @@ struct sl_arch {
     /* Whether a pretrained model of this config can be asked which tokens may stand at a place;
      * NULL: none can. */
     bool (*predicts_tokens)(const struct sl_config *c);
-    bool shares_vectors; /* it can do what struct sl_config says of this */
-    size_t size;         /* of its own struct */
+    /* Its models are cascades, with this context above 0; NULL: they have one part. */
+    struct sl_cascade (*cascade)(const struct sl_config *c);
+    float (*cascade_threshold)(
+        const struct sl_policy *policy); /* the first part answers above it */
+    bool shares_vectors;                 /* it can do what struct sl_config says of this */
+    size_t size;                         /* of its own struct */
     /* What each token of a text adds to a label's margin (sluice/explanation.h), exactly; NULL: the
      * margin is no sum over tokens. False: no memory. */
     bool (*explain)(const void *self, const struct sl_kernels *kernels,

@@ -59,6 +59,9 @@ struct sl_distillation {
     float weight;                    /* of them in the loss; the targets have the rest of 1 */
 };
 
+/* What is computed of a cascade (arch/arch.h), which answers some texts by its first part. */
+enum sl_part { SL_PART_BOTH, SL_PART_FIRST, SL_PART_SECOND };
+
 struct sl_batch {
     const int32_t *tokens;      /* rows */
     const int32_t *types;       /* rows: which of two texts a token is of; NULL: all of the first */
@@ -75,7 +78,8 @@ struct sl_batch {
     float loss_scale;             /* 1 / targets, or labels, in the whole training batch */
     float row_scale;              /* 1 / rows in the whole training batch */
     const struct sl_rows *wanted; /* rows whose logits are requested; NULL: all */
-    enum sl_output output;        /* what is computed of each text, if nothing is trained */
+    enum sl_output output;        /* what is computed of each text, if nothing is trained, */
+    enum sl_part part;            /* by which part of a cascade */
     bool keeps_routing;           /* serving: what acts on each row is kept, too */
 };
 

@@ -61,9 +61,9 @@ static void take(struct sl_batch_runner *r, struct sl_arena *a, struct sl_batch_
 
 /* The batches of a narrow model are small, too. Then threads that share every op waste less: none
  * waits for another that had to leave its core to a network thread. */
-static int rows_of_piece(const struct sl_model *m)
+static int rows_of_piece(const struct sl_model *m, enum sl_part part)
 {
-    const bool narrow = m->config.width < NARROW || m->config.depth == 0;
+    const bool narrow = m->config.width < NARROW || m->config.depth == 0 || part == SL_PART_FIRST;
     return narrow ? SL_BATCH_ROWS_MAX : PIECE_FEATURES / m->config.width;
 }
 
@@ -75,6 +75,7 @@ static void measure_output(struct sl_batch_runner *r, struct sl_tape *dry,
     struct sl_rows listed = {r->wanted, sl_min(piece->rows, rows_max)};
     struct sl_batch batch = *piece;
     batch.output = output;
+    batch.part = r->part;
     if (sl_task_generates(r->model->config.task) ||
         output == SL_OUTPUT_MASKED) { /* logits of listed rows need copies */
         for (int i = 0; i < listed.count; i++)
@@ -155,12 +156,13 @@ bool sl_batch_runner_init(struct sl_batch_runner *r, const struct sl_model *mode
                           struct sl_err *err)
 {
     struct sl_arena dry;
-    *r = (struct sl_batch_runner){.model = model,
-                                  .policy = policy,
-                                  .piece_rows =
-                                      limits.piece_rows ? limits.piece_rows : rows_of_piece(model),
-                                  .pool = model->engine->pool,
-                                  .threads = sl_thread_pool_size(model->engine->pool)};
+    *r = (struct sl_batch_runner){
+        .model = model,
+        .policy = policy,
+        .piece_rows = limits.piece_rows ? limits.piece_rows : rows_of_piece(model, limits.part),
+        .part = limits.part,
+        .pool = model->engine->pool,
+        .threads = sl_thread_pool_size(model->engine->pool)};
     sl_arena_dry(&dry);
     take(r, &dry, limits);
     if (!sl_arena_init(&r->memory, dry.peak, err))
@@ -259,7 +261,8 @@ static const struct sl_tensor *forward(struct sl_batch_runner *r, struct sl_batc
                                    .rows = next->row - piece->row,
                                    .count = next->sequence - piece->sequence,
                                    .wanted = r->batch->wanted ? &wanted : NULL,
-                                   .output = r->batch->output};
+                                   .output = r->batch->output,
+                                   .part = r->part};
     struct sl_tape *tape = &worker->tape;
     tape->pool = pool;
     tape->stats.layers_used = r->layers_used + piece->row;

@@ -19,6 +19,7 @@ struct sl_batch_limits {
     int context;        /* rows of the longest sequence */
     int cache_capacity; /* of each sequence's cache; 0: sequences are complete */
     int piece_rows;     /* 0: as many as suit the model */
+    enum sl_part part;  /* of a cascade */
 };
 
 /* What one thread runs a piece with. The first one also runs what the threads share. */
@@ -38,6 +39,7 @@ struct sl_batch_runner {
     struct sl_thread_pool *pool;    /* the engine's */
     struct sl_batch_worker *workers;
     int threads, piece_rows;
+    enum sl_part part;
     struct sl_arena memory; /* of all below */
     struct sl_batch_piece *pieces;
     struct sl_sequence *sequences; /* those of the batch, with rows counted from their piece on */

@@ -3,7 +3,7 @@
 #include "infer/classifier.h"
 
 #include "base/allocate.h"
-#include "infer/batch_runner.h"
+#include "infer/cascade_run.h"
 #include "infer/logits.h"
 #include "model/model.h"
 #include "sluice/explanation.h"
@@ -13,7 +13,8 @@
 
 struct sl_classifier {
     const struct sl_model *model;
-    struct sl_batch_runner runner;
+    struct sl_batch_runner runner; /* of a cascade: of the second part */
+    struct sl_cascade_run cascade;
     struct sl_classifier_options options;
     /* The current run: */
     struct sl_sequence *sequences;
@@ -31,10 +32,11 @@ static bool allocate(struct sl_classifier *c, struct sl_err *err)
     c->masks = calloc(rows, sizeof *c->masks);
     if (!c->sequences || !c->tokens || !c->types || !c->masks)
         return sl_fail(err, SL_NO_MEMORY, "no memory for %zu items and %zu rows", items, rows);
-    const struct sl_batch_limits limits = {.rows = c->options.max_batch_tokens,
-                                           .sequences = c->options.max_batch_size,
-                                           .context = c->model->config.context_length};
-    return sl_batch_runner_init(&c->runner, c->model, &c->model->policy, limits, err);
+    struct sl_batch_limits limits = {.rows = c->options.max_batch_tokens,
+                                     .sequences = c->options.max_batch_size,
+                                     .context = c->model->config.context_length};
+    return sl_cascade_open(&c->cascade, c->model, &limits, err) &&
+           sl_batch_runner_init(&c->runner, c->model, &c->model->policy, limits, err);
 }
 
 static bool check_options(const struct sl_model *m, const struct sl_classifier_options *o,
@@ -78,6 +80,7 @@ void sl_classifier_destroy(struct sl_classifier *c)
     if (!c)
         return;
     sl_batch_runner_release(&c->runner);
+    sl_cascade_close(&c->cascade);
     free(c->sequences);
     free(c->tokens);
     free(c->types);
@@ -195,8 +198,8 @@ static struct sl_batch gather(struct sl_classifier *c, const struct sl_classifie
     return batch;
 }
 
-static void scatter(const struct sl_classifier *c, struct sl_classifier_item *items, int count,
-                    const struct sl_tensor *logits)
+static void scatter(const struct sl_classifier *c, const struct sl_batch_runner *runner,
+                    struct sl_classifier_item *items, int count, const struct sl_tensor *logits)
 {
     int row = 0;
     assert(logits->stride == (size_t)logits->cols);
@@ -209,18 +212,39 @@ static void scatter(const struct sl_classifier *c, struct sl_classifier_item *it
         item->layers_full = (int64_t)item->count * c->model->config.depth;
         item->layers_used = 0;
         for (int j = 0; j < item->count; j++)
-            item->layers_used += c->runner.layers_used[c->sequences[i].first + j];
-        item->token_layers = c->runner.layers_used + c->sequences[i].first;
+            item->layers_used += runner->layers_used[c->sequences[i].first + j];
+        item->token_layers = runner->layers_used + c->sequences[i].first;
         item->gates =
-            item->wants_gates ? sl_batch_runner_routing(&c->runner, c->sequences[i].first) : NULL;
+            item->wants_gates ? sl_batch_runner_routing(runner, c->sequences[i].first) : NULL;
     }
     assert(row == logits->rows);
 }
 
-static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared)
+static void run_with(struct sl_classifier *c, struct sl_batch_runner *runner,
+                     struct sl_classifier_item *items, int count, bool shared)
 {
     struct sl_batch batch = gather(c, items, count);
-    scatter(c, items, count, sl_batch_runner_run(&c->runner, &batch, shared));
+    scatter(c, runner, items, count, sl_batch_runner_run(runner, &batch, shared));
+}
+
+static void run_cascade(struct sl_classifier *c, struct sl_classifier_item *items, int count,
+                        bool shared)
+{
+    struct sl_cascade_run *r = &c->cascade;
+    run_with(c, &r->first, items, count, shared);
+    sl_cascade_choose(r, c->model, items, count);
+    c->runner.stats = (struct sl_forward_stats){0};
+    if (r->count > 0)
+        run_with(c, &c->runner, r->asked, r->count, shared);
+    sl_cascade_add(r, c->model, items);
+}
+
+static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared)
+{
+    if (c->cascade.parts.context > 0)
+        run_cascade(c, items, count, shared);
+    else
+        run_with(c, &c->runner, items, count, shared);
 }
 
 bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items, int count,

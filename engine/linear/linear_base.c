@@ -93,11 +93,13 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
 {
     struct sl_model_config config = {.arch = model->arch,
                                      .hyper = model->config,
-                                     .policy = sl_policy_defaults(model->arch),
+                                     .policy = model->policy,
+                                     .operating_point_count = model->operating_point_count,
                                      .labels = model->labels,
                                      .tokenizer = sl_tokenizer_kind(tokens)};
     if (base)
         config.base = *base;
+    memcpy(config.operating_points, model->operating_points, sizeof config.operating_points);
     struct sl_checkpoint_parts parts = {.model_config = &config,
                                         .training = training,
                                         .tokens = tokens,

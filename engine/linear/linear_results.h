@@ -22,7 +22,8 @@ struct sl_linear_trial {
      * n-grams alone, times `ngram_scale`. */
     struct sl_encoder_recipe encoder;
     float encoder_scale, ngram_scale; /* 0: without n-grams */
-    float ngram_weight; /* beside that of the encoder, of logits that both are calibrated to */
+    float ngram_weight; /* beside that of the encoder, of logits that both are calibrated to, */
+    float ngram_shift;  /* those of n-grams by this */
     int folds;          /* that were predicted */
     double accuracy, loss, seconds;
     double micro_f1; /* 2 right labels / (labels + predicted labels); the accuracy where each text

@@ -236,6 +236,14 @@ bool sl_model_share(struct sl_model *m, struct sl_shared_values *values, struct 
            sl_fail(err, SL_CORRUPT, "%s has no word vectors to take from a base", m->arch->name);
 }
 
+struct sl_parameter *sl_model_find(const struct sl_model *m, const char *name)
+{
+    for (int i = 0; i < m->state_dict_count; i++)
+        if (strcmp(m->state_dict[i].name, name) == 0)
+            return &m->state_dict[i];
+    return NULL;
+}
+
 void sl_model_close(struct sl_model *m)
 {
     if (!m)
@@ -243,7 +251,8 @@ void sl_model_close(struct sl_model *m)
     sl_shared_values_release(m->engine, m->shared);
     free(m->base);
     free(m->training);
-    sl_tokenizer_destroy(m->tokenizer);
+    if (!m->borrows_tokenizer)
+        sl_tokenizer_destroy(m->tokenizer);
     for (int i = 0; m->labels && i < m->config.classes; i++)
         free(m->labels[i]);
     free(m->labels);

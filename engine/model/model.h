@@ -22,7 +22,8 @@ struct sl_model {
     struct sl_operating_point operating_points[SL_OPERATING_POINTS_MAX];
     struct sl_policy point_policies[SL_OPERATING_POINTS_MAX]; /* of each operating point */
     int operating_point_count;
-    struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
+    struct sl_tokenizer *tokenizer; /* owned, unless it is borrowed; may be NULL in tests */
+    bool borrows_tokenizer;
     struct sl_chat_facts chat;
     struct sl_prompts prompts; /* owned */
     struct sl_arena structs;
@@ -69,6 +70,9 @@ void sl_model_set_operating_points(struct sl_model *m, const struct sl_operating
 const struct sl_policy *sl_model_point_policy(const struct sl_model *m, int number);
 /* The model's policy with another threshold, which must be within its row's bounds. */
 struct sl_policy sl_model_policy_at(const struct sl_model *m, double threshold);
+
+/* A parameter or saved buffer; NULL: there is none of this name. */
+struct sl_parameter *sl_model_find(const struct sl_model *m, const char *name);
 
 /* Initial values of parameters and saved buffers, from (seed, name). */
 void sl_model_initialize(struct sl_model *m, uint64_t seed);

@@ -7,6 +7,7 @@
 #include "linear/linear_model.h"
 #include "linear/linear_tokens.h"
 #include "linear/linear_trials.h"
+#include "tuning/encoder_cascade.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,27 +58,36 @@ static bool open_tokens(struct sl_encoder_trials *e, const char *directory, int 
     return true;
 }
 
+/* At most so many tokens of each text. */
+static bool read_texts(const struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
+                       int context, struct sl_dataset *set, struct sl_err *err)
+{
+    const struct sl_dataset_encoding how = {
+        .context = context, .truncation = o->sources->truncation, .unknown = SL_UNKNOWN_REPLACE};
+    if (!sl_dataset_open(set, o->sources->data, &o->sources->columns, &o->set->labels, err))
+        return false;
+    if (set->count != o->set->count)
+        return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", o->sources->data);
+    return sl_dataset_encode(set, e->tokens, &how, err);
+}
+
 static bool open_set(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
                      struct sl_err *err)
 {
-    struct sl_dataset_encoding how = {.truncation = o->sources->truncation,
-                                      .unknown = SL_UNKNOWN_REPLACE};
-    if (!open_tokens(e, o->encoder, &how.context, err))
+    int context;
+    if (!open_tokens(e, o->encoder, &context, err))
         return false;
     sl_tokenizer_set_truncation(e->tokens, o->sources->truncation);
-    if (!sl_dataset_open(&e->set, o->sources->data, &o->sources->columns, &o->set->labels, err))
-        return false;
-    if (e->set.count != o->set->count)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", o->sources->data);
-    return sl_dataset_encode(&e->set, e->tokens, &how, err);
+    return read_texts(e, o, context, &e->set, err);
 }
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
-static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
+static bool open_features(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
+                          struct sl_err *err)
 {
     e->bag = sl_linear_base_create(e->own_engine, e->tokens, 0, 0, err);
-    if (!e->bag)
+    if (!e->bag || !read_texts(e, o, e->bag->config.context_length, &e->whole, err))
         return false;
     e->parts = *sl_linear_model_parts(e->bag);
     if (sl_linear_tokens_can_spell(e->tokens)) {
@@ -86,7 +96,7 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
             return false;
     }
     return sl_text_features_open(&e->features, e->own_engine, &e->parts,
-                                 sl_linear_order(e->set.count), &e->set, err);
+                                 sl_linear_order(e->set.count), &e->whole, err);
 }
 
 /* That of the best linear recipe so far, whose word vectors the encoder replaces. */
@@ -111,7 +121,7 @@ static bool predict_ngrams(const struct sl_encoder_trials *e, const struct sl_li
     struct sl_linear_search_options options = *s->options;
     struct sl_linear_run run = *s;
     options.features = &e->features;
-    options.set = &e->set;
+    options.set = &e->whole;
     run.options = &options;
     run.recipe = recipe;
     run.logits = logits;
@@ -271,10 +281,10 @@ struct both {
     size_t count;
 };
 
-static float inverse_temperature(const struct sl_linear_run *s, const float *logits)
+static struct sl_calibration calibration_of(const struct sl_linear_run *s, const float *logits)
 {
     const struct sl_predictions predictions = sl_linear_predictions(s, logits);
-    return (float)(1.0 / sl_calibration_fit_temperature(&predictions).temperature);
+    return sl_calibration_fit_temperature(&predictions);
 }
 
 static void try_sums(struct sl_linear_run *s, struct sl_linear_trial trial, const struct both *both)
@@ -292,123 +302,60 @@ static void try_sums(struct sl_linear_run *s, struct sl_linear_trial trial, cons
     }
 }
 
-/* room: for the logits of both. */
-static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, float *room,
-                       struct sl_err *err)
+static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, struct sl_err *err)
 {
     const size_t count = (size_t)e->set.count * (size_t)s->classes;
     const double begun = sl_now_seconds();
-    struct both both = {.encoder = room, .ngrams = room + count, .count = count};
+    struct both both = {.encoder = e->logits, .ngrams = e->logits + count, .count = count};
     struct sl_linear_trial trial = {
         .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(&e->set), .encoder_scale = 1.0f};
     if (!try_folds(e, s, &trial.encoder, err))
         return false;
-    memcpy(room, s->logits, count * sizeof *room);
+    memcpy(e->logits, s->logits, count * sizeof *e->logits);
     sl_linear_keep(s, trial, begun);
-    if (!predict_ngrams(e, s, trial.recipe, room + count, err))
+    if (!predict_ngrams(e, s, trial.recipe, e->logits + count, err))
         return false;
-    both.encoder_scale = inverse_temperature(s, both.encoder);
-    both.ngram_scale = inverse_temperature(s, both.ngrams);
+    const struct sl_calibration alone = calibration_of(s, both.ngrams);
+    both.encoder_scale = (float)(1.0 / calibration_of(s, both.encoder).temperature);
+    both.ngram_scale = (float)(1.0 / alone.temperature);
+    trial.ngram_shift = alone.independent ? (float)alone.shift : 0.0f;
     try_sums(s, trial, &both);
+    return true;
+}
+
+/* The run ends before a model is fitted. */
+static bool keep_predicted(struct sl_encoder_trials *e, const struct sl_linear_run *s,
+                           struct sl_err *err)
+{
+    const size_t texts = (size_t)e->set.count;
+    free(e->logits);
+    free(e->predicted);
+    e->logits = calloc(2 * texts * (size_t)s->classes, sizeof *e->logits);
+    e->predicted = calloc(texts, sizeof *e->predicted);
+    if (!e->logits || !e->predicted)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
+    memcpy(e->predicted, s->predicted, (size_t)s->predicted_count * sizeof *e->predicted);
+    e->predicted_count = s->predicted_count;
     return true;
 }
 
 static bool try_all(void *context, struct sl_linear_run *s, struct sl_err *err)
 {
-    struct sl_encoder_trials *e = context;
-    float *room = calloc(2 * (size_t)e->set.count * (size_t)s->classes, sizeof *room);
-    const bool ok =
-        room ? try_recipe(e, s, room, err)
-             : sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %d texts", e->set.count);
-    free(room);
-    return ok;
+    return keep_predicted(context, s, err) && try_recipe(context, s, err);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-static struct sl_parameter *find(const struct sl_model *model, const char *name)
-{
-    for (int i = 0; i < model->state_dict_count; i++)
-        if (strcmp(model->state_dict[i].name, name) == 0)
-            return &model->state_dict[i];
-    return NULL;
-}
-
 static void scale_values(const struct sl_model *model, const char *name, double scale)
 {
-    const struct sl_parameter *p = find(model, name);
+    const struct sl_parameter *p = sl_model_find(model, name);
     if (p)
         model->kernels->scale(p->data, (float)scale, p->data, (int)sl_parameter_floats(p));
 }
 
-static void copy_values(struct sl_parameter *to, const struct sl_parameter *from)
-{
-    if (to && from)
-        memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
-}
-
-static void set_ngrams(const struct sl_encoder_trials *e, const struct sl_model *model,
-                       const struct sl_logistic_weights *w, const float *idf, float scale)
-{
-    struct sl_bag_of_words m = {.keys = find(model, "ngrams.keys"),
-                                .idf = find(model, "ngrams.idf"),
-                                .ngram_weights = find(model, "ngrams.weight")};
-    const struct sl_parameter *bias = find(model, "ngrams.bias");
-    copy_values(find(model, "token_roles"), e->parts.roles);
-    copy_values(find(model, "token_spellings"), e->parts.spellings);
-    for (int c = 0; c < bias->cols; c++)
-        bias->data[c] = scale * w->bias[c];
-    sl_linear_ngrams_set(&m, &e->features, idf, w->sparse, scale);
-}
-
-/* The tuned encoder as a model that has n-grams, too. */
-static struct sl_model *with_ngrams(const struct sl_encoder_trials *e, const struct sl_model *from,
-                                    const struct sl_linear_recipe *recipe, const float *idf,
-                                    struct sl_err *err)
-{
-    const struct sl_param *rows = from->arch->hypers;
-    struct sl_config config = from->config;
-    const int ngrams = sl_linear_ngram_rows(&e->features, idf);
-    if (!sl_param_set(sl_param_find(rows, "ngram_rows"), &config, ngrams, err) ||
-        !sl_param_set(sl_param_find(rows, "ngram_order"), &config, recipe->ngrams.order, err) ||
-        !sl_param_set(sl_param_find(rows, "character_ngrams"), &config,
-                      recipe->ngrams.characters && ngrams > 0, err))
-        return NULL;
-    struct sl_model *model = sl_model_create(from->engine, from->arch, &config, err);
-    for (int i = 0; model && i < from->state_dict_count; i++)
-        copy_values(find(model, from->state_dict[i].name), &from->state_dict[i]);
-    return model;
-}
-
-/* Fits the n-grams to all texts. */
-static struct sl_model *add_ngrams(const struct sl_encoder_trials *e, const struct sl_model *tuned,
-                                   const struct sl_linear_trial *trial, double scale,
-                                   struct sl_err *err)
-{
-    static const double tolerance = 1e-6;
-    const struct sl_linear_texts texts = {.kernels = tuned->kernels,
-                                          .features = &e->features,
-                                          .labels = &e->set.label_lists,
-                                          .classes = e->set.labels.count,
-                                          .rows = e->rows,
-                                          .count = e->set.count};
-    struct sl_linear_problem q = {0};
-    struct sl_logistic_weights w = {0};
-    struct sl_model *model = NULL;
-    bool ok = sl_linear_problem_open(&q, &texts, &trial->recipe, err);
-    q.p.tolerance = tolerance;
-    if (ok && sl_logistic_weights_open(&w, &q.p, err) && sl_logistic_fit(&q.p, &w, err))
-        model = with_ngrams(e, tuned, &trial->recipe, q.idf, err);
-    if (model && find(model, "ngrams.keys"))
-        set_ngrams(e, model, &w, q.idf, (float)scale * trial->ngram_scale);
-    sl_logistic_weights_close(&w);
-    sl_linear_problem_close(&q);
-    return model;
-}
-
 static void shift_values(const struct sl_model *model, const char *name, double shift)
 {
-    const struct sl_parameter *p = find(model, name);
+    const struct sl_parameter *p = sl_model_find(model, name);
     for (size_t i = 0; p && i < sl_parameter_floats(p); i++)
         p->data[i] += (float)shift;
 }
@@ -423,22 +370,53 @@ static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, do
     sl_model_pack(model);
     if (!sl_linear_model_set_labels(model, &e->set.labels, err))
         return false;
+    model->tokenizer = e->tokens;
+    model->borrows_tokenizer = true;
     sl_model_describe(model);
     return true;
+}
+
+static struct sl_model *cascade_of(const struct sl_encoder_trials *e, const struct sl_model *tuned,
+                                   const struct sl_linear_trial *trial,
+                                   const struct sl_calibration *calibration, struct sl_err *err)
+{
+    const size_t labels = (size_t)e->set.labels.count;
+    const struct sl_cascade_evidence evidence = {
+        .encoder = e->logits,
+        .ngrams = e->logits ? e->logits + (size_t)e->set.count * labels : NULL,
+        .texts = e->predicted,
+        .count = e->predicted_count};
+    const struct sl_encoder_cascade cascade = {.tuned = tuned,
+                                               .features = &e->features,
+                                               .parts = &e->parts,
+                                               .set = &e->whole,
+                                               .rows = e->rows,
+                                               .context = e->bag->config.context_length,
+                                               .trial = trial,
+                                               .calibration = calibration,
+                                               .evidence = &evidence};
+    return sl_encoder_cascade_create(&cascade, err);
+}
+
+/* The shift of the sum: the n-grams already have one of their own. */
+static double shift_of(const struct sl_linear_trial *trial,
+                       const struct sl_calibration *calibration)
+{
+    const double share = (double)trial->ngram_weight / calibration->temperature;
+    return calibration->independent ? calibration->shift - share * (double)trial->ngram_shift : 0.0;
 }
 
 static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,
                                  const struct sl_linear_trial *trial,
                                  const struct sl_calibration *calibration, struct sl_err *err)
 {
-    const double scale = 1.0 / calibration->temperature;
-    const double shift = calibration->independent ? calibration->shift : 0.0;
+    const double scale = (double)trial->encoder_scale / calibration->temperature;
     struct sl_model *model = tuning->tuner.model;
     if (trial->ngram_scale > 0.0f)
-        model = add_ngrams(e, tuning->tuner.model, trial, scale, err);
+        model = cascade_of(e, tuning->tuner.model, trial, calibration, err);
     else
         tuning->tuner.model = NULL;
-    if (!model || finish(model, e, scale * (double)trial->encoder_scale, shift, err))
+    if (!model || finish(model, e, scale, shift_of(trial, calibration), err))
         return model;
     sl_model_close(model);
     return NULL;
@@ -474,7 +452,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
               open_set(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
-              (e->set.ids_count > TOKENS_MOST || open_features(e, err));
+              (e->set.ids_count > TOKENS_MOST || open_features(e, options, err));
     e->models = (struct sl_other_models){
         .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
     e->too_many = e->set.ids_count > TOKENS_MOST;
@@ -489,6 +467,9 @@ void sl_encoder_trials_close(struct sl_encoder_trials *e)
     sl_model_close(e->bag);
     free(e->spellings.data);
     sl_dataset_close(&e->set);
+    sl_dataset_close(&e->whole);
+    free(e->logits);
+    free(e->predicted);
     sl_tokenizer_destroy(e->tokens);
     sl_engine_destroy(e->own_engine);
     free(e->rows);

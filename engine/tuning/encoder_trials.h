@@ -1,6 +1,7 @@
 /* encoder_trials.h - a pretrained encoder among the models that a search tries (linear_results.h):
- * fine-tuned on each fold's texts, and if it is the best, on all. Alone, and with a linear
- * classifier of n-grams of its tokens beside it, since both make different mistakes. */
+ * fine-tuned on each fold's texts, and if it is the best, on all. Alone, and in a cascade with a
+ * linear classifier of n-grams, since both make different mistakes: these read whole texts, the
+ * encoder as much as its context holds. */
 #pragma once
 
 #include "data/data_sources.h"
@@ -36,14 +37,19 @@ struct sl_encoder_trials {
     struct sl_engine *engine;
     struct sl_engine *own_engine; /* in the precision that is fastest to train in */
     const char *encoder;
-    struct sl_dataset set; /* the same texts in the encoder's tokens */
+    struct sl_dataset set; /* the same texts in the encoder's tokens, as many as it reads */
     struct sl_tokenizer *tokens;
     /* The n-grams: */
-    struct sl_model *bag; /* what tokens are to them */
+    struct sl_dataset whole; /* the texts with all their tokens */
+    struct sl_model *bag;    /* what tokens are to them */
     struct sl_parameter spellings;
     struct sl_bag_of_words parts;
     struct sl_text_features features;
     int32_t *rows;
+    /* Of the search: the logits of both, texts x labels, and the texts that were predicted. */
+    float *logits;
+    int32_t *predicted;
+    int predicted_count;
     bool too_many; /* the texts would take too long: the encoder is not worth trying */
     struct sl_other_models models; /* for the search */
     struct sl_trial_progress progress;

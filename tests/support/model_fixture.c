@@ -126,7 +126,8 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
     } values[] = {{"compute_weight", 3}, {"gate_binarization_weight", 0.01},
                   {"kl_weight", 0.3},    {"entropy_weight", 0.3},
                   {"hash_bigrams", 30},  {"wide_ngrams", 20},
-                  {"ngram_rows", 40},    {"character_ngrams", 1}};
+                  {"ngram_rows", 40},    {"character_ngrams", 1},
+                  {"ngram_share", 0.5}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const struct sl_param *row = sl_param_find(arch->hypers, values[i].name);
@@ -190,13 +191,16 @@ struct sl_config fixture_config(const struct sl_arch *arch)
 }
 
 /* How far a parameter moves from its first values: so far that every parameter matters, that
- * routers disagree among tokens, and that tokens halt at different steps. */
+ * routers disagree among tokens, that tokens halt at different steps, and that n-grams are surer of
+ * some texts than of others. */
 static float fixture_noise_scale(const struct sl_builder *b, const char *name)
 {
     if (strstr(name, "router"))
         return 1.5f;
     if (strstr(name, "halting"))
         return 0.3f;
+    if (strstr(name, "ngrams.weight"))
+        return 2.0f;
     if (strstr(name, "embedding.")) /* a table */
         return b->scale_embedding > 1.0f ? 0.9f / b->scale_embedding : 1.0f;
     return 0.15f;

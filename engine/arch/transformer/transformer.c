@@ -24,6 +24,7 @@ struct transformer {
     struct sl_norm final_norm; /* without weight: none */
     struct transformer_head head;
     struct sl_bag_of_words ngrams; /* beside the blocks; without keys: none */
+    float ngram_share;             /* of their logits in the sum */
     int depth;
 };
 
@@ -46,6 +47,14 @@ static int embedding_size(const struct sl_config *c)
     return own->embedding_size > 0 ? own->embedding_size : c->width;
 }
 
+/* Tokens of a text that the blocks read. */
+static int block_context(const struct sl_config *c)
+{
+    const struct transformer_config *own = sl_config_own(c);
+    return own->block_context > 0 ? sl_min(own->block_context, c->context_length)
+                                  : c->context_length;
+}
+
 static void embedding_build(struct sl_builder *b, struct transformer *m, const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
@@ -53,7 +62,7 @@ static void embedding_build(struct sl_builder *b, struct transformer *m, const s
     m->embedding = sl_embedding_build(
         b,
         (struct sl_embedding_shape){.vocab = c->vocab,
-                                    .context_length = c->context_length,
+                                    .context_length = block_context(c),
                                     .width = embedding_size(c),
                                     .start = sl_normal(deviation),
                                     .positions = learned ? SL_POSITIONS_LEARNED : SL_POSITIONS_NONE,
@@ -91,7 +100,7 @@ static const struct sl_parameter *rotary_build(struct sl_builder *b, const struc
     if (own->positions != TRANSFORMER_ROTARY_POSITIONS)
         return NULL;
     return sl_rotary_table(b, name,
-                           (struct sl_rotary_shape){.context_length = c->context_length,
+                           (struct sl_rotary_shape){.context_length = block_context(c),
                                                     .dims = rotated_dims(c),
                                                     .base = base});
 }
@@ -162,6 +171,7 @@ static void ngrams_build(struct sl_builder *b, struct transformer *m, const stru
     const struct transformer_config *own = sl_config_own(c);
     if (c->task != SL_TASK_CLASSIFICATION || own->ngram_rows == 0)
         return;
+    m->ngram_share = own->ngram_share > 0.0f ? own->ngram_share : 1.0f;
     sl_token_roles_build(b, &m->ngrams, c->vocab);
     m->ngrams.bias =
         sl_parameter_add(b, "ngrams.bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
@@ -186,9 +196,23 @@ void sl_transformer_build(struct sl_builder *b, void *self, const struct sl_conf
     ngrams_build(b, m, c);
 }
 
+/* y: the blocks' logits. */
+static struct sl_tensor *add_ngrams(struct sl_tape *t, const struct transformer *m,
+                                    struct sl_tensor *y)
+{
+    if (!m->ngrams.keys || t->view->batch->part == SL_PART_SECOND)
+        return y;
+    if (m->ngram_share == 1.0f)
+        return sl_add_tfidf_logits(t, y, &m->ngrams);
+    return sl_residual(t, y, sl_add_tfidf_logits(t, NULL, &m->ngrams),
+                       (struct sl_residual_args){.scale = m->ngram_share});
+}
+
 struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)
 {
     const struct transformer *m = self;
+    if (t->view->batch->part == SL_PART_FIRST)
+        return sl_add_tfidf_logits(t, NULL, &m->ngrams);
     struct sl_tensor *h = sl_embedding_apply(t, &m->embedding);
     if (m->projection.weight)
         h = sl_linear_apply(t, &m->projection, h, (struct sl_linear_args){0});
@@ -196,8 +220,7 @@ struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)
     const struct sl_routed_blocks routed = {m->blocks, m->routers, m->depth, m->training};
     h = m->routers ? sl_routed_blocks_apply(t, routed, h, reads)
                    : sl_blocks_apply(t, m->blocks, m->depth, h, reads);
-    h = sl_transformer_head_apply(t, &m->head, &m->final_norm, h);
-    return m->ngrams.keys ? sl_add_tfidf_logits(t, h, &m->ngrams) : h;
+    return add_ngrams(t, m, sl_transformer_head_apply(t, &m->head, &m->final_norm, h));
 }
 
 /* -- the facts ----------------------------------------------------------------------------- */

@@ -129,6 +129,13 @@ static void predict(const struct trained *t, const struct sl_model *model, float
     sl_classifier_destroy(c);
 }
 
+/* All texts get the sum, however sure the n-grams are. */
+static void ask_always(struct sl_model *model)
+{
+    if (model->arch->cascade)
+        model->policy = sl_model_policy_at(model, 1.0);
+}
+
 /* A fit of some trial, as a model; and its logits. */
 static struct sl_model *fit(struct trained *t, float encoder_scale, float ngram_scale,
                             double temperature, float *logits)
@@ -139,9 +146,11 @@ static struct sl_model *fit(struct trained *t, float encoder_scale, float ngram_
         .recipe = {.loss = SL_LOSS_SQUARED, .ngrams = {.order = 2}, .sparse_c = 3.0f},
         .encoder = {.epochs = 2, .batch_size = 16, .learning_rate = 1e-3f, .layer_decay = 1.0f},
         .encoder_scale = encoder_scale,
-        .ngram_scale = ngram_scale};
+        .ngram_scale = ngram_scale,
+        .ngram_weight = ngram_scale > 0.0f ? 0.25f : 0.0f};
     struct sl_model *model = t->e.models.fit(&t->e, &trial, &calibration, &err);
     cr_assert(model, "%s", err.text);
+    ask_always(model);
     predict(t, model, logits);
     return model;
 }
@@ -216,6 +225,9 @@ Test(encoder_trials, a_published_model_answers_as_it_was_measured)
     for (int i = 0; i < LOGITS; i++)
         cr_expect_float_eq((double)opened[i], (double)fitted[i], 0.05, "published as bf16");
     cr_expect_str_eq(model->labels[0], "bad");
+    cr_expect_str_eq(model->info.architecture, "cascade");
+    cr_expect_eq(model->operating_point_count, t.l.model->operating_point_count);
+    cr_expect_eq(model->config.context_length, t.e.bag->config.context_length, "whole texts");
     sl_model_close(model);
     close_training(&t);
 }
@@ -309,11 +321,15 @@ Test(encoder_trials, of_several_labels_the_shift_is_part_of_the_model)
         .recipe = {.loss = SL_LOSS_BINARY, .ngrams = {.order = 2}, .sparse_c = 3.0f},
         .encoder = {.epochs = 2, .batch_size = 16, .learning_rate = 1e-3f, .layer_decay = 1.0f},
         .encoder_scale = 1.0f,
-        .ngram_scale = 0.5f};
+        .ngram_scale = 0.5f,
+        .ngram_weight = 0.25f,
+        .ngram_shift = 0.5f};
     struct sl_model *a = t.e.models.fit(&t.e, &trial, &none, &err);
     struct sl_model *b = t.e.models.fit(&t.e, &trial, &some, &err);
     cr_assert(a && b, "%s", err.text);
     cr_expect(a->info.multi_label);
+    ask_always(a);
+    ask_always(b);
     predict(&t, a, plain);
     predict(&t, b, shifted);
     for (int i = 0; i < LOGITS; i++)

@@ -1,0 +1,141 @@
+/* cascade_run.c - which texts the second part reads, and of what tokens. */
+#include "infer/cascade_run.h"
+
+#include "base/int_math.h"
+#include "infer/logits.h"
+#include "tokenizer/tokenizer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t classes_of(const struct sl_model *model)
+{
+    return (size_t)model->config.classes;
+}
+
+bool sl_cascade_open(struct sl_cascade_run *r, const struct sl_model *model,
+                     struct sl_batch_limits *limits, struct sl_err *err)
+{
+    *r = (struct sl_cascade_run){0};
+    if (model->arch->cascade)
+        r->parts = model->arch->cascade(&model->config);
+    if (r->parts.context == 0)
+        return true;
+    struct sl_batch_limits first = *limits;
+    const size_t texts = (size_t)limits->sequences, rows = (size_t)limits->rows;
+    first.part = SL_PART_FIRST;
+    limits->part = SL_PART_SECOND;
+    limits->context = r->parts.context;
+    r->asked = calloc(texts, sizeof *r->asked);
+    r->which = calloc(texts, sizeof *r->which);
+    r->tokens = calloc(rows, sizeof *r->tokens);
+    r->logits = calloc(texts * classes_of(model), sizeof *r->logits);
+    r->layers = calloc(rows, sizeof *r->layers);
+    if (!r->asked || !r->which || !r->tokens || !r->logits || !r->layers)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for a cascade of %zu items and %zu rows",
+                       texts, rows);
+    return sl_batch_runner_init(&r->first, model, &model->policy, first, err);
+}
+
+void sl_cascade_close(struct sl_cascade_run *r)
+{
+    sl_batch_runner_release(&r->first);
+    free(r->asked);
+    free(r->which);
+    free(r->tokens);
+    free(r->logits);
+    free(r->layers);
+    *r = (struct sl_cascade_run){0};
+}
+
+/* ---- how sure the first part is -------------------------------------------------------------- */
+
+/* The least of the probabilities of what is predicted. */
+static float score_of(const struct sl_model *model, const float *logits)
+{
+    const int classes = model->config.classes;
+    if (!model->config.multi_label)
+        return expf(logits[sl_argmax(logits, classes)] - (float)sl_log_sum_exp(logits, classes));
+    float least = fabsf(logits[0]);
+    for (int c = 1; c < classes; c++)
+        least = fminf(least, fabsf(logits[c]));
+    return 1.0f / (1.0f + expf(-least));
+}
+
+/* NaN is not sure. */
+static bool is_sure(const struct sl_model *model, const struct sl_classifier_item *item)
+{
+    const struct sl_policy *policy = sl_model_point_policy(model, item->operating_point);
+    return score_of(model, item->logits) >
+           model->arch->cascade_threshold(policy ? policy : &model->policy);
+}
+
+/* ---- the texts that the second part reads ---------------------------------------------------- */
+
+/* A list of tokens that lacks some in the middle: which of all were kept. */
+static void mark_kept(int32_t *layers, int depth, const struct sl_classifier_item *all,
+                      const struct sl_classifier_item *kept)
+{
+    const int left_out = all->count - kept->count;
+    int before = 0;
+    while (before < kept->count && all->tokens[before] == kept->tokens[before])
+        before++;
+    for (int i = 0; i < all->count; i++)
+        layers[i] = i < before || i >= before + left_out ? depth : 0;
+}
+
+/* A model in a test may have no tokenizer. */
+static int shorten(const struct sl_tokenizer *tokenizer, int context, int32_t *tokens, int count)
+{
+    if (!tokenizer)
+        return sl_min(count, context);
+    return (int)sl_tokenizer_truncate(tokenizer, SL_TRUNCATE_DEFAULT, context, tokens, NULL, count);
+}
+
+/* Returns how many tokens the second part reads. */
+static int ask(struct sl_cascade_run *r, const struct sl_model *model,
+               const struct sl_classifier_item *item, int number, int32_t *tokens, int32_t *layers)
+{
+    struct sl_classifier_item *asked = &r->asked[r->count];
+    *asked = *item;
+    memcpy(tokens, item->tokens, (size_t)item->count * sizeof *tokens);
+    asked->tokens = tokens;
+    asked->types = NULL;
+    asked->count = shorten(model->tokenizer, r->parts.context, tokens, item->count);
+    mark_kept(layers, model->config.depth, item, asked);
+    r->which[r->count++] = number;
+    return asked->count;
+}
+
+void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
+                       struct sl_classifier_item *items, int count)
+{
+    const size_t classes = classes_of(model);
+    int32_t *tokens = r->tokens, *layers = r->layers;
+    r->count = 0;
+    for (int i = 0; i < count; layers += items[i++].count) {
+        float *logits = r->logits + (size_t)i * classes;
+        memcpy(logits, items[i].logits, classes * sizeof *logits);
+        items[i].logits = logits;
+        if (!is_sure(model, &items[i]))
+            tokens += ask(r, model, &items[i], i, tokens, layers);
+        else
+            memset(layers, 0, (size_t)items[i].count * sizeof *layers);
+        items[i].token_layers = layers;
+    }
+}
+
+void sl_cascade_add(struct sl_cascade_run *r, const struct sl_model *model,
+                    struct sl_classifier_item *items)
+{
+    const size_t classes = classes_of(model);
+    for (int a = 0; a < r->count; a++) {
+        struct sl_classifier_item *item = &items[r->which[a]];
+        float *logits = r->logits + (size_t)r->which[a] * classes;
+        for (size_t c = 0; c < classes; c++)
+            logits[c] = r->asked[a].logits[c] + r->parts.share * logits[c];
+        item->layers_used = r->asked[a].layers_used;
+        item->finite = sl_all_finite(logits, classes);
+    }
+}
