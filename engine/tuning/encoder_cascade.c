@@ -172,25 +172,26 @@ static double rounded(double x)
     return round(x / unit) * unit;
 }
 
-/* Points that save something and cost at most a tenth of the loss. The default is the cheapest that
- * costs next to nothing. */
+/* Points that save something and cost at most a tenth of the loss. The default is the cheapest
+ * before the first that costs anything: what comes after it is better by chance. */
 static void choose_points(const struct answers *a, struct sl_model *model)
 {
     static const double thresholds[] = {0.999, 0.998, 0.995, 0.99, 0.98, 0.97, 0.95, 0.93,
                                         0.9,   0.85,  0.8,   0.75, 0.7,  0.6,  0.5};
-    static const double loss_most = 1.1, loss_default = 1.002, worth = 0.95;
+    static const double loss_most = 1.1, worth = 0.95;
     struct sl_operating_point points[SL_OPERATING_POINTS_MAX] = {measure(a, 1.0)};
     const struct sl_operating_point all = points[0];
     double chosen = 1.0;
+    bool is_free = true;
     int count = 1;
     points[0].budget = 1.0;
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
         struct sl_operating_point point = measure(a, thresholds[i]);
         point.budget = rounded(budget_of(&point));
+        is_free = is_free && point.loss <= all.loss && point.accuracy >= all.accuracy;
+        chosen = is_free ? point.threshold : chosen;
         if (point.loss > loss_most * all.loss || point.budget > worth * points[count - 1].budget)
             continue;
-        if (point.loss <= loss_default * all.loss && point.accuracy >= all.accuracy)
-            chosen = point.threshold;
         points[count++] = point;
     }
     for (int i = 0; i < count; i++) {
