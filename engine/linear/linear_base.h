@@ -24,8 +24,8 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
                                      struct sl_tokenizer **tokens, struct sl_base_reference *origin,
                                      struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes a linear model as a checkpoint, in bf16, or one with blocks, whose matrices have 8 bits and
- * a scale for each row: neither changes its answers by much. training: a JSON object for its
+/* Writes a linear model as a checkpoint, in bf16; or one with blocks, whose matrices have 8 bits
+ * and a scale for each row. Neither changes its answers by much. training: a JSON object for its
  * config.json. base: the model whose word vectors it refers to; NULL: it has its own. */
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const char *training,
