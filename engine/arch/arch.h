@@ -62,8 +62,9 @@ enum { SL_EMBEDDING_DENSE_MAX = 8192 }; /* numbers that a dense layer may make o
 
 /* A classifier of two parts: the first may answer alone (sl_batch.part). */
 struct sl_cascade {
-    int context; /* tokens that the second part reads */
-    float share; /* factor of the first part's logits, which are added to the second's */
+    int context;     /* tokens that the second part reads: of a longer text its beginning, */
+    float beginning; /* which is this fraction of them, and its end */
+    float share;     /* factor of the first part's logits, which are added to the second's */
 };
 
 struct sl_arch {

@@ -3,7 +3,6 @@
 
 #include "base/int_math.h"
 #include "infer/logits.h"
-#include "tokenizer/tokenizer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,12 +84,16 @@ static void mark_kept(int32_t *layers, int depth, const struct sl_classifier_ite
         layers[i] = i < before || i >= before + left_out ? depth : 0;
 }
 
-/* A model in a test may have no tokenizer. */
-static int shorten(const struct sl_tokenizer *tokenizer, int context, int32_t *tokens, int count)
+int sl_cascade_shorten(const struct sl_cascade *parts, int32_t *tokens, int count)
 {
-    if (!tokenizer)
-        return sl_min(count, context);
-    return (int)sl_tokenizer_truncate(tokenizer, SL_TRUNCATE_DEFAULT, context, tokens, NULL, count);
+    const int left_out = count - parts->context, most = parts->context - 1;
+    const int wanted = (int)lrintf(parts->beginning * (float)parts->context);
+    const int before = wanted < 1 ? 1 : sl_min(wanted, most);
+    if (left_out <= 0)
+        return count;
+    memmove(tokens + before, tokens + before + left_out,
+            (size_t)(parts->context - before) * sizeof *tokens);
+    return parts->context;
 }
 
 /* Returns how many tokens the second part reads. */
@@ -102,7 +105,7 @@ static int ask(struct sl_cascade_run *r, const struct sl_model *model,
     memcpy(tokens, item->tokens, (size_t)item->count * sizeof *tokens);
     asked->tokens = tokens;
     asked->types = NULL;
-    asked->count = shorten(model->tokenizer, r->parts.context, tokens, item->count);
+    asked->count = sl_cascade_shorten(&r->parts, tokens, item->count);
     mark_kept(layers, model->config.depth, item, asked);
     r->which[r->count++] = number;
     return asked->count;

@@ -19,6 +19,10 @@ struct sl_cascade_run {
     int32_t *layers; /* per token: layers of the second part */
 };
 
+/* Leaves out the middle of a text that the second part cannot read as a whole; of each end at least
+ * a token stays, which may be a special one. Returns how many there are then. */
+int sl_cascade_shorten(const struct sl_cascade *parts, int32_t *tokens, int count);
+
 /* limits: of the classifier; those of the second part replace them. A model without parts needs
  * nothing. sl_cascade_close() even after a failure. */
 bool sl_cascade_open(struct sl_cascade_run *r, const struct sl_model *model,

@@ -251,8 +251,7 @@ void sl_model_close(struct sl_model *m)
     sl_shared_values_release(m->engine, m->shared);
     free(m->base);
     free(m->training);
-    if (!m->borrows_tokenizer)
-        sl_tokenizer_destroy(m->tokenizer);
+    sl_tokenizer_destroy(m->tokenizer);
     for (int i = 0; m->labels && i < m->config.classes; i++)
         free(m->labels[i]);
     free(m->labels);

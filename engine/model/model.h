@@ -22,8 +22,7 @@ struct sl_model {
     struct sl_operating_point operating_points[SL_OPERATING_POINTS_MAX];
     struct sl_policy point_policies[SL_OPERATING_POINTS_MAX]; /* of each operating point */
     int operating_point_count;
-    struct sl_tokenizer *tokenizer; /* owned, unless it is borrowed; may be NULL in tests */
-    bool borrows_tokenizer;
+    struct sl_tokenizer *tokenizer; /* owned; may be NULL in tests */
     struct sl_chat_facts chat;
     struct sl_prompts prompts; /* owned */
     struct sl_arena structs;

@@ -40,22 +40,23 @@ static void set_ngrams(const struct sl_encoder_cascade *c, const struct sl_model
     sl_linear_ngrams_set(&m, c->features, idf, w->sparse, scale);
 }
 
-/* One with room for the n-grams, and the encoder's values. NULL without an error if no n-gram
- * remains. */
+/* One with room for the n-grams, one at least, and the encoder's values. */
 static struct sl_model *with_ngrams(const struct sl_encoder_cascade *c, const float *idf,
                                     struct sl_err *err)
 {
     const struct sl_arch *arch = sl_arch_find("cascade");
     const struct sl_ngram_choice *ngrams = &c->trial->recipe.ngrams;
+    const int rows = sl_linear_ngram_rows(c->features, idf);
     struct sl_config config = c->tuned->config;
 
     const struct {
         const char *name;
         double value;
-    } facts[] = {{"ngram_rows", sl_linear_ngram_rows(c->features, idf)},
+    } facts[] = {{"ngram_rows", rows > 0 ? rows : 1},
                  {"ngram_order", ngrams->order},
-                 {"character_ngrams", ngrams->characters},
+                 {"character_ngrams", ngrams->characters && rows > 0},
                  {"block_context", c->tuned->config.context_length},
+                 {"block_beginning", (double)c->beginning},
                  {"ngram_share", (double)c->trial->ngram_weight / c->calibration->temperature},
                  {"context_length", c->context}};
 

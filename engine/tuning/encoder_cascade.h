@@ -21,7 +21,8 @@ struct sl_encoder_cascade {
     const struct sl_bag_of_words *parts;     /* what the encoder's tokens are to n-grams */
     const struct sl_dataset *set;            /* these texts; borrowed, as is all of this, */
     const int32_t *rows;                     /* and their numbers */
-    int context;                             /* of the cascade */
+    int context;                             /* of the cascade, */
+    float beginning;                         /* and the fraction of sl_cascade */
     const struct sl_linear_trial *trial;     /* with n-grams */
     const struct sl_calibration *calibration;
     const struct sl_cascade_evidence *evidence;

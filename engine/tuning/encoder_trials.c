@@ -8,6 +8,7 @@
 #include "linear/linear_tokens.h"
 #include "linear/linear_trials.h"
 #include "tuning/encoder_cascade.h"
+#include "tuning/encoder_texts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,63 +32,12 @@ static struct sl_engine *engine_like(const struct sl_engine *engine, int threads
     return sl_engine_create(&options, err);
 }
 
-/* ---- the texts ------------------------------------------------------------------------------- */
-
-bool sl_encoder_trials_can_use(const char *directory)
-{
-    struct sl_checkpoint from;
-    if (!sl_checkpoint_open(&from, directory, NULL))
-        return false;
-    const struct sl_arch *arch = from.model_config.arch;
-    const bool can = arch->describes_blocks && from.model_config.hyper.task == SL_TASK_PRETRAINING;
-    sl_checkpoint_close(&from);
-    return can;
-}
-
-/* Takes over the tokenizer of the checkpoint. */
-static bool open_tokens(struct sl_encoder_trials *e, const char *directory, int *context,
-                        struct sl_err *err)
-{
-    struct sl_checkpoint from;
-    if (!sl_checkpoint_open(&from, directory, err))
-        return false;
-    *context = from.model_config.hyper.context_length;
-    e->tokens = from.tokens;
-    from.tokens = NULL;
-    sl_checkpoint_close(&from);
-    return true;
-}
-
-/* At most so many tokens of each text. */
-static bool read_texts(const struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
-                       int context, struct sl_dataset *set, struct sl_err *err)
-{
-    const struct sl_dataset_encoding how = {
-        .context = context, .truncation = o->sources->truncation, .unknown = SL_UNKNOWN_REPLACE};
-    if (!sl_dataset_open(set, o->sources->data, &o->sources->columns, &o->set->labels, err))
-        return false;
-    if (set->count != o->set->count)
-        return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", o->sources->data);
-    return sl_dataset_encode(set, e->tokens, &how, err);
-}
-
-static bool open_set(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
-                     struct sl_err *err)
-{
-    int context;
-    if (!open_tokens(e, o->encoder, &context, err))
-        return false;
-    sl_tokenizer_set_truncation(e->tokens, o->sources->truncation);
-    return read_texts(e, o, context, &e->set, err);
-}
-
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
 static bool open_features(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
                           struct sl_err *err)
 {
-    e->bag = sl_linear_base_create(e->own_engine, e->tokens, 0, 0, err);
-    if (!e->bag || !read_texts(e, o, e->bag->config.context_length, &e->whole, err))
+    if (!sl_encoder_texts_read(e, o, &e->whole, err))
         return false;
     e->parts = *sl_linear_model_parts(e->bag);
     if (sl_linear_tokens_can_spell(e->tokens)) {
@@ -312,7 +262,8 @@ static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, str
     if (!try_folds(e, s, &trial.encoder, err))
         return false;
     memcpy(e->logits, s->logits, count * sizeof *e->logits);
-    sl_linear_keep(s, trial, begun);
+    if (!e->is_long)
+        sl_linear_keep(s, trial, begun);
     if (!predict_ngrams(e, s, trial.recipe, e->logits + count, err))
         return false;
     const struct sl_calibration alone = calibration_of(s, both.ngrams);
@@ -370,8 +321,6 @@ static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, do
     sl_model_pack(model);
     if (!sl_linear_model_set_labels(model, &e->set.labels, err))
         return false;
-    model->tokenizer = e->tokens;
-    model->borrows_tokenizer = true;
     sl_model_describe(model);
     return true;
 }
@@ -391,7 +340,8 @@ static struct sl_model *cascade_of(const struct sl_encoder_trials *e, const stru
                                                .parts = &e->parts,
                                                .set = &e->whole,
                                                .rows = e->rows,
-                                               .context = e->bag->config.context_length,
+                                               .context = e->context,
+                                               .beginning = e->reads.beginning,
                                                .trial = trial,
                                                .calibration = calibration,
                                                .evidence = &evidence};
@@ -449,12 +399,16 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
     atomic_flag_clear(&e->progress.is_told);
     const int threads = sl_thread_pool_size(options->engine->pool);
     bool ok = (e->own_engine = engine_like(options->engine, threads, err)) != NULL &&
-              open_set(e, options, err) &&
+              sl_encoder_texts_open(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
               (e->set.ids_count > TOKENS_MOST || open_features(e, options, err));
-    e->models = (struct sl_other_models){
-        .context = e, .count = 1 + SUMS, .try_all = try_all, .fit = fit, .tokens = e->tokens};
+    /* Alone, an encoder is published as it is, which reads one end of long texts. */
+    e->models = (struct sl_other_models){.context = e,
+                                         .count = e->is_long ? SUMS : 1 + SUMS,
+                                         .try_all = try_all,
+                                         .fit = fit,
+                                         .tokens = e->tokens};
     e->too_many = e->set.ids_count > TOKENS_MOST;
     if (!ok)
         sl_encoder_trials_close(e);

@@ -2,6 +2,7 @@
  * the second reads as much of a text as it has room for. */
 #include "arch/arch.h"
 #include "base/int_math.h"
+#include "infer/cascade_run.h"
 #include "infer/logits.h"
 #include "sluice/classifier.h"
 #include "support/model_fixture.h"
@@ -126,12 +127,33 @@ Test(cascade_run, the_second_part_reads_what_it_has_room_for)
     for (int t = 0; t < TEXTS; t++)
         cr_expect_eq(used[t], (int64_t)model->config.depth *
                                   (length_of(t) < BLOCKS ? length_of(t) : BLOCKS));
-    /* What follows still counts: the first part reads it. */
-    tokens[TEXTS - 1][TOKENS - 1] = (tokens[TEXTS - 1][TOKENS - 1] + 1) % FIXTURE_VOCAB;
+    /* What is left out still counts: the first part reads it. */
+    tokens[TEXTS - 1][BLOCKS] = (tokens[TEXTS - 1][BLOCKS] + 1) % FIXTURE_VOCAB;
     cr_expect_eq(run(1.0, whole, used), TEXTS);
     const size_t last = (TEXTS - 1) * FIXTURE_CLASSES;
     cr_expect_arr_eq(whole, part, last * sizeof *part);
     cr_expect_arr_neq(whole + last, part + last, FIXTURE_CLASSES * sizeof *part);
+}
+
+Test(cascade_run, the_middle_of_a_text_is_left_out)
+{
+    static const struct {
+        float beginning;
+        int count, want;
+        int32_t tokens[6];
+    } cases[] = {{0.5f, 6, 4, {0, 1, 4, 5}},
+                 {0.0f, 6, 4, {0, 3, 4, 5}},
+                 {1.0f, 6, 4, {0, 1, 2, 5}},
+                 {0.5f, 4, 4, {0, 1, 2, 3}},
+                 {0.5f, 1, 1, {0}}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sl_cascade parts = {.context = 4, .beginning = cases[i].beginning};
+        int32_t list[6] = {0, 1, 2, 3, 4, 5};
+        cr_expect_eq(sl_cascade_shorten(&parts, list, cases[i].count), cases[i].want);
+        cr_expect_arr_eq(list, cases[i].tokens, (size_t)cases[i].want * sizeof *list, "case %zu",
+                         i);
+    }
 }
 
 /* All labels have to be sure. */
