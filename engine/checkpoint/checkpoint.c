@@ -30,13 +30,13 @@ static void members_name(struct sl_manifest_file members[SL_CHECKPOINT_FILES], c
         members[i].name = i == VOCAB ? vocab : names[i];
 }
 
-/* The scale of a short row would take as much as it saves. */
+/* The scale of a short row would take more than 8 bits save. */
 static enum sl_dtype dtype_of(const struct sl_parameter *p, bool vector, enum sl_dtype matrices)
 {
     static const int shortest = 16;
     if (vector)
         return SL_DTYPE_F32;
-    return matrices == SL_DTYPE_I8 && p->cols < shortest ? SL_DTYPE_F32 : matrices;
+    return matrices == SL_DTYPE_I8 && p->cols < shortest ? SL_DTYPE_BF16 : matrices;
 }
 
 /* Allocated; NULL without memory. */

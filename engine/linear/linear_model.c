@@ -18,7 +18,7 @@ int sl_linear_ngram_rows(const struct sl_text_features *f, const float *idf)
     int ngrams = 0;
     for (int i = 0; i < f->ngrams; i++)
         ngrams += idf[i] > 0.0f;
-    return 2 * ngrams;
+    return ngrams + ngrams / 2;
 }
 
 static bool set_config(struct sl_config *config, const struct sl_linear_fit *f,

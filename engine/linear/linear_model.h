@@ -17,8 +17,8 @@ struct sl_linear_fit {
 bool sl_linear_model_set_labels(struct sl_model *model, const struct sl_labels *labels,
                                 struct sl_err *err) SL_MUST_CHECK;
 
-/* Rows of a table for n-grams with these idf: it is half full, so that an n-gram finds a row near
- * its own. */
+/* Rows of a table for n-grams with these idf: a third of it stays empty, so that an n-gram finds a
+ * row near its own. */
 int sl_linear_ngram_rows(const struct sl_text_features *f, const float *idf);
 /* Gives the n-grams their rows, idf and weights, ngrams x classes, times scale; one for which there
  * is no row is left out. */

@@ -175,8 +175,8 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                                                      .seconds = l->seconds,
                                                      .report = report,
                                                      .context = context};
-    const int order = sl_linear_order(l->set.count);
-    return sl_text_features_open(&l->features, l->engine, &l->parts, order, &l->set, err) &&
+    const struct sl_ngram_limits limits = {sl_linear_order(l->set.count), SL_NGRAMS_MAX};
+    return sl_text_features_open(&l->features, l->engine, &l->parts, limits, &l->set, err) &&
            sl_linear_search_run(&l->search, &options, err) && (l->model = fit_best(l, err)) != NULL;
 }
 

@@ -11,7 +11,7 @@
 /* More n-grams than this would make a model of tens of megabytes: the rarest are left out. Each has
  * a weight per label, so that of more labels than LABELS_MANY, n-grams are fewer in proportion.
  * Those of three words are counted apart, so that they do not displace shorter ones. */
-enum { NGRAMS_MAX = 300000, TRIGRAMS_MAX = 150000, LABELS_MANY = 33 };
+enum { LABELS_MANY = 33 };
 
 enum { TRIGRAM = 3 };
 
@@ -27,7 +27,7 @@ struct collector {
     struct sl_text_features *f;
     const struct sl_bag_of_words *parts;
     const struct sl_dataset *set;
-    int order;
+    struct sl_ngram_limits limits;
     struct sl_hash_index index; /* of the n-grams, by their hashes */
     struct ngram *ngrams;
     size_t capacity;
@@ -43,7 +43,8 @@ static int hash_text(struct collector *c, int text, int *words)
 {
     int count;
     const int32_t *ids = sl_dataset_ids(c->set, text, &count);
-    c->word_ngrams = sl_ngram_hashes(c->parts->roles, c->order, ids, count, c->hashes, words);
+    c->word_ngrams =
+        sl_ngram_hashes(c->parts->roles, c->limits.order, ids, count, c->hashes, words);
     if (!c->f->has_characters)
         return c->word_ngrams;
     return c->word_ngrams + sl_character_hashes(c->parts, ids, count, c->hashes + c->word_ngrams);
@@ -174,11 +175,11 @@ static void add_text(struct collector *c, int text)
 static bool collect(struct collector *c, struct sl_err *err)
 {
     struct sl_text_features *f = c->f;
-    const int most = ngrams_max(NGRAMS_MAX, c->set->labels.count),
-              most_trigrams = ngrams_max(TRIGRAMS_MAX, c->set->labels.count);
+    const int most = ngrams_max(c->limits.most, c->set->labels.count),
+              most_trigrams = ngrams_max(c->limits.most / 2, c->set->labels.count);
     if (!count_texts(c, err) || !find_least(c, false, most, &c->least, err))
         return false;
-    if (c->order >= TRIGRAM && !count_trigrams(c, err))
+    if (c->limits.order >= TRIGRAM && !count_trigrams(c, err))
         return false;
     if (!find_least(c, true, most_trigrams, &c->least_trigrams, err))
         return false;
@@ -194,14 +195,15 @@ static bool collect(struct collector *c, struct sl_err *err)
     return true;
 }
 
-static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words *parts, int order,
-                        const struct sl_dataset *set, struct sl_err *err)
+static bool open_ngrams(struct sl_text_features *f, const struct sl_bag_of_words *parts,
+                        struct sl_ngram_limits limits, const struct sl_dataset *set,
+                        struct sl_err *err)
 {
     int longest = 0;
     for (int i = 0; i < set->count; i++)
         longest = set->examples[i].tokens > longest ? set->examples[i].tokens : longest;
-    struct collector c = {.f = f, .parts = parts, .set = set, .order = order};
-    size_t per_token = (size_t)order + (f->has_characters ? SL_SPELLING_CHARACTERS : 0);
+    struct collector c = {.f = f, .parts = parts, .set = set, .limits = limits};
+    size_t per_token = (size_t)limits.order + (f->has_characters ? SL_SPELLING_CHARACTERS : 0);
     c.hashes = calloc((size_t)longest * per_token + 1, sizeof *c.hashes);
     bool ok = c.hashes ? collect(&c, err) : sl_fail(err, SL_NO_MEMORY, "no memory for a text");
     sl_hash_release(&c.index);
@@ -246,11 +248,11 @@ static bool open_vectors(struct sl_text_features *f, const struct sl_engine *eng
 }
 
 bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
-                           const struct sl_bag_of_words *parts, int order,
+                           const struct sl_bag_of_words *parts, struct sl_ngram_limits limits,
                            const struct sl_dataset *set, struct sl_err *err)
 {
     *f = (struct sl_text_features){.texts = set->count, .has_characters = parts->spellings != NULL};
-    if (open_ngrams(f, parts, order, set, err) && open_vectors(f, engine, parts, set, err))
+    if (open_ngrams(f, parts, limits, set, err) && open_vectors(f, engine, parts, set, err))
         return true;
     sl_text_features_close(f);
     return false;

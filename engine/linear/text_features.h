@@ -23,9 +23,17 @@ struct sl_text_features {
     int dense_cols;
 };
 
-/* parts: the word vectors and what tokens are; order: words of the longest n-grams. */
+enum { SL_NGRAMS_MAX = 300000 };
+
+/* Which n-grams are features: the most frequent ones. */
+struct sl_ngram_limits {
+    int order; /* words of the longest */
+    int most;  /* up to bigrams; half as many trigrams are added. With many labels fewer */
+};
+
+/* parts: the word vectors and what tokens are. */
 bool sl_text_features_open(struct sl_text_features *f, const struct sl_engine *engine,
-                           const struct sl_bag_of_words *parts, int order,
+                           const struct sl_bag_of_words *parts, struct sl_ngram_limits limits,
                            const struct sl_dataset *set, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_features_close(struct sl_text_features *f); /* a zeroed one is fine */
 

@@ -20,6 +20,8 @@ enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
  * many times as many not even that. */
 enum { TOKENS_MOST = 6000000 };
 
+enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
+
 /* Computes as another one does, or in bf16 where that is faster. */
 static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
                                      struct sl_err *err)
@@ -45,8 +47,8 @@ static bool open_features(struct sl_encoder_trials *e, const struct sl_encoder_t
         if (!sl_linear_tokens_spell(&e->spellings, e->tokens, err))
             return false;
     }
-    return sl_text_features_open(&e->features, e->own_engine, &e->parts,
-                                 sl_linear_order(e->set.count), &e->whole, err);
+    const struct sl_ngram_limits limits = {sl_linear_order(e->set.count), NGRAMS_MAX};
+    return sl_text_features_open(&e->features, e->own_engine, &e->parts, limits, &e->whole, err);
 }
 
 /* That of the best linear recipe so far, whose word vectors the encoder replaces. */

@@ -490,7 +490,9 @@ Test(linear_training, many_labels_leave_room_for_fewer_ngrams)
     const struct sl_linear_training_options options = options_of(engine);
     write_many(2 * LABELS, LABELS, 8);
     EXPECT_OK(sl_linear_training_open(&l, &options, &err), err);
-    EXPECT_OK(sl_text_features_open(&l.features, engine, &l.parts, 2, &l.set, &err), err);
+    EXPECT_OK(sl_text_features_open(&l.features, engine, &l.parts,
+                                    (struct sl_ngram_limits){2, SL_NGRAMS_MAX}, &l.set, &err),
+              err);
     cr_expect_gt(l.features.ngrams, 0);
     cr_expect_leq(l.features.ngrams, NGRAMS_MAX);
     sl_linear_training_close(&l);
