@@ -112,7 +112,7 @@ static int ask(struct sl_cascade_run *r, const struct sl_model *model,
 }
 
 void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
-                       struct sl_classifier_item *items, int count)
+                       struct sl_classifier_item *items, int count, bool all)
 {
     const size_t classes = classes_of(model);
     int32_t *tokens = r->tokens, *layers = r->layers;
@@ -121,7 +121,7 @@ void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
         float *logits = r->logits + (size_t)i * classes;
         memcpy(logits, items[i].logits, classes * sizeof *logits);
         items[i].logits = logits;
-        if (!is_sure(model, &items[i]))
+        if (all || !is_sure(model, &items[i]))
             tokens += ask(r, model, &items[i], i, tokens, layers);
         else
             memset(layers, 0, (size_t)items[i].count * sizeof *layers);
