@@ -18,7 +18,7 @@ enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
 
 /* That a small encoder reads in some ten minutes; of more tokens every text is read once, and of
  * many times as many not even that. */
-enum { TOKENS_MOST = 6000000 };
+enum { TOKENS_MOST = 8000000 };
 
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
 
