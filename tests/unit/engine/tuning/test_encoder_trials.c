@@ -52,6 +52,7 @@ struct trained {
     struct sl_engine *engine;
     struct sl_linear_training l;
     struct sl_encoder_trials e;
+    double threshold; /* of the last fit, from which on n-grams answer alone */
 };
 
 static void open_training(struct trained *t, int threads)
@@ -130,6 +131,11 @@ static void predict(const struct trained *t, const struct sl_model *model, float
     sl_classifier_destroy(c);
 }
 
+static double threshold_of(const struct sl_model *model)
+{
+    return sl_param_get(sl_policy_threshold(model->arch), model->policy.own);
+}
+
 /* All texts get the sum, however sure the n-grams are. */
 static void ask_always(struct sl_model *model)
 {
@@ -151,6 +157,7 @@ static struct sl_model *fit(struct trained *t, float encoder_scale, float ngram_
         .ngram_weight = ngram_scale > 0.0f ? 0.25f : 0.0f};
     struct sl_model *model = t->e.models.fit(&t->e, &trial, &calibration, &err);
     cr_assert(model, "%s", err.text);
+    t->threshold = model->arch->cascade ? threshold_of(model) : 1.0;
     ask_always(model);
     predict(t, model, logits);
     return model;
@@ -229,6 +236,45 @@ Test(encoder_trials, a_published_model_answers_as_it_was_measured)
     cr_expect_str_eq(model->info.architecture, "cascade");
     cr_expect_eq(model->operating_point_count, t.l.model->operating_point_count);
     cr_expect_eq(model->config.context_length, t.e.context, "whole texts");
+    sl_model_close(model);
+    close_training(&t);
+}
+
+/* The encoder is right of all texts. N-grams are very sure of every second one, and of the others
+ * not, or as sure of a wrong label. */
+static void pretend(struct trained *t, bool wrong)
+{
+    float *tuned = t->e.logits, *ngrams = t->e.logits + LOGITS;
+    memset(t->e.logits, 0, 2 * LOGITS * sizeof *t->e.logits);
+    for (int i = 0; i < TEXTS; i++) {
+        const int label = sl_label_only(&t->e.set.label_lists, i), at = i * LABELS;
+        tuned[at + label] = 4.0f;
+        if (i % 2 == 0)
+            ngrams[at + label] = 12.0f;
+        else if (wrong)
+            ngrams[at + (label + 1) % LABELS] = 12.0f;
+    }
+}
+
+Test(encoder_trials, a_cascade_answers_alone_where_that_costs_nothing)
+{
+    struct sl_err err;
+    struct trained t;
+    float logits[LOGITS];
+    open_training(&t, 1);
+    EXPECT_OK(sl_linear_training_run(&t.l, NULL, NULL, &err), err);
+    pretend(&t, false);
+    struct sl_model *model = fit(&t, 1.0f, 0.25f, 1.0, logits);
+    cr_assert_eq(model->operating_point_count, 2);
+    cr_expect_eq(model->operating_points[0].budget, 1.0);
+    cr_expect_float_eq(model->operating_points[1].layer_ops_skipped, 0.5, 0.1, "texts differ");
+    cr_expect_eq(model->operating_points[1].accuracy, 1.0);
+    cr_expect_eq(t.threshold, 0.5, "the lowest");
+    sl_model_close(model);
+    pretend(&t, true);
+    model = fit(&t, 1.0f, 0.25f, 1.0, logits);
+    cr_expect_eq(model->operating_point_count, 0, "they would cost much");
+    cr_expect_eq(t.threshold, 1.0);
     sl_model_close(model);
     close_training(&t);
 }
