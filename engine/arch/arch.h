@@ -64,7 +64,7 @@ enum { SL_EMBEDDING_DENSE_MAX = 8192 }; /* numbers that a dense layer may make o
 struct sl_cascade {
     int context;     /* tokens that the second part reads: of a longer text its beginning, */
     float beginning; /* which is this fraction of them, and its end */
-    float share;     /* factor of the first part's logits, which are added to the second's */
+    float scale;     /* factor of the first part's logits, which are added to the second's */
 };
 
 struct sl_arch {
@@ -201,6 +201,9 @@ enum { SL_ARCH_LIST = 512 };
 unsigned sl_arch_trains(const struct sl_arch *arch);
 /* The names of those that it trains for one of the tasks, for errors; returns `list`. */
 const char *sl_arch_list(unsigned tasks, char list[SL_ARCH_LIST]);
+
+/* Whether all parts of a model read all tokens of a text: of some cascades the second does not. */
+bool sl_arch_reads_whole_texts(const struct sl_arch *arch, const struct sl_config *c);
 
 /* Whether the architecture has the task; if not, err lists those that have. */
 bool sl_arch_check_task(const struct sl_arch *arch, enum sl_task task, struct sl_err *err)

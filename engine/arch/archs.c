@@ -54,6 +54,12 @@ const struct sl_arch *sl_arch_find(const char *name)
     return NULL;
 }
 
+bool sl_arch_reads_whole_texts(const struct sl_arch *arch, const struct sl_config *c)
+{
+    const struct sl_cascade parts = arch->cascade ? arch->cascade(c) : (struct sl_cascade){0};
+    return parts.context == 0 || parts.context >= c->context_length;
+}
+
 unsigned sl_arch_trains(const struct sl_arch *arch)
 {
     return arch->pretrained_by ? arch->tasks & ~(unsigned)SL_PRETRAINS : arch->tasks;

@@ -30,7 +30,7 @@ static void members_name(struct sl_manifest_file members[SL_CHECKPOINT_FILES], c
         members[i].name = i == VOCAB ? vocab : names[i];
 }
 
-/* The scale of a short row would take more than 8 bits save. */
+/* Of a short row 8 bits and a scale save little. */
 static enum sl_dtype dtype_of(const struct sl_parameter *p, bool vector, enum sl_dtype matrices)
 {
     static const int shortest = 16;

@@ -76,6 +76,7 @@ static bool flush(struct text_lines *w, struct sl_err *err)
         items[i].types = w->waiting[i].types;
         items[i].count = w->waiting[i].count;
         items[i].output = w->output;
+        items[i].both_parts = w->explains;
     }
     bool ok = w->count == 0 || sl_classifier_run(w->classifier, items, w->count, err);
     if (ok && w->explains)

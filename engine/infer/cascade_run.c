@@ -56,9 +56,9 @@ static float score_of(const struct sl_model *model, const float *logits)
     const int classes = model->config.classes;
     if (!model->config.multi_label)
         return expf(logits[sl_argmax(logits, classes)] - (float)sl_log_sum_exp(logits, classes));
-    float least = fabsf(logits[0]);
-    for (int c = 1; c < classes; c++)
-        least = fminf(least, fabsf(logits[c]));
+    float least = INFINITY;
+    for (int c = 0; c < classes; c++)
+        least = fabsf(logits[c]) >= least ? least : fabsf(logits[c]); /* NaN, too */
     return 1.0f / (1.0f + expf(-least));
 }
 
@@ -72,28 +72,29 @@ static bool is_sure(const struct sl_model *model, const struct sl_classifier_ite
 
 /* ---- the texts that the second part reads ---------------------------------------------------- */
 
-/* A list of tokens that lacks some in the middle: which of all were kept. */
-static void mark_kept(int32_t *layers, int depth, const struct sl_classifier_item *all,
-                      const struct sl_classifier_item *kept)
+/* Tokens from the beginning of a text that is too long. */
+static int count_before(const struct sl_cascade *parts)
 {
-    const int left_out = all->count - kept->count;
-    int before = 0;
-    while (before < kept->count && all->tokens[before] == kept->tokens[before])
-        before++;
-    for (int i = 0; i < all->count; i++)
-        layers[i] = i < before || i >= before + left_out ? depth : 0;
+    const int wanted = (int)lrintf(parts->beginning * (float)parts->context);
+    return wanted < 1 ? 1 : sl_min(wanted, parts->context - 1);
 }
 
 int sl_cascade_shorten(const struct sl_cascade *parts, int32_t *tokens, int count)
 {
-    const int left_out = count - parts->context, most = parts->context - 1;
-    const int wanted = (int)lrintf(parts->beginning * (float)parts->context);
-    const int before = wanted < 1 ? 1 : sl_min(wanted, most);
+    const int left_out = count - parts->context, before = count_before(parts);
     if (left_out <= 0)
         return count;
     memmove(tokens + before, tokens + before + left_out,
             (size_t)(parts->context - before) * sizeof *tokens);
     return parts->context;
+}
+
+/* Which tokens of a text the second part reads. */
+static void mark_read(const struct sl_cascade *parts, int depth, int count, int32_t *layers)
+{
+    const int left_out = count - parts->context, before = count_before(parts);
+    for (int i = 0; i < count; i++)
+        layers[i] = left_out <= 0 || i < before || i >= before + left_out ? depth : 0;
 }
 
 /* Returns how many tokens the second part reads. */
@@ -106,13 +107,13 @@ static int ask(struct sl_cascade_run *r, const struct sl_model *model,
     asked->tokens = tokens;
     asked->types = NULL;
     asked->count = sl_cascade_shorten(&r->parts, tokens, item->count);
-    mark_kept(layers, model->config.depth, item, asked);
+    mark_read(&r->parts, model->config.depth, item->count, layers);
     r->which[r->count++] = number;
     return asked->count;
 }
 
 void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
-                       struct sl_classifier_item *items, int count, bool all)
+                       struct sl_classifier_item *items, int count)
 {
     const size_t classes = classes_of(model);
     int32_t *tokens = r->tokens, *layers = r->layers;
@@ -121,7 +122,9 @@ void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
         float *logits = r->logits + (size_t)i * classes;
         memcpy(logits, items[i].logits, classes * sizeof *logits);
         items[i].logits = logits;
-        if (all || !is_sure(model, &items[i]))
+        items[i].layers_full =
+            (int64_t)sl_min(items[i].count, r->parts.context) * model->config.depth;
+        if (items[i].both_parts || !is_sure(model, &items[i]))
             tokens += ask(r, model, &items[i], i, tokens, layers);
         else
             memset(layers, 0, (size_t)items[i].count * sizeof *layers);
@@ -137,7 +140,7 @@ void sl_cascade_add(struct sl_cascade_run *r, const struct sl_model *model,
         struct sl_classifier_item *item = &items[r->which[a]];
         float *logits = r->logits + (size_t)r->which[a] * classes;
         for (size_t c = 0; c < classes; c++)
-            logits[c] = r->asked[a].logits[c] + r->parts.share * logits[c];
+            logits[c] = r->asked[a].logits[c] + r->parts.scale * logits[c];
         item->layers_used = r->asked[a].layers_used;
         item->finite = sl_all_finite(logits, classes);
     }

@@ -29,9 +29,10 @@ bool sl_cascade_open(struct sl_cascade_run *r, const struct sl_model *model,
                      struct sl_batch_limits *limits, struct sl_err *err) SL_MUST_CHECK;
 void sl_cascade_close(struct sl_cascade_run *r); /* a zeroed one is fine */
 
-/* Takes over the first part's logits, and lists the texts that it is not sure of, or all. */
+/* Takes over the first part's logits, and lists the texts that it is not sure of, or that
+ * are to have both. */
 void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,
-                       struct sl_classifier_item *items, int count, bool all);
+                       struct sl_classifier_item *items, int count);
 /* Adds the second part's results to those. */
 void sl_cascade_add(struct sl_cascade_run *r, const struct sl_model *model,
                     struct sl_classifier_item *items);

@@ -228,23 +228,21 @@ static void run_with(struct sl_classifier *c, struct sl_batch_runner *runner,
 }
 
 static void run_cascade(struct sl_classifier *c, struct sl_classifier_item *items, int count,
-                        bool shared, bool all)
+                        bool shared)
 {
     struct sl_cascade_run *r = &c->cascade;
     run_with(c, &r->first, items, count, shared);
-    sl_cascade_choose(r, c->model, items, count, all);
+    sl_cascade_choose(r, c->model, items, count);
     c->runner.stats = (struct sl_forward_stats){0};
     if (r->count > 0)
         run_with(c, &c->runner, r->asked, r->count, shared);
     sl_cascade_add(r, c->model, items);
 }
 
-/* all: of a cascade, both parts run, however sure the first one is. */
-static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared,
-                bool all)
+static void run(struct sl_classifier *c, struct sl_classifier_item *items, int count, bool shared)
 {
     if (c->cascade.parts.context > 0)
-        run_cascade(c, items, count, shared, all);
+        run_cascade(c, items, count, shared);
     else
         run_with(c, &c->runner, items, count, shared);
 }
@@ -256,7 +254,7 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items
     if (!check_items(c, items, count, err))
         return sl_wrap(err, "classify");
     pthread_mutex_lock(&engine->lock);
-    run(c, items, count, true, false);
+    run(c, items, count, true);
     pthread_mutex_unlock(&engine->lock);
     return true;
 }
@@ -264,11 +262,13 @@ bool sl_classifier_run(struct sl_classifier *c, struct sl_classifier_item *items
 bool sl_classifier_warm_up(struct sl_classifier *c, const int32_t *tokens, int count,
                            struct sl_err *err)
 {
-    struct sl_classifier_item item = {
-        .tokens = tokens, .count = count, .output = sl_model_main_output(&c->model->info)};
+    struct sl_classifier_item item = {.tokens = tokens,
+                                      .count = count,
+                                      .output = sl_model_main_output(&c->model->info),
+                                      .both_parts = true};
     if (!check_items(c, &item, 1, err))
         return sl_wrap(err, "first run");
-    run(c, &item, 1, false, true);
+    run(c, &item, 1, false);
     return item.finite || sl_fail(err, SL_NOT_FINITE, "the model produced NaN or infinity");
 }
 

@@ -165,6 +165,52 @@ static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial
     trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
 }
 
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* What the merit is the mean of, as far as it is one. */
+static double merit_of(const struct sl_linear_run *s, const struct sl_calibration *calibration,
+                       const float *logits, int text)
+{
+    int predicted[SL_LABELS_MAX];
+    struct sl_label_counts n = {0};
+    const float *own = logits + (size_t)text * (size_t)s->classes;
+    const struct sl_label_list labels = sl_label_list(&s->options->set->label_lists, text);
+    const double weight = sl_linear_loss_weight(s->options->features->texts),
+                 loss = sl_calibrate(calibration, own, s->classes, labels, NULL);
+    sl_label_counts_add(&n, labels, predicted, predicted_labels(s, calibration, own, predicted));
+    return sl_label_counts_micro_f1(&n) - weight * loss / fmax(1.0, (double)labels.count);
+}
+
+/* The standard error of the difference between the merits of the run's logits and of the best. */
+static double difference_error(const struct sl_linear_run *s)
+{
+    const struct sl_predictions these = sl_linear_predictions(s, s->logits),
+                                best = sl_linear_predictions(s, s->best_logits);
+    const struct sl_calibration a = sl_calibration_fit_temperature(&these),
+                                b = sl_calibration_fit_temperature(&best);
+    const double count = (double)s->predicted_count;
+    double sum = 0.0, squares = 0.0;
+    for (int i = 0; i < s->predicted_count; i++) {
+        const double difference = merit_of(s, &a, s->logits, s->predicted[i]) -
+                                  merit_of(s, &b, s->best_logits, s->predicted[i]);
+        sum += difference;
+        squares += difference * difference;
+    }
+    return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)) / count);
+}
+
+/* Many linear recipes are tried, and the best of many is partly so by chance: an encoder gives way
+ * only to one that is better by more than that. */
+static bool is_best(const struct sl_linear_run *s, const struct sl_linear_trial *trial)
+{
+    static const double errors = 2.5;
+    const struct sl_linear_search *out = s->out;
+    if (out->count == s->first || trial->merit > out->trials[out->best].merit)
+        return true;
+    return !sl_linear_trial_is_linear(trial) && sl_linear_search_is_linear(out) &&
+           trial->merit > out->trials[out->best].merit - errors * difference_error(s);
+}
+
 void sl_linear_report(const struct sl_linear_run *s)
 {
     if (s->options->report)
@@ -178,7 +224,7 @@ void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, doubl
     measure(s, &trial);
     trial.seconds = sl_now_seconds() - begun;
     out->trials[out->count] = trial;
-    if (out->count == s->first || trial.merit > out->trials[out->best].merit) {
+    if (is_best(s, &trial)) {
         out->best = out->count;
         memcpy(s->best_logits, s->logits,
                (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);

@@ -19,6 +19,8 @@ enum { BLOCK = SL_LINEAR_ROWS, CHUNK = SL_LINEAR_COLUMNS };
  * together at best, so blocks have a multiple of them. */
 enum { QUANTIZED = 16, GRANULE = 32 };
 
+_Static_assert(BLOCK % GRANULE == 0, "so even blocks have at most BLOCK rows");
+
 /* -- blocks of rows ----------------------------------------------------------------------- */
 
 /* As even as granules allow: so threads that have the same number of blocks finish together. */

@@ -16,7 +16,7 @@ struct evaluation {
     int classes, batch_rows;
     double loss;
     struct sl_forward_stats stats;
-    int64_t layers;
+    int64_t layers, layers_full;
     struct sl_label_counts counts;
     struct sl_score_visitor visitor;
     float scores[SL_CLASSES_MAX]; /* of the present text */
@@ -64,6 +64,7 @@ static bool add_result(struct evaluation *e, const struct sl_classifier_item *it
     if (e->visitor.visit)
         e->visitor.visit(e->visitor.context, example, e->scores);
     e->layers += item->layers_used;
+    e->layers_full += item->layers_full;
     return true;
 }
 
@@ -81,6 +82,14 @@ static bool measure(struct evaluation *e, struct sl_err *err)
     return true;
 }
 
+/* Of the tokens that a model reads if it skips nothing. */
+static double layers_mean(const struct evaluation *e)
+{
+    return e->layers_full > 0
+               ? (double)e->layers / (double)e->layers_full * (double)e->model->config.depth
+               : 0.0;
+}
+
 static void set_result(const struct evaluation *e, double begun, struct sl_evaluation *out)
 {
     *out = (struct sl_evaluation){.loss = e->loss / e->set->count,
@@ -88,7 +97,7 @@ static void set_result(const struct evaluation *e, double begun, struct sl_evalu
                                   .micro_f1 = sl_label_counts_micro_f1(&e->counts),
                                   .examples = e->set->count,
                                   .tokens = (int64_t)e->set->ids_count,
-                                  .layers_mean = (double)e->layers / (double)e->set->ids_count,
+                                  .layers_mean = layers_mean(e),
                                   .seconds = sl_now_seconds() - begun};
     sl_evaluation_set_means(out, &e->stats, e->set->count);
 }

@@ -38,6 +38,10 @@ static bool check(const struct sl_model *teacher, const struct sl_student *stude
                        "its texts may have several labels, and those of this training have one");
     if (!sl_label_names_equal(teacher->labels, own->classes, student->labels, its->classes))
         return sl_fail(err, SL_BAD_INPUT, "it has other labels than this training");
+    if (!sl_arch_reads_whole_texts(teacher->arch, own))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "its blocks read less than whole texts (block_context): expected a model "
+                       "that reads them whole");
     return own->context_length >= its->context_length ||
            sl_fail(err, SL_BAD_INPUT,
                    "its context_length is %d: expected at least that of this training, %d",

@@ -176,7 +176,13 @@ static bool check_config(const struct sl_arch *arch, const struct sl_config *con
     if (config->task == SL_TASK_PRETRAINING && arch->pretrained_by)
         return sl_fail(err, SL_BAD_INPUT, "%s is pretrained by `%s`, not by `sluice train`",
                        arch->name, arch->pretrained_by);
-    return sl_config_check(arch, config, err);
+    if (!sl_config_check(arch, config, err))
+        return false;
+    return sl_arch_reads_whole_texts(arch, config) ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "block_context is less than context_length, %d: such a model is not trained as "
+                   "a whole, but in parts, by `sluice train --data` without an architecture",
+                   config->context_length);
 }
 
 /* The teacher must know the texts as the student does. */

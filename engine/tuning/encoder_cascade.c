@@ -7,6 +7,7 @@
 #include "linear/linear_problem.h"
 #include "sluice/classifier.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static float alone_scale(const struct sl_linear_trial *trial)
 
 static void copy_values(struct sl_parameter *to, const struct sl_parameter *from)
 {
+    assert(!to || !from || sl_parameter_floats(to) == sl_parameter_floats(from));
     if (to && from)
         memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
 }
@@ -57,12 +59,14 @@ static struct sl_model *with_ngrams(const struct sl_encoder_cascade *c, const fl
                  {"character_ngrams", ngrams->characters && rows > 0},
                  {"block_context", c->tuned->config.context_length},
                  {"block_beginning", (double)c->beginning},
-                 {"ngram_share", (double)c->trial->ngram_weight / c->calibration->temperature},
+                 {"ngram_scale", (double)c->trial->ngram_weight / c->calibration->temperature},
                  {"context_length", c->context}};
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!sl_param_set(sl_param_find(arch->hypers, facts[i].name), &config, facts[i].value, err))
             return NULL;
+    if (!sl_config_check(arch, &config, err))
+        return NULL;
     struct sl_model *model = sl_model_create(c->tuned->engine, arch, &config, err);
     for (int i = 0; model && i < c->tuned->state_dict_count; i++)
         copy_values(sl_model_find(model, c->tuned->state_dict[i].name), &c->tuned->state_dict[i]);
@@ -190,9 +194,9 @@ static void choose_points(const struct answers *a, struct sl_model *model)
         struct sl_operating_point point = measure(a, thresholds[i]);
         point.budget = rounded(budget_of(&point));
         is_free = is_free && point.loss <= all.loss && point.accuracy >= all.accuracy;
-        chosen = is_free ? point.threshold : chosen;
         if (point.loss > loss_most * all.loss || point.budget > worth * points[count - 1].budget)
             continue;
+        chosen = is_free ? point.threshold : chosen;
         points[count++] = point;
     }
     for (int i = 0; i < count; i++) {

@@ -11,7 +11,9 @@ bool sl_encoder_trials_can_use(const char *directory)
     if (!sl_checkpoint_open(&from, directory, NULL))
         return false;
     const struct sl_arch *arch = from.model_config.arch;
-    const bool can = arch->describes_blocks && from.model_config.hyper.task == SL_TASK_PRETRAINING;
+    /* What extends another has parameters that a cascade has not. */
+    const bool can = arch->describes_blocks && !arch->extends &&
+                     from.model_config.hyper.task == SL_TASK_PRETRAINING;
     sl_checkpoint_close(&from);
     return can;
 }

@@ -16,8 +16,8 @@
 
 enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
 
-/* That a small encoder reads in some ten minutes; of more tokens every text is read once, and of
- * many times as many not even that. */
+/* That a small encoder reads in a quarter of an hour; of more tokens every text is read once, and
+ * of many times as many not even that. */
 enum { TOKENS_MOST = 8000000 };
 
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
@@ -354,8 +354,8 @@ static struct sl_model *cascade_of(const struct sl_encoder_trials *e, const stru
 static double shift_of(const struct sl_linear_trial *trial,
                        const struct sl_calibration *calibration)
 {
-    const double share = (double)trial->ngram_weight / calibration->temperature;
-    return calibration->independent ? calibration->shift - share * (double)trial->ngram_shift : 0.0;
+    const double scale = (double)trial->ngram_weight / calibration->temperature;
+    return calibration->independent ? calibration->shift - scale * (double)trial->ngram_shift : 0.0;
 }
 
 static struct sl_model *model_of(const struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,

@@ -39,6 +39,9 @@ struct sl_classifier_item {
     int operating_point;   /* a number of sl_model_operating_point; 0: as the model says */
     enum sl_output output; /* of the model's (sl_model_info.output_size); of all items the same */
     bool wants_gates;
+    /* Of a cascade: its n-grams do not answer alone, however sure they are. So it is where results
+     * of texts are compared. */
+    bool both_parts;
 
     /* out */
     union { /* `rows` rows of as many floats as output_size says, until the next run: */

@@ -61,6 +61,7 @@ bool sv_explain_text(struct sv_classification *c, int index, const struct sv_tok
     e->count =
         sl_text_words(&tokenized, exact ? tokens->count : SL_OCCLUSIONS_MAX, e->words, e->word_of);
     e->first_item = c->items;
+    c->task.both_parts = true;
     c->task.items[index].contributions = e->contributions;
     if (exact)
         c->task.items[index].cost += tokens->count;

@@ -261,7 +261,8 @@ static void feed(struct executor *executor, struct sv_classification_task *task,
                                                          .count = item->count,
                                                          .operating_point = task->operating_point,
                                                          .output = task->output,
-                                                         .wants_gates = item->gates};
+                                                         .wants_gates = item->gates,
+                                                         .both_parts = task->both_parts};
     executor->fed[index] = item;
     executor->owner[index] = task;
     if (task->started_ns > 0)

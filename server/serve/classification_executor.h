@@ -41,6 +41,7 @@ struct sv_classification_task {
     int count;
     int operating_point;   /* of all items; 0: as the model says */
     enum sl_output output; /* of all items */
+    bool both_parts;       /* as struct sl_classifier_item has it, of all items */
     int64_t deadline_ns;
     int64_t encoded_ns; /* time spent tokenizing */
 

@@ -127,7 +127,7 @@ static void set_where_used(const struct sl_arch *arch, struct sl_config *c)
                   {"kl_weight", 0.3},    {"entropy_weight", 0.3},
                   {"hash_bigrams", 30},  {"wide_ngrams", 20},
                   {"ngram_rows", 40},    {"character_ngrams", 1},
-                  {"ngram_share", 0.5}};
+                  {"ngram_scale", 0.5}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const struct sl_param *row = sl_param_find(arch->hypers, values[i].name);

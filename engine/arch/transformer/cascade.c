@@ -4,7 +4,7 @@
  *
  *     z = n-grams(text)                           of all its tokens; calibrated for themselves
  *     logits = z                                  if max softmax(z) > cascade_threshold > 0
- *            = transformer(text) + ngram_share z  else: of block_context tokens, from both ends
+ *            = transformer(text) + ngram_scale z  else: of block_context tokens, from both ends
  *
  * Of several labels all have to be sure: max(p, 1 - p) of each sigmoid. */
 #include "arch/transformer/transformer.h"
@@ -29,7 +29,7 @@ static struct sl_cascade parts(const struct sl_config *c)
     return (struct sl_cascade){.context =
                                    own->block_context > 0 ? own->block_context : c->context_length,
                                .beginning = own->block_beginning,
-                               .share = own->ngram_share};
+                               .scale = own->ngram_scale};
 }
 
 static const char *skipping(const struct sl_policy *policy)
@@ -64,7 +64,7 @@ static const struct sl_param hypers[] = {
     NGRAM_ROW(block_beginning, SL_REAL, 0, 1, 0.33,
               "of a longer text: the fraction of these that is from its beginning; the others are "
               "from its end"),
-    NGRAM_ROW(ngram_share, SL_REAL, 1e-6, 1e3, 1,
+    NGRAM_ROW(ngram_scale, SL_REAL, 1e-6, 1e3, 1,
               "factor of the n-grams' logits where they are added to the transformer's"),
     {0}};
 

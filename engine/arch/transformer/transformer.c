@@ -24,7 +24,7 @@ struct transformer {
     struct sl_norm final_norm; /* without weight: none */
     struct transformer_head head;
     struct sl_bag_of_words ngrams; /* beside the blocks; without keys: none */
-    float ngram_share;             /* of their logits in the sum */
+    float ngram_scale;             /* of their logits in the sum */
     int depth;
 };
 
@@ -171,7 +171,7 @@ static void ngrams_build(struct sl_builder *b, struct transformer *m, const stru
     const struct transformer_config *own = sl_config_own(c);
     if (c->task != SL_TASK_CLASSIFICATION || own->ngram_rows == 0)
         return;
-    m->ngram_share = own->ngram_share > 0.0f ? own->ngram_share : 1.0f;
+    m->ngram_scale = own->ngram_scale > 0.0f ? own->ngram_scale : 1.0f;
     sl_token_roles_build(b, &m->ngrams, c->vocab);
     m->ngrams.bias =
         sl_parameter_add(b, "ngrams.bias", SL_ROLE_VECTOR, 1, c->classes, sl_constant(0.0f));
@@ -202,10 +202,10 @@ static struct sl_tensor *add_ngrams(struct sl_tape *t, const struct transformer 
 {
     if (!m->ngrams.keys || t->view->batch->part == SL_PART_SECOND)
         return y;
-    if (m->ngram_share == 1.0f)
+    if (m->ngram_scale == 1.0f)
         return sl_add_tfidf_logits(t, y, &m->ngrams);
     return sl_residual(t, y, sl_add_tfidf_logits(t, NULL, &m->ngrams),
-                       (struct sl_residual_args){.scale = m->ngram_share});
+                       (struct sl_residual_args){.scale = m->ngram_scale});
 }
 
 struct sl_tensor *sl_transformer_forward(struct sl_tape *t, const void *self)

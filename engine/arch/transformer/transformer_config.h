@@ -41,7 +41,7 @@ struct transformer_config {
     bool character_ngrams;
     int block_context;     /* of a cascade: tokens of a text that the blocks read; 0: all */
     float block_beginning; /* how much of these is from its beginning; the rest is from its end */
-    float ngram_share;     /* factor of the n-grams' logits in the sum of both; 0: 1 */
+    float ngram_scale;     /* factor of the n-grams' logits in the sum of both; 0: 1 */
     bool masked_language_model; /* pretraining: has the head that predicts masked tokens */
     /* Dense layers that make a text's embedding from its pooled vector; 0: none. */
     int embedding_dense_1, embedding_dense_2; /* features of the result */

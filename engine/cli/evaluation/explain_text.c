@@ -31,6 +31,7 @@ static bool add_occlusions(const struct explainer *e, const struct sl_classifier
     for (int word = 0; word < w->count; word++) {
         struct sl_classifier_item without = {
             .tokens = w->ids,
+            .both_parts = true,
             .count = sl_tokens_without(item->tokens, w->word_of, item->count, word, w->ids)};
         double other = 0.0;
         if (without.count > 0) {

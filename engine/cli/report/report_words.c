@@ -80,7 +80,7 @@ static bool explain(struct report_words *w, const char *text, size_t bytes, int 
 {
     const size_t classes = (size_t)w->explainer.model->config.classes;
     const long count = encode(w, text, bytes, err);
-    struct sl_classifier_item item = {.tokens = w->ids, .count = (int)count};
+    struct sl_classifier_item item = {.tokens = w->ids, .count = (int)count, .both_parts = true};
     const struct sl_tokenized_text tokenized = {
         .text = text, .bytes = bytes, .offsets = w->offsets, .count = (int)count};
     if (count < 0 || !sl_classifier_run(w->explainer.classifier, &item, 1, err))

@@ -176,6 +176,60 @@ Test(cascade_run, of_several_labels_the_least_sure_decides)
     }
 }
 
+/* A text that is asked for both parts has the sum, as if the threshold were 1. */
+Test(cascade_run, both_parts_can_be_asked_for)
+{
+    struct sl_err err;
+    float both[TEXTS * FIXTURE_CLASSES];
+    int64_t used[TEXTS];
+    open_model(BLOCKS, false);
+    cr_expect_eq(run(1.0, both, used), TEXTS);
+    model->policy = sl_model_policy_at(model, always);
+    const struct sl_classifier_options options = {.max_batch_size = TEXTS,
+                                                  .max_batch_tokens = TEXTS * TOKENS};
+    struct sl_classifier *c = sl_classifier_create(model, &options, &err);
+    cr_assert(c, "%s", err.text);
+    for (int t = 0; t < TEXTS; t++) {
+        struct sl_classifier_item item = {
+            .tokens = tokens[t], .count = length_of(t), .both_parts = true};
+        EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
+        cr_expect_arr_eq(item.logits, both + (size_t)t * FIXTURE_CLASSES,
+                         FIXTURE_CLASSES * sizeof *both, "text %d", t);
+        cr_expect_eq(item.layers_used, item.layers_full);
+    }
+    sl_classifier_destroy(c);
+}
+
+/* Of equal tokens, too: the beginning and the end. */
+Test(cascade_run, tokens_that_are_left_out_have_no_layers)
+{
+    struct sl_err err;
+    int32_t same[TOKENS];
+    open_model(BLOCKS, false);
+    for (int i = 0; i < TOKENS; i++)
+        same[i] = 3;
+    const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = TOKENS};
+    struct sl_classifier *c = sl_classifier_create(model, &options, &err);
+    cr_assert(c, "%s", err.text);
+    struct sl_classifier_item item = {.tokens = same, .count = TOKENS, .both_parts = true};
+    EXPECT_OK(sl_classifier_run(c, &item, 1, &err), err);
+    for (int i = 0; i < TOKENS; i++) {
+        const bool is_read = i < 3 || i >= TOKENS - (BLOCKS - 3); /* 0.33 of BLOCKS */
+        cr_expect_eq(item.token_layers[i] > 0, is_read, "token %d", i);
+    }
+    sl_classifier_destroy(c);
+}
+
+Test(cascade_run, one_that_reads_less_is_not_trained_as_a_whole)
+{
+    const struct sl_arch *arch = sl_arch_find("cascade");
+    struct sl_config config = fixture_config_for(arch, SL_TASK_CLASSIFICATION);
+    cr_expect(sl_arch_reads_whole_texts(arch, &config));
+    fixture_set(arch, &config, "block_context", BLOCKS);
+    cr_expect_not(sl_arch_reads_whole_texts(arch, &config));
+    cr_expect(sl_arch_reads_whole_texts(sl_arch_find("transformer"), &config));
+}
+
 Test(cascade_run, its_facts_have_to_fit)
 {
     struct sl_err err;
