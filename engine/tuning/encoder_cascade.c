@@ -164,6 +164,23 @@ static struct sl_operating_point measure(const struct answers *a, double thresho
                                        .layer_ops_skipped = 1.0 - asked / all};
 }
 
+/* How much the mean loss rises at a threshold, and its standard error more. */
+static double highest_cost(const struct answers *a, double threshold)
+{
+    const double count = (double)a->c->evidence->count;
+    double sum = 0.0, squares = 0.0;
+    for (int i = 0; i < a->c->evidence->count; i++) {
+        const struct answer *answer = &a->items[i];
+        const double rise = (double)answer->loss[0] - (double)answer->loss[1];
+        if ((double)answer->score <= threshold)
+            continue;
+        sum += rise;
+        squares += rise * rise;
+    }
+    const double mean = sum / count;
+    return mean + sqrt(fmax(0.0, squares / count - mean * mean) / count);
+}
+
 /* n-grams cost little, but not nothing. */
 static double budget_of(const struct sl_operating_point *point)
 {
@@ -178,7 +195,7 @@ static double rounded(double x)
 }
 
 /* Points that save something and cost at most a tenth of the loss. The default is the cheapest
- * before the first that costs anything: what comes after it is better by chance. */
+ * before the first that may cost anything: what seems to cost nothing may do so by chance. */
 static void choose_points(const struct answers *a, struct sl_model *model)
 {
     static const double thresholds[] = {0.999, 0.998, 0.995, 0.99, 0.98, 0.97, 0.95, 0.93,
@@ -193,7 +210,8 @@ static void choose_points(const struct answers *a, struct sl_model *model)
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
         struct sl_operating_point point = measure(a, thresholds[i]);
         point.budget = rounded(budget_of(&point));
-        is_free = is_free && point.loss <= all.loss && point.accuracy >= all.accuracy;
+        is_free =
+            is_free && highest_cost(a, thresholds[i]) <= 0.0 && point.accuracy >= all.accuracy;
         if (point.loss > loss_most * all.loss || point.budget > worth * points[count - 1].budget)
             continue;
         chosen = is_free ? point.threshold : chosen;
