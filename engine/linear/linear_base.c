@@ -105,8 +105,7 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
-                                        .matrices = model->arch->describes_blocks ? SL_DTYPE_I8
-                                                                                  : SL_DTYPE_BF16};
+                                        .matrices = SL_DTYPE_BF16};
     return sl_checkpoint_write(directory, &parts, err) || sl_wrap(err, "publish");
 }
 

@@ -24,9 +24,9 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
                                      struct sl_tokenizer **tokens, struct sl_base_reference *origin,
                                      struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes a linear model as a checkpoint, in bf16; or one with blocks, whose matrices have 8 bits
- * and a scale for each row. Neither changes its answers by much. training: a JSON object for its
- * config.json. base: the model whose word vectors it refers to; NULL: it has its own. */
+/* Writes a linear model, or a tuned encoder, as a checkpoint in bf16: 8 bits would round away what
+ * an encoder has learnt since it was stored in them. training: a JSON object for its config.json.
+ * base: the model whose word vectors it refers to; NULL: it has its own. */
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const char *training,
                            const struct sl_base_reference *base, struct sl_err *err) SL_MUST_CHECK;
