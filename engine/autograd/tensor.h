@@ -41,6 +41,15 @@ static inline size_t sl_parameter_floats(const struct sl_parameter *p)
     return sl_size_product((size_t)p->rows, (size_t)p->cols);
 }
 
+/* Copies the values if there are both, which have the same shape then. */
+static inline void sl_parameter_copy(const struct sl_parameter *to, const struct sl_parameter *from)
+{
+    if (!to || !from)
+        return;
+    assert(to->rows == from->rows && to->cols == from->cols);
+    memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
+}
+
 /* Some rows of a batch, ascending. A NULL pointer to this means all of them. */
 struct sl_rows {
     const int32_t *index;

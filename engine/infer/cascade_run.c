@@ -50,8 +50,7 @@ void sl_cascade_close(struct sl_cascade_run *r)
 
 /* ---- how sure the first part is -------------------------------------------------------------- */
 
-/* The least of the probabilities of what is predicted. */
-static float score_of(const struct sl_model *model, const float *logits)
+float sl_cascade_score(const struct sl_model *model, const float *logits)
 {
     const int classes = model->config.classes;
     if (!model->config.multi_label)
@@ -66,7 +65,7 @@ static float score_of(const struct sl_model *model, const float *logits)
 static bool is_sure(const struct sl_model *model, const struct sl_classifier_item *item)
 {
     const struct sl_policy *policy = sl_model_point_policy(model, item->operating_point);
-    return score_of(model, item->logits) >
+    return sl_cascade_score(model, item->logits) >
            model->arch->cascade_threshold(policy ? policy : &model->policy);
 }
 

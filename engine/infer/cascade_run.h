@@ -29,6 +29,9 @@ bool sl_cascade_open(struct sl_cascade_run *r, const struct sl_model *model,
                      struct sl_batch_limits *limits, struct sl_err *err) SL_MUST_CHECK;
 void sl_cascade_close(struct sl_cascade_run *r); /* a zeroed one is fine */
 
+/* How sure the first part is: the probability of what it predicts, or of several labels the least
+ * one of each being right or wrong. */
+float sl_cascade_score(const struct sl_model *model, const float *logits);
 /* Takes over the first part's logits, and lists the texts that it is not sure of, or that
  * are to have both. */
 void sl_cascade_choose(struct sl_cascade_run *r, const struct sl_model *model,

@@ -40,12 +40,6 @@ static bool set_config(struct sl_config *config, const struct sl_linear_fit *f,
            sl_config_check(f->base->arch, config, err);
 }
 
-static void copy(struct sl_parameter *to, const struct sl_parameter *from)
-{
-    if (to && from)
-        memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
-}
-
 void sl_linear_ngrams_set(struct sl_bag_of_words *m, const struct sl_text_features *f,
                           const float *idf, const float *weights, float scale)
 {
@@ -70,10 +64,10 @@ static void set_values(struct sl_bag_of_words *m, const struct sl_linear_fit *f,
     const struct sl_bag_of_words *base = sl_linear_model_parts(f->base);
     const struct sl_calibration *calibration = &f->search->calibration;
     const float scale = (float)(1.0 / calibration->temperature);
-    copy(m->roles, base->roles);
-    copy(m->spellings, f->spellings);
-    copy(m->vectors, base->vectors);
-    copy(m->token_weights, base->token_weights);
+    sl_parameter_copy(m->roles, base->roles);
+    sl_parameter_copy(m->spellings, f->spellings);
+    sl_parameter_copy(m->vectors, base->vectors);
+    sl_parameter_copy(m->token_weights, base->token_weights);
     for (int c = 0; c < m->bias->cols; c++)
         m->bias->data[c] = scale * w->bias[c] + (float)calibration->shift;
     if (m->vectors)

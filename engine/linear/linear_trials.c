@@ -134,35 +134,36 @@ static int predicted_labels(const struct sl_linear_run *s, const struct sl_calib
     return count;
 }
 
-static struct sl_label_counts count(const struct sl_linear_run *s,
-                                    const struct sl_calibration *calibration)
+static void count_text(const struct sl_linear_run *s, const struct sl_calibration *calibration,
+                       const float *logits, int text, struct sl_label_counts *n)
 {
-    struct sl_label_counts n = {0};
     int predicted[SL_LABELS_MAX];
-    for (int i = 0; i < s->predicted_count; i++) {
-        const int text = s->predicted[i];
-        const float *logits = s->logits + (size_t)text * (size_t)s->classes;
-        const int labels = predicted_labels(s, calibration, logits, predicted);
-        sl_label_counts_add(&n, sl_label_list(&s->options->set->label_lists, text), predicted,
-                            labels);
-    }
-    return n;
+    const int labels =
+        predicted_labels(s, calibration, logits + (size_t)text * (size_t)s->classes, predicted);
+    sl_label_counts_add(n, sl_label_list(&s->options->set->label_lists, text), predicted, labels);
 }
 
 /* The loss counts, too: it is less noisy than the accuracy where texts are few. Of very many texts
  * the accuracy is known well, and logistic regression, whose loss is lower, often has less. Of
  * independent labels the loss grows with their number in a text. */
+static double merit(const struct sl_linear_run *s, double micro_f1, double loss,
+                    double labels_per_text)
+{
+    const double weight = sl_linear_loss_weight(s->options->features->texts);
+    return micro_f1 - weight * loss / fmax(1.0, labels_per_text);
+}
+
 static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial)
 {
     const struct sl_predictions predictions = sl_linear_predictions(s, s->logits);
     const struct sl_calibration calibration = sl_calibration_fit_temperature(&predictions);
-    const struct sl_label_counts n = count(s, &calibration);
-    const double per_text = (double)n.labels / s->predicted_count;
-    const double weight = sl_linear_loss_weight(s->options->features->texts);
+    struct sl_label_counts n = {0};
+    for (int i = 0; i < s->predicted_count; i++)
+        count_text(s, &calibration, s->logits, s->predicted[i], &n);
     trial->loss = sl_calibration_loss(&calibration, &predictions);
     trial->accuracy = (double)n.texts_right / s->predicted_count;
     trial->micro_f1 = sl_label_counts_micro_f1(&n);
-    trial->merit = trial->micro_f1 - weight * trial->loss / fmax(1.0, per_text);
+    trial->merit = merit(s, trial->micro_f1, trial->loss, (double)n.labels / s->predicted_count);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -171,14 +172,12 @@ static void measure(const struct sl_linear_run *s, struct sl_linear_trial *trial
 static double merit_of(const struct sl_linear_run *s, const struct sl_calibration *calibration,
                        const float *logits, int text)
 {
-    int predicted[SL_LABELS_MAX];
     struct sl_label_counts n = {0};
-    const float *own = logits + (size_t)text * (size_t)s->classes;
     const struct sl_label_list labels = sl_label_list(&s->options->set->label_lists, text);
-    const double weight = sl_linear_loss_weight(s->options->features->texts),
-                 loss = sl_calibrate(calibration, own, s->classes, labels, NULL);
-    sl_label_counts_add(&n, labels, predicted, predicted_labels(s, calibration, own, predicted));
-    return sl_label_counts_micro_f1(&n) - weight * loss / fmax(1.0, (double)labels.count);
+    const double loss = sl_calibrate(calibration, logits + (size_t)text * (size_t)s->classes,
+                                     s->classes, labels, NULL);
+    count_text(s, calibration, logits, text, &n);
+    return merit(s, sl_label_counts_micro_f1(&n), loss, (double)labels.count);
 }
 
 /* The standard error of the difference between the merits of the run's logits and of the best. */

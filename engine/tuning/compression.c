@@ -40,10 +40,7 @@ static void teacher_name(char name[NAME_BYTES], const char *own, int depth, int 
 /* Its place among the parameters; every transformer has one. */
 static int find_table(const struct sl_model *m)
 {
-    int i = 0;
-    while (strcmp(m->state_dict[i].name, table) != 0)
-        i++;
-    return i;
+    return (int)(sl_model_find(m, table) - m->state_dict);
 }
 
 /* The vectors of the pieces that are left. */

@@ -2,12 +2,11 @@
 #include "tuning/encoder_cascade.h"
 
 #include "base/int_math.h"
-#include "infer/logits.h"
+#include "infer/cascade_run.h"
 #include "linear/linear_model.h"
 #include "linear/linear_problem.h"
 #include "sluice/classifier.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,6 @@ static float alone_scale(const struct sl_linear_trial *trial)
     return trial->ngram_scale / trial->ngram_weight;
 }
 
-static void copy_values(struct sl_parameter *to, const struct sl_parameter *from)
-{
-    assert(!to || !from || sl_parameter_floats(to) == sl_parameter_floats(from));
-    if (to && from)
-        memcpy(to->data, from->data, sl_parameter_floats(to) * sizeof *to->data);
-}
-
 static void set_ngrams(const struct sl_encoder_cascade *c, const struct sl_model *model,
                        const struct sl_logistic_weights *w, const float *idf)
 {
@@ -35,8 +27,8 @@ static void set_ngrams(const struct sl_encoder_cascade *c, const struct sl_model
                                 .idf = sl_model_find(model, "ngrams.idf"),
                                 .ngram_weights = sl_model_find(model, "ngrams.weight")};
     const struct sl_parameter *bias = sl_model_find(model, "ngrams.bias");
-    copy_values(sl_model_find(model, "token_roles"), c->parts->roles);
-    copy_values(sl_model_find(model, "token_spellings"), c->parts->spellings);
+    sl_parameter_copy(sl_model_find(model, "token_roles"), c->parts->roles);
+    sl_parameter_copy(sl_model_find(model, "token_spellings"), c->parts->spellings);
     for (int i = 0; i < bias->cols; i++)
         bias->data[i] = scale * w->bias[i] + c->trial->ngram_shift;
     sl_linear_ngrams_set(&m, c->features, idf, w->sparse, scale);
@@ -69,7 +61,8 @@ static struct sl_model *with_ngrams(const struct sl_encoder_cascade *c, const fl
         return NULL;
     struct sl_model *model = sl_model_create(c->tuned->engine, arch, &config, err);
     for (int i = 0; model && i < c->tuned->state_dict_count; i++)
-        copy_values(sl_model_find(model, c->tuned->state_dict[i].name), &c->tuned->state_dict[i]);
+        sl_parameter_copy(sl_model_find(model, c->tuned->state_dict[i].name),
+                          &c->tuned->state_dict[i]);
     return model;
 }
 
@@ -98,30 +91,35 @@ struct answer {
 
 struct answers {
     const struct sl_encoder_cascade *c;
+    const struct sl_model *model;
     struct answer *items;
     float *logits; /* of one text */
     int classes;
 };
 
-static bool is_right(const struct answers *a, const float *p, struct sl_label_list labels)
+/* Of one answer, whose probabilities are in `logits`. */
+static bool is_right(const struct answers *a, struct sl_label_list labels)
 {
-    if (!a->c->set->multi_label)
-        return sl_argmax(p, a->classes) == labels.ids[0];
-    bool right = true;
-    for (int i = 0, at = 0; i < a->classes; i++)
-        right = right && (p[i] >= SL_LABEL_SCORE_MIN) == sl_label_list_next(labels, &at, i);
-    return right;
+    int predicted[SL_LABELS_MAX];
+    struct sl_label_counts n = {0};
+    sl_label_counts_add(&n, labels, predicted, sl_model_predicted(a->model, a->logits, predicted));
+    return n.texts_right > 0;
 }
 
-/* Of the first part: the least probability of what it predicts. */
-static float score_of(const struct answers *a, const float *p)
+/* Sets the logits to the n-grams' own, as the model has them. */
+static void set_alone(const struct answers *a, size_t at)
 {
-    if (!a->c->set->multi_label)
-        return p[sl_argmax(p, a->classes)];
-    float least = 1.0f;
+    const float scale = alone_scale(a->c->trial), shift = a->c->trial->ngram_shift;
     for (int i = 0; i < a->classes; i++)
-        least = fminf(least, fmaxf(p[i], 1.0f - p[i]));
-    return least;
+        a->logits[i] = scale * a->c->evidence->ngrams[at + (size_t)i] + shift;
+}
+
+static void set_sum(const struct answers *a, size_t at)
+{
+    const struct sl_linear_trial *trial = a->c->trial;
+    for (int i = 0; i < a->classes; i++)
+        a->logits[i] = trial->encoder_scale * a->c->evidence->encoder[at + (size_t)i] +
+                       trial->ngram_scale * a->c->evidence->ngrams[at + (size_t)i];
 }
 
 static void answer_text(const struct answers *a, int number)
@@ -130,19 +128,16 @@ static void answer_text(const struct answers *a, int number)
     const int text = c->evidence->texts[number];
     const size_t at = (size_t)text * (size_t)a->classes;
     const struct sl_label_list labels = sl_label_list(&c->set->label_lists, text);
-    const struct sl_calibration alone = {.temperature = 1.0 / (double)alone_scale(c->trial),
-                                         .shift = (double)c->trial->ngram_shift,
-                                         .independent = c->calibration->independent};
+    const struct sl_calibration done = {.temperature = 1.0,
+                                        .independent = c->calibration->independent};
     struct answer *answer = &a->items[number];
-    answer->loss[0] =
-        (float)sl_calibrate(&alone, c->evidence->ngrams + at, a->classes, labels, a->logits);
-    answer->right[0] = is_right(a, a->logits, labels);
-    answer->score = score_of(a, a->logits);
-    for (int i = 0; i < a->classes; i++)
-        a->logits[i] = c->trial->encoder_scale * c->evidence->encoder[at + (size_t)i] +
-                       c->trial->ngram_scale * c->evidence->ngrams[at + (size_t)i];
+    set_alone(a, at);
+    answer->score = sl_cascade_score(a->model, a->logits);
+    answer->loss[0] = (float)sl_calibrate(&done, a->logits, a->classes, labels, a->logits);
+    answer->right[0] = is_right(a, labels);
+    set_sum(a, at);
     answer->loss[1] = (float)sl_calibrate(c->calibration, a->logits, a->classes, labels, a->logits);
-    answer->right[1] = is_right(a, a->logits, labels);
+    answer->right[1] = is_right(a, labels);
     answer->tokens = sl_min(c->set->examples[text].tokens, c->tuned->config.context_length);
 }
 
@@ -234,6 +229,7 @@ static bool set_points(const struct sl_encoder_cascade *c, struct sl_model *mode
         return true;
     const size_t texts = (size_t)c->evidence->count, classes = (size_t)c->set->labels.count;
     struct answers a = {.c = c,
+                        .model = model,
                         .items = calloc(texts, sizeof *a.items),
                         .logits = calloc(classes, sizeof *a.logits),
                         .classes = c->set->labels.count};

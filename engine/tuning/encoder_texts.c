@@ -5,6 +5,9 @@
 #include "infer/cascade_run.h"
 #include "linear/linear_base.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 bool sl_encoder_trials_can_use(const char *directory)
 {
     struct sl_checkpoint from;
@@ -32,17 +35,16 @@ static bool open_tokens(struct sl_encoder_trials *e, const char *directory, int 
     return true;
 }
 
-bool sl_encoder_texts_read(const struct sl_encoder_trials *e,
-                           const struct sl_encoder_trials_options *o, struct sl_dataset *set,
-                           struct sl_err *err)
+static bool read_texts(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
+                       struct sl_err *err)
 {
     const struct sl_dataset_encoding how = {
         .context = e->context, .truncation = o->sources->truncation, .unknown = SL_UNKNOWN_REPLACE};
-    if (!sl_dataset_open(set, o->sources->data, &o->sources->columns, &o->set->labels, err))
+    if (!sl_dataset_open(&e->whole, o->sources->data, &o->sources->columns, &o->set->labels, err))
         return false;
-    if (set->count != o->set->count)
+    if (e->whole.count != o->set->count)
         return sl_fail(err, SL_BAD_INPUT, "'%s' changed while it was read", o->sources->data);
-    return sl_dataset_encode(set, e->tokens, &how, err);
+    return sl_dataset_encode(&e->whole, e->tokens, &how, err);
 }
 
 /* The side of long texts that is asked for, or both. */
@@ -54,10 +56,18 @@ static float beginning_of(enum sl_truncation truncation)
     return truncation == SL_TRUNCATE_RIGHT ? 1.0f : 0.0f;
 }
 
-/* To what the encoder reads. */
-static void shorten_texts(struct sl_encoder_trials *e)
+/* To what the encoder reads: a copy, but of labels. */
+static bool shorten_texts(struct sl_encoder_trials *e, struct sl_err *err)
 {
+    const size_t texts = (size_t)e->whole.count;
+    e->set = e->whole;
+    e->set.examples = malloc(texts * sizeof *e->set.examples);
+    e->set.ids = malloc(e->whole.ids_count * sizeof *e->set.ids);
     e->set.ids_count = 0;
+    if (!e->set.examples || !e->set.ids)
+        return sl_fail(err, SL_NO_MEMORY, "no memory for the tokens of %zu texts", texts);
+    memcpy(e->set.examples, e->whole.examples, texts * sizeof *e->set.examples);
+    memcpy(e->set.ids, e->whole.ids, e->whole.ids_count * sizeof *e->set.ids);
     for (int i = 0; i < e->set.count; i++) {
         struct sl_example *example = &e->set.examples[i];
         const int before = example->tokens;
@@ -65,6 +75,7 @@ static void shorten_texts(struct sl_encoder_trials *e)
         e->is_long = e->is_long || example->tokens < before;
         e->set.ids_count += (size_t)example->tokens;
     }
+    return true;
 }
 
 bool sl_encoder_texts_open(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
@@ -79,8 +90,14 @@ bool sl_encoder_texts_open(struct sl_encoder_trials *e, const struct sl_encoder_
         return false;
     e->context = e->bag->config.context_length > e->reads.context ? e->bag->config.context_length
                                                                   : e->reads.context;
-    if (!sl_encoder_texts_read(e, o, &e->set, err))
-        return false;
-    shorten_texts(e);
-    return true;
+    return read_texts(e, o, err) && shorten_texts(e, err);
+}
+
+void sl_encoder_texts_close(struct sl_encoder_trials *e)
+{
+    free(e->set.examples);
+    free(e->set.ids);
+    sl_dataset_close(&e->whole);
+    sl_tokenizer_destroy(e->tokens);
+    sl_model_close(e->bag);
 }

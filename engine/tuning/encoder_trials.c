@@ -36,11 +36,8 @@ static struct sl_engine *engine_like(const struct sl_engine *engine, int threads
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
-static bool open_features(struct sl_encoder_trials *e, const struct sl_encoder_trials_options *o,
-                          struct sl_err *err)
+static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
 {
-    if (!sl_encoder_texts_read(e, o, &e->whole, err))
-        return false;
     e->parts = *sl_linear_model_parts(e->bag);
     if (sl_linear_tokens_can_spell(e->tokens)) {
         e->parts.spellings = &e->spellings;
@@ -404,7 +401,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
               sl_encoder_texts_open(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
-              (e->set.ids_count > TOKENS_MOST || open_features(e, options, err));
+              (e->set.ids_count > TOKENS_MOST || open_features(e, err));
     /* Alone, an encoder is published as it is, which reads one end of long texts. */
     e->models = (struct sl_other_models){.context = e,
                                          .count = e->is_long ? SUMS : 1 + SUMS,
@@ -420,13 +417,10 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
 void sl_encoder_trials_close(struct sl_encoder_trials *e)
 {
     sl_text_features_close(&e->features);
-    sl_model_close(e->bag);
+    sl_encoder_texts_close(e);
     free(e->spellings.data);
-    sl_dataset_close(&e->set);
-    sl_dataset_close(&e->whole);
     free(e->logits);
     free(e->predicted);
-    sl_tokenizer_destroy(e->tokens);
     sl_engine_destroy(e->own_engine);
     free(e->rows);
     *e = (struct sl_encoder_trials){0};

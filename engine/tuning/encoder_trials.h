@@ -37,12 +37,12 @@ struct sl_encoder_trials {
     struct sl_engine *engine;
     struct sl_engine *own_engine; /* in the precision that is fastest to train in */
     const char *encoder;
-    struct sl_dataset set;   /* the same texts in the encoder's tokens, as many as it reads, */
+    struct sl_dataset set;   /* `whole`, with as many of its tokens as the encoder reads: */
     struct sl_cascade reads; /* that is: how a cascade shortens them */
     bool is_long;            /* some have more tokens */
     struct sl_tokenizer *tokens;
     /* The n-grams: */
-    struct sl_dataset whole; /* the texts with more tokens: */
+    struct sl_dataset whole; /* the texts in the encoder's tokens: */
     int context;             /* so many at most */
     struct sl_model *bag;    /* what tokens are to them */
     struct sl_parameter spellings;

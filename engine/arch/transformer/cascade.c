@@ -26,8 +26,7 @@ static struct sl_cascade parts(const struct sl_config *c)
     const struct transformer_config *own = sl_config_own(c);
     if (own->ngram_rows == 0)
         return (struct sl_cascade){0};
-    return (struct sl_cascade){.context =
-                                   own->block_context > 0 ? own->block_context : c->context_length,
+    return (struct sl_cascade){.context = sl_transformer_block_context(c),
                                .beginning = own->block_beginning,
                                .scale = own->ngram_scale};
 }

@@ -47,12 +47,10 @@ static int embedding_size(const struct sl_config *c)
     return own->embedding_size > 0 ? own->embedding_size : c->width;
 }
 
-/* Tokens of a text that the blocks read. */
-static int block_context(const struct sl_config *c)
+int sl_transformer_block_context(const struct sl_config *c)
 {
     const struct transformer_config *own = sl_config_own(c);
-    return own->block_context > 0 ? sl_min(own->block_context, c->context_length)
-                                  : c->context_length;
+    return own->block_context > 0 ? own->block_context : c->context_length;
 }
 
 static void embedding_build(struct sl_builder *b, struct transformer *m, const struct sl_config *c)
@@ -62,7 +60,7 @@ static void embedding_build(struct sl_builder *b, struct transformer *m, const s
     m->embedding = sl_embedding_build(
         b,
         (struct sl_embedding_shape){.vocab = c->vocab,
-                                    .context_length = block_context(c),
+                                    .context_length = sl_transformer_block_context(c),
                                     .width = embedding_size(c),
                                     .start = sl_normal(deviation),
                                     .positions = learned ? SL_POSITIONS_LEARNED : SL_POSITIONS_NONE,
@@ -99,10 +97,11 @@ static const struct sl_parameter *rotary_build(struct sl_builder *b, const struc
     const struct transformer_config *own = sl_config_own(c);
     if (own->positions != TRANSFORMER_ROTARY_POSITIONS)
         return NULL;
-    return sl_rotary_table(b, name,
-                           (struct sl_rotary_shape){.context_length = block_context(c),
-                                                    .dims = rotated_dims(c),
-                                                    .base = base});
+    return sl_rotary_table(
+        b, name,
+        (struct sl_rotary_shape){.context_length = sl_transformer_block_context(c),
+                                 .dims = rotated_dims(c),
+                                 .base = base});
 }
 
 static bool is_local(const struct transformer_config *own, int layer)

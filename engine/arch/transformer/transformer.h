@@ -11,6 +11,8 @@ enum { SL_TRANSFORMER_BYTES = 2048 }; /* of its struct, at most */
 extern const char *const sl_transformer_norms[], *const sl_transformer_positions[];
 
 bool sl_transformer_check(const struct sl_config *c, struct sl_err *err) SL_MUST_CHECK;
+/* Tokens of a text that the blocks read. */
+int sl_transformer_block_context(const struct sl_config *c);
 /* routers: between its blocks; NULL: none. */
 void sl_transformer_build(struct sl_builder *b, void *self, const struct sl_config *c,
                           const struct sl_router_config *routers);

@@ -221,11 +221,9 @@ Test(pretraining, the_loss_falls)
 
 static const struct sl_parameter *parameter(const struct sl_model *m, const char *name)
 {
-    for (int i = 0; i < m->state_dict_count; i++)
-        if (strcmp(m->state_dict[i].name, name) == 0)
-            return &m->state_dict[i];
-    cr_assert_fail("no parameter %s", name);
-    return NULL;
+    const struct sl_parameter *found = sl_model_find(m, name);
+    cr_assert(found, "no parameter %s", name);
+    return found;
 }
 
 static void write_reviews(const char *path)
