@@ -2,12 +2,14 @@
 #include "checkpoint/checkpoint.h"
 
 #include "base/allocate.h"
+#include "base/random.h"
 #include "formats/tensor_io.h"
 #include "formats/vocabulary.h"
 #include "model/shared_values.h"
 #include "pretrained/pretrained.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +32,42 @@ static void members_name(struct sl_manifest_file members[SL_CHECKPOINT_FILES], c
         members[i].name = i == VOCAB ? vocab : names[i];
 }
 
+static bool is_vector(const struct sl_parameter *p)
+{
+    return p->rows == 1 && !p->product;
+}
+
 /* Of a short row 8 bits and a scale save little. */
-static enum sl_dtype dtype_of(const struct sl_parameter *p, bool vector, enum sl_dtype matrices)
+static enum sl_dtype dtype_of(const struct sl_parameter *p, enum sl_dtype matrices)
 {
     static const int shortest = 16;
-    if (vector)
+    if (is_vector(p))
         return SL_DTYPE_F32;
     return matrices == SL_DTYPE_I8 && p->cols < shortest ? SL_DTYPE_BF16 : matrices;
+}
+
+static void round_row(float *row, int count, uint64_t key, uint64_t first)
+{
+    const float scale = sl_int8_scale(row, count);
+    for (int i = 0; i < count; i++) {
+        const double number = (double)row[i] / (double)scale;
+        const double whole = floor(number + sl_random_uniform(key, first + (uint64_t)i));
+        row[i] = scale * (float)fmin(whole, SL_INT8_MOST);
+    }
+}
+
+void sl_checkpoint_round_to_int8(const struct sl_parameter *parameters, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct sl_parameter *p = &parameters[i];
+        const uint64_t key = sl_random_key(0, p->name);
+        if (dtype_of(p, SL_DTYPE_I8) != SL_DTYPE_I8)
+            continue;
+        for (int r = 0; r < p->rows; r++) {
+            const size_t first = (size_t)r * (size_t)p->cols;
+            round_row(p->data + first, p->cols, key, first);
+        }
+    }
 }
 
 /* Allocated; NULL without memory. */
@@ -48,14 +79,13 @@ static struct sl_tensor_slot *slots_of(const struct sl_parameter *parameters, in
         sl_fail(err, SL_NO_MEMORY, "no memory for %d tensors", count);
     for (int i = 0; i < count && slots; i++) {
         const struct sl_parameter *p = &parameters[i];
-        bool vector = p->rows == 1 && !p->product;
         slots[i] = (struct sl_tensor_slot){
             .name = p->name,
             .data = p->data,
             .rows = p->rows,
             .cols = p->cols,
-            .vector = vector,
-            .dtype = dtype_of(p, vector, matrices),
+            .vector = is_vector(p),
+            .dtype = dtype_of(p, matrices),
         };
     }
     return slots;

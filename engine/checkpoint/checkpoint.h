@@ -22,6 +22,11 @@ struct sl_checkpoint_parts {
     int64_t created;        /* seconds since 1970; 0: now */
 };
 
+/* Rounds matrices to what I8 keeps exactly, up or down at random (the same on every machine): in
+ * the mean they stay what they are. To the nearest, a model that began as one of I8 and has learnt
+ * less than half a step in each number would be again what it was. */
+void sl_checkpoint_round_to_int8(const struct sl_parameter *parameters, int count);
+
 bool sl_checkpoint_write(const char *directory, const struct sl_checkpoint_parts *parts,
                          struct sl_err *err) SL_MUST_CHECK;
 

@@ -53,7 +53,7 @@ bool sl_tensors_check(struct sl_tensor_slots slots, struct sl_err *err)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-enum { NAME_BYTES = 256, WHOLE_MOST = 127 };
+enum { NAME_BYTES = 256, WHOLE_MOST = SL_INT8_MOST };
 
 /* What a file of slots is made of: theirs, and the scales of those that are I8. */
 struct unstored {
@@ -68,16 +68,18 @@ static void scale_name(char name[NAME_BYTES], const char *of)
     (void)snprintf(name, NAME_BYTES, "%s_scale", of);
 }
 
-/* So that the largest value of a row is the largest whole number. */
+float sl_int8_scale(const float *row, int count)
+{
+    float most = 0.0f;
+    for (int i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(row[i]));
+    return most >= FLT_MIN * (float)WHOLE_MOST ? most / (float)WHOLE_MOST : 1.0f;
+}
+
 static void set_scales(const struct sl_tensor_slot *s, float *scales)
 {
-    for (int r = 0; r < s->rows; r++) {
-        const float *row = s->data + (size_t)r * (size_t)s->cols;
-        float most = 0.0f;
-        for (int c = 0; c < s->cols; c++)
-            most = fmaxf(most, fabsf(row[c]));
-        scales[r] = most >= FLT_MIN * (float)WHOLE_MOST ? most / (float)WHOLE_MOST : 1.0f;
-    }
+    for (int r = 0; r < s->rows; r++)
+        scales[r] = sl_int8_scale(s->data + (size_t)r * (size_t)s->cols, s->cols);
 }
 
 static void add_slot(struct unstored *u, const struct sl_tensor_slot *s, float **scales)

@@ -88,7 +88,7 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
 }
 
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
-                           const struct sl_tokenizer *tokens, const char *training,
+                           const struct sl_tokenizer *tokens, const struct sl_publication *how,
                            const struct sl_base_reference *base, struct sl_err *err)
 {
     struct sl_model_config config = {.arch = model->arch,
@@ -96,16 +96,18 @@ bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                                      .policy = model->policy,
                                      .operating_point_count = model->operating_point_count,
                                      .labels = model->labels,
+                                     .precision_costs[SL_PRECISION_INT8] = how->int8_loss,
                                      .tokenizer = sl_tokenizer_kind(tokens)};
     if (base)
         config.base = *base;
     memcpy(config.operating_points, model->operating_points, sizeof config.operating_points);
     struct sl_checkpoint_parts parts = {.model_config = &config,
-                                        .training = training,
+                                        .training = how->training,
                                         .tokens = tokens,
                                         .parameters = model->state_dict,
                                         .count = model->state_dict_count,
-                                        .matrices = SL_DTYPE_BF16};
+                                        .matrices = model->arch->describes_blocks ? SL_DTYPE_I8
+                                                                                  : SL_DTYPE_BF16};
     return sl_checkpoint_write(directory, &parts, err) || sl_wrap(err, "publish");
 }
 
@@ -141,7 +143,8 @@ bool sl_linear_base_write(const char *directory, const struct sl_linear_base_opt
               set_frequencies(m, o->documents, err);
     if (ok)
         sl_linear_tokens_drop_special(m, o->tokens);
-    ok = ok && sl_linear_model_write(directory, base, o->tokens, "{}", NULL, err);
+    ok = ok && sl_linear_model_write(directory, base, o->tokens,
+                                     &(struct sl_publication){.training = "{}"}, NULL, err);
     sl_model_close(base);
     return ok;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "checkpoint/base_model.h"
+#include "checkpoint/model_config.h"
 #include "data/documents.h"
 #include "layers/bag_of_words.h"
 #include "model/model.h"
@@ -24,11 +25,16 @@ struct sl_model *sl_linear_base_open(struct sl_engine *engine, const char *direc
                                      struct sl_tokenizer **tokens, struct sl_base_reference *origin,
                                      struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes a linear model, or a tuned encoder, as a checkpoint in bf16: 8 bits would round away what
- * an encoder has learnt since it was stored in them. training: a JSON object for its config.json.
- * base: the model whose word vectors it refers to; NULL: it has its own. */
+/* How a model is published. */
+struct sl_publication {
+    const char *training;               /* a JSON object for config.json */
+    struct sl_precision_cost int8_loss; /* of computing in int8 */
+};
+
+/* Writes a linear model as a checkpoint, in bf16; or one with blocks, whose matrices have 8 bits
+ * and a scale for each row. base: the model whose word vectors it refers to; NULL: it has its own. */
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
-                           const struct sl_tokenizer *tokens, const char *training,
+                           const struct sl_tokenizer *tokens, const struct sl_publication *how,
                            const struct sl_base_reference *base, struct sl_err *err) SL_MUST_CHECK;
 
 /* A base: the word vectors of a file, in word2vec's text format, and the frequencies of tokens in a

@@ -1,7 +1,6 @@
 /* linear_training.c - the linear classifier from a file of texts to a published model. */
 #include "linear/linear_training.h"
 
-#include "linear/linear_base.h"
 #include "linear/linear_model.h"
 #include "linear/linear_tokens.h"
 
@@ -194,10 +193,10 @@ static bool finds_origin(const struct sl_base_reference *origin, const char *dir
 }
 
 bool sl_linear_training_publish(struct sl_linear_training *l, const char *directory,
-                                const char *training, struct sl_err *err)
+                                const struct sl_publication *how, struct sl_err *err)
 {
     l->refers = !l->standalone && l->origin.model[0] && l->model->config.width > 0 &&
                 sl_linear_search_is_linear(&l->search) && finds_origin(&l->origin, directory);
-    return sl_linear_model_write(directory, l->model, sl_linear_training_tokens(l), training,
+    return sl_linear_model_write(directory, l->model, sl_linear_training_tokens(l), how,
                                  l->refers ? &l->origin : NULL, err);
 }

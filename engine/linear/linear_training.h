@@ -3,7 +3,7 @@
  *
  *     sl_linear_training_open(&l, &options, &err)
  *     sl_linear_training_run(&l, report, context, &err)
- *     sl_linear_training_publish(&l, "models/mine/1", "{}", &err)
+ *     sl_linear_training_publish(&l, "models/mine/1", &how, &err)
  *     sl_linear_training_close(&l)
  *
  * The same data, options and instruction set give the same bits, with any number of threads. */
@@ -11,6 +11,7 @@
 
 #include "checkpoint/base_model.h"
 #include "data/data_sources.h"
+#include "linear/linear_base.h"
 #include "linear/linear_search.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer_trainer.h"
@@ -60,7 +61,7 @@ bool sl_linear_training_run(struct sl_linear_training *l,
                             void (*report)(void *context, const struct sl_linear_search *search),
                             void *context, struct sl_err *err) SL_MUST_CHECK;
 
-/* Writes the model as a checkpoint, in bf16. Where the base of its word vectors will be found from
- * there, it refers to that. training: a JSON object for its config.json. */
+/* Writes the model as a checkpoint. Where the base of its word vectors will be found from there, it
+ * refers to that. */
 bool sl_linear_training_publish(struct sl_linear_training *l, const char *directory,
-                                const char *training, struct sl_err *err) SL_MUST_CHECK;
+                                const struct sl_publication *how, struct sl_err *err) SL_MUST_CHECK;

@@ -317,6 +317,7 @@ static bool finish(struct sl_model *model, const struct sl_encoder_trials *e, do
     scale_values(model, "classifier.weight", scale);
     scale_values(model, "classifier.bias", scale);
     shift_values(model, "classifier.bias", shift);
+    sl_checkpoint_round_to_int8(model->state_dict, model->state_dict_count);
     sl_model_pack(model);
     if (!sl_linear_model_set_labels(model, &e->set.labels, err))
         return false;
@@ -412,6 +413,12 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
     if (!ok)
         sl_encoder_trials_close(e);
     return ok;
+}
+
+const struct sl_dataset *sl_encoder_trials_texts(const struct sl_encoder_trials *e,
+                                                 const struct sl_model *model)
+{
+    return model->arch->extends ? &e->whole : &e->set;
 }
 
 void sl_encoder_trials_close(struct sl_encoder_trials *e)

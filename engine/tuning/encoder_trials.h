@@ -64,5 +64,8 @@ bool sl_encoder_trials_can_use(const char *directory);
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
     SL_MUST_CHECK;
+/* The search's texts in the tokens of a model that was fitted, as much of them as it reads. */
+const struct sl_dataset *sl_encoder_trials_texts(const struct sl_encoder_trials *e,
+                                                 const struct sl_model *model);
 /* After models that were fitted are closed. */
 void sl_encoder_trials_close(struct sl_encoder_trials *e); /* a zeroed one is fine */

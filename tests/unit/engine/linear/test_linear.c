@@ -582,7 +582,9 @@ static struct sl_linear_recipe expect_published_as_fitted(void)
     train(&l, engine);
     const struct sl_linear_trial best = l.search.trials[l.search.best];
     cr_expect_gt(best.accuracy, 0.95);
-    EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
+    EXPECT_OK(sl_linear_training_publish(&l, dirs.output,
+                                         &(struct sl_publication){.training = "{}"}, &err),
+              err);
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
     EXPECT_OK(sl_evaluate_labelled(l.model, &l.set, NULL, &fitted, NULL, &err), err);
@@ -622,7 +624,9 @@ static void published_digest(int threads, char digest[65])
     struct sl_linear_training l;
     struct sl_engine *engine = fixture_engine(NULL, threads);
     train(&l, engine);
-    EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
+    EXPECT_OK(sl_linear_training_publish(&l, dirs.output,
+                                         &(struct sl_publication){.training = "{}"}, &err),
+              err);
     sl_linear_training_close(&l);
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);

@@ -95,7 +95,9 @@ Test(multi_label_training, is_published_as_it_was_fitted)
     struct sl_evaluation fitted, served;
     struct sl_engine *engine = fixture_engine(NULL, 2);
     train(&l, engine);
-    EXPECT_OK(sl_linear_training_publish(&l, dirs.output, "{}", &err), err);
+    EXPECT_OK(sl_linear_training_publish(&l, dirs.output,
+                                         &(struct sl_publication){.training = "{}"}, &err),
+              err);
     struct sl_model *m = sl_model_open(engine, dirs.output, &err);
     cr_assert(m, "%s", err.text);
     cr_expect(sl_model_info(m)->multi_label);

@@ -226,7 +226,9 @@ Test(encoder_trials, a_published_model_answers_as_it_was_measured)
     sl_model_close(t.l.model);
     t.l.search.best = t.l.search.count - 1; /* a sum, whether or not it was the best */
     t.l.model = fit(&t, 1.0f, 1.0f, 1.0, fitted);
-    EXPECT_OK(sl_linear_training_publish(&t.l, dirs.output, "{}", &err), err);
+    EXPECT_OK(sl_linear_training_publish(&t.l, dirs.output,
+                                         &(struct sl_publication){.training = "{}"}, &err),
+              err);
     struct sl_model *model = sl_model_open(t.engine, dirs.output, &err);
     cr_assert(model, "%s", err.text);
     predict(&t, model, opened);
