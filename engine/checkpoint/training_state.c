@@ -1,6 +1,8 @@
 /* training_state.c - a trainer's state, written and read. */
 #include "checkpoint/training_state.h"
 
+#include "base/comma_list.h"
+#include "base/number_text.h"
 #include "checkpoint/manifest.h"
 #include "formats/json_io.h"
 #include "formats/tensor_io.h"
@@ -202,6 +204,24 @@ bool sl_training_state_peek(const char *directory, struct sl_state_entry *counte
     bool ok = counters_read(&members[COUNTERS].map, &state, false, err);
     sl_manifest_close(&manifest);
     return ok || fail_state("training state", directory, err);
+}
+
+bool sl_state_numbers_agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked,
+                            int count, struct sl_err *err)
+{
+    char list[400] = "";
+    for (int i = 0; i < count; i++) {
+        if (saved[i].kind != SL_ENTRY_REAL || saved[i].number == asked[i].number)
+            continue;
+        char before[SL_NUMBER_TEXT], now[SL_NUMBER_TEXT], difference[2 * SL_NUMBER_TEXT + 64];
+        sl_number_format(saved[i].number, before);
+        sl_number_format(asked[i].number, now);
+        (void)snprintf(difference, sizeof difference, "%s %s (now %s)", asked[i].name, before, now);
+        sl_list_add(list, sizeof list, difference);
+    }
+    return !list[0] ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "the run was started with %s; give all options that it was started with", list);
 }
 
 bool sl_training_state_read(const char *directory, const struct sl_training_state *state,

@@ -37,6 +37,11 @@ bool sl_training_state_write(const char *directory, const struct sl_training_sta
 bool sl_training_state_peek(const char *directory, struct sl_state_entry *counters, int count,
                             struct sl_err *err) SL_MUST_CHECK;
 
+/* Whether the numbers of two lists of the same counters are the same; the error names those that
+ * are not. */
+bool sl_state_numbers_agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked,
+                            int count, struct sl_err *err) SL_MUST_CHECK;
+
 /* Fills parameters, moments and the counters, by name: the directory must hold exactly these. On
  * failure they are undefined. */
 bool sl_training_state_read(const char *directory, const struct sl_training_state *state,

@@ -163,7 +163,7 @@ static bool adapt(struct sl_engine *engine, const char *model, const struct sl_d
     if (!sl_adaptation_open(&adaptation, &options, err))
         return false;
     struct sl_likeness quality[LIMITS];
-    const bool ok = tuning_train(&adaptation.d, a->json, err) &&
+    const bool ok = tuning_train(&adaptation.d, &a->tuning, a->json, err) &&
                     print_table(&adaptation, quality, a->json, err) &&
                     publish(&adaptation, model, a, quality, err);
     sl_adaptation_close(&adaptation);

@@ -154,7 +154,7 @@ static bool distill(struct distilling *r, struct sl_err *err)
         sl_checkpoint_open(&r->from, r->model, err) &&
         open_texts(r, &r->asked, r->from.tokens, err) && make_vocabulary(r, err) && start(r, err) &&
         sl_text_distillation_compare(&r->d, r->d.tuner.model, &r->before, err) &&
-        tuning_train(&r->d, r->a->json, err) &&
+        tuning_train(&r->d, &r->a->tuning, r->a->json, err) &&
         sl_text_distillation_compare(&r->d, r->d.tuner.model, &r->after, err) && publish(r, err);
     if (ok)
         print_result(r);

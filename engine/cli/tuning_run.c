@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
+#include "train/run_dir.h"
+#include "tuning/tuning_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +38,9 @@ bool tuning_check(const struct command *command, const char *model,
         return sl_fail(err, SL_BAD_INPUT,
                        "missing --output DIR: where to publish the model, "
                        "<store>/<model>/<version>");
-    return model_path_check_input(model, err) && model_path_check_output(a->out, NULL, err) &&
+    if (a->resume && !a->run)
+        return sl_fail(err, SL_BAD_INPUT, "--resume needs --run-dir: the run to continue");
+    return model_path_check_input(model, err) && model_path_check_output(a->out, a->run, err) &&
            (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
 }
 
@@ -72,10 +76,16 @@ static void show_json(const struct sl_text_distillation *d, double seconds, doub
     (void)fflush(stdout); /* a log is followed line by line */
 }
 
-static void show(const struct sl_text_distillation *d, double begun, bool json)
+/* When this process began, and at which step. */
+struct pace {
+    double begun;
+    int from;
+};
+
+static void show(const struct sl_text_distillation *d, const struct pace *pace, bool json)
 {
-    const double seconds = sl_now_seconds() - begun;
-    const double left = seconds / d->step * (d->options.steps - d->step);
+    const double seconds = sl_now_seconds() - pace->begun;
+    const double left = seconds / (d->step - pace->from) * (d->options.steps - d->step);
     char gates[32] = "";
     if (json) {
         show_json(d, seconds, left);
@@ -89,17 +99,37 @@ static void show(const struct sl_text_distillation *d, double begun, bool json)
     (void)fflush(stdout);
 }
 
-bool tuning_train(struct sl_text_distillation *d, bool json, struct sl_err *err)
+static bool take_steps(struct sl_text_distillation *d, const struct sl_run_dir *run, bool json,
+                       struct sl_err *err)
 {
-    const double begun = sl_now_seconds(), interval = 5.0;
-    double shown = begun;
+    static const double show_seconds = 5.0, save_seconds = 300.0;
+    struct pace pace = {.begun = sl_now_seconds(), .from = d->step};
+    double shown = pace.begun, saved = pace.begun;
     while (d->step < d->options.steps) {
         if (!sl_text_distillation_step(d, err))
             return false;
-        if (sl_now_seconds() - shown < interval && d->step < d->options.steps)
+        const double now = sl_now_seconds();
+        const bool is_last = d->step == d->options.steps;
+        if (run->lock && (is_last || now - saved >= save_seconds)) {
+            if (!sl_tuning_state_save(d, run->state, err))
+                return false;
+            saved = now;
+        }
+        if (!is_last && now - shown < show_seconds)
             continue;
-        shown = sl_now_seconds();
-        show(d, begun, json);
+        shown = now;
+        show(d, &pace, json);
     }
     return true;
+}
+
+bool tuning_train(struct sl_text_distillation *d, const struct tuning_arguments *a, bool json,
+                  struct sl_err *err)
+{
+    struct sl_run_dir run = {0};
+    const bool ok = (!a->run || sl_run_dir_open(&run, a->run, a->resume, err)) &&
+                    (!a->resume || sl_tuning_state_resume(d, run.state, err)) &&
+                    take_steps(d, &run, json, err);
+    sl_run_dir_close(&run);
+    return ok;
 }

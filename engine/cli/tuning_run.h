@@ -7,9 +7,9 @@
 #include "tuning/text_distillation.h"
 
 struct tuning_arguments {
-    const char *texts, *text, *format, *out;
+    const char *texts, *text, *format, *run, *out;
     struct sl_given_int steps, batch_size;
-    bool overwrite;
+    bool resume, overwrite;
 };
 
 /* Rows of a command whose arguments have a struct tuning_arguments `tuning`. */
@@ -26,8 +26,14 @@ struct tuning_arguments {
         SL_OPTION_ROW("batch-size", "N", "texts of a step [32]", SL_OPTION_GIVEN_INT,              \
                       offsetof(type, tuning.batch_size), 1, 65536)
 #define TUNING_OUTPUT_OPTIONS(type)                                                                \
-    SL_OPTION_ROW("output", "DIR", "where to publish the model, <store>/<model>/<version>",        \
-                  SL_OPTION_STRING, offsetof(type, tuning.out), 0, 0),                             \
+    SL_OPTION_ROW("run-dir", "DIR", "directory for what --resume needs, written every 5 minutes",  \
+                  SL_OPTION_STRING, offsetof(type, tuning.run), 0, 0),                             \
+        SL_OPTION_ROW("resume", NULL,                                                              \
+                      "continue the run in --run-dir: give the command that started it, with "     \
+                      "this option",                                                               \
+                      SL_OPTION_FLAG, offsetof(type, tuning.resume), 0, 0),                        \
+        SL_OPTION_ROW("output", "DIR", "where to publish the model, <store>/<model>/<version>",    \
+                      SL_OPTION_STRING, offsetof(type, tuning.out), 0, 0),                         \
         SL_OPTION_ROW("overwrite", NULL, "replace the model that is in --output", SL_OPTION_FLAG,  \
                       offsetof(type, tuning.overwrite), 0, 0)
 
@@ -44,5 +50,6 @@ bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
                        const struct sl_tokenizer *tokens, int context, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* All steps; shows how far they are. */
-bool tuning_train(struct sl_text_distillation *d, bool json, struct sl_err *err) SL_MUST_CHECK;
+/* All steps, or those that are left; shows how far they are. */
+bool tuning_train(struct sl_text_distillation *d, const struct tuning_arguments *a, bool json,
+                  struct sl_err *err) SL_MUST_CHECK;

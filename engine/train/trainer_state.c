@@ -1,5 +1,4 @@
 /* trainer_state.c - the state of a run: written, compared with what was asked for, and read. */
-#include "base/comma_list.h"
 #include "checkpoint/training_state.h"
 #include "train/trainer_internal.h"
 
@@ -97,20 +96,9 @@ static const char *architecture_of(int64_t fingerprint)
 static bool agree(const struct sl_state_entry *saved, const struct sl_state_entry *asked, int count,
                   struct sl_err *err)
 {
-    char list[400] = "";
-    for (int i = PROGRESS_COUNTERS; i < count; i++) {
-        if (saved[i].kind != SL_ENTRY_REAL || saved[i].number == asked[i].number)
-            continue;
-        char before[SL_PARAM_TEXT], now[SL_PARAM_TEXT], difference[2 * SL_PARAM_TEXT + 64];
-        sl_number_format(saved[i].number, before);
-        sl_number_format(asked[i].number, now);
-        (void)snprintf(difference, sizeof difference, "%s %s (now %s)", asked[i].name, before, now);
-        sl_list_add(list, sizeof list, difference);
-    }
-    if (list[0])
-        return sl_fail(err, SL_BAD_INPUT,
-                       "the run was started with %s; give all options that it was started with",
-                       list);
+    if (!sl_state_numbers_agree(saved + PROGRESS_COUNTERS, asked + PROGRESS_COUNTERS,
+                                count - PROGRESS_COUNTERS, err))
+        return false;
     if (saved[TEACHER_COUNTER].whole != asked[TEACHER_COUNTER].whole)
         return sl_fail(err, SL_BAD_INPUT, "the run was started with %s teacher",
                        !saved[TEACHER_COUNTER].whole  ? "no"

@@ -114,11 +114,29 @@ void sl_text_distillation_close(struct sl_text_distillation *d)
     *d = (struct sl_text_distillation){0};
 }
 
+static int step_texts(const struct sl_text_distillation *d)
+{
+    return sl_min(d->options.batch_size, d->trained);
+}
+
+static void shuffle(struct sl_text_distillation *d)
+{
+    const int per_epoch = d->trained / step_texts(d);
+    sl_text_tuner_shuffle(&d->tuner, d->step / per_epoch, d->rows, d->trained);
+}
+
+void sl_text_distillation_go_on(struct sl_text_distillation *d, int step)
+{
+    d->step = step;
+    shuffle(d);
+    sl_model_pack(d->tuner.model);
+}
+
 bool sl_text_distillation_step(struct sl_text_distillation *d, struct sl_err *err)
 {
-    const int size = sl_min(d->options.batch_size, d->trained), per_epoch = d->trained / size;
+    const int size = step_texts(d), per_epoch = d->trained / size;
     if (d->step % per_epoch == 0)
-        sl_text_tuner_shuffle(&d->tuner, d->step / per_epoch, d->rows, d->trained);
+        shuffle(d);
     const int32_t *texts = d->tuner.order + (ptrdiff_t)(d->step % per_epoch) * size;
     if (!sl_text_tuner_step(&d->tuner, &d->h, d->step, texts, size, err))
         return false;

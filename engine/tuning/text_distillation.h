@@ -44,6 +44,9 @@ void sl_text_distillation_close(struct sl_text_distillation *d); /* a zeroed one
 /* The next step. d->tuner has what it measured. */
 bool sl_text_distillation_step(struct sl_text_distillation *d, struct sl_err *err) SL_MUST_CHECK;
 
+/* Whose numbers are those after so many steps: goes on from there. */
+void sl_text_distillation_go_on(struct sl_text_distillation *d, int step);
+
 /* How near a model is to the teacher. */
 struct sl_likeness {
     double skipped;    /* fraction of the token-layer operations */

@@ -40,8 +40,12 @@ Test(sluice_adapt, an_imported_encoder_gets_routers)
 {
     static struct program_result r;
     sluice_expect_success(&r, ARGS("adapt", encoder, "--texts", dirs.corpus, "--steps", "20",
-                                   "--output", adapted, "--json"));
+                                   "--run-dir", dirs.run, "--output", adapted, "--json"));
     cr_expect(strstr(r.out, "\"step\":20,\"steps\":20"), "%s", r.out);
+    sluice_expect_success(&r, ARGS("adapt", encoder, "--texts", dirs.corpus, "--steps", "20",
+                                   "--run-dir", dirs.run, "--resume", "--output", adapted,
+                                   "--overwrite", "--json"));
+    cr_expect_null(strstr(r.out, "\"step\":"), "nothing is left to do: %s", r.out);
     cr_expect(strstr(r.out, "\"gate_limit\":0.1"), "%s", r.out);
     json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
     cr_expect_str_eq(json_string_at(o, "architecture"), "adaptive_transformer");
@@ -181,6 +185,10 @@ Test(sluice_adapt, mistakes_are_named)
          2,
          "its architecture is tsa",
          "expected transformer"},
+        {{"adapt", encoder, "--texts", dirs.corpus, "--output", adapted, "--resume"},
+         2,
+         "--resume needs --run-dir",
+         "the run to continue"},
         {{"distill"}, 2, "missing MODEL-DIR", "usage: sluice distill MODEL-DIR"},
         {{"distill", encoder, "--texts", dirs.corpus, "--output", adapted, "--vocab-size", "3"},
          2,

@@ -7,6 +7,7 @@
 #include "support/workspace.h"
 
 #include "tuning/adaptation.h"
+#include "tuning/tuning_state.h"
 #include <math.h>
 
 enum { TEXTS = 200, TRAINED = 180, STEPS = 60 };
@@ -55,8 +56,6 @@ static void open_adapted(struct adapted *t, int threads, float compute_weight)
                                                   .router_learning_rate = 1e-2f,
                                                   .compute_weight = compute_weight};
     EXPECT_OK(sl_adaptation_open(&t->a, &options, &err), err);
-    cr_assert_eq(t->set.count, TEXTS);
-    cr_assert_eq(t->a.d.trained, TRAINED);
 }
 
 static void close_adapted(struct adapted *t)
@@ -86,6 +85,8 @@ Test(adaptation, begins_as_its_teacher)
 {
     struct adapted t;
     open_adapted(&t, 2, 1.0f);
+    cr_assert_eq(t.set.count, TEXTS);
+    cr_assert_eq(t.a.d.trained, TRAINED);
     const struct sl_likeness q = measured(&t, 1.0f);
     cr_expect_eq(q.skipped, 0.0);
     cr_expect_gt(q.lowest, 0.9999, "%g", q.lowest);
@@ -119,6 +120,57 @@ Test(adaptation, does_not_depend_on_threads)
     cr_expect_eq(a.skipped, b.skipped);
     close_adapted(&one);
     close_adapted(&three);
+}
+
+/* Halfway through an epoch, in a process that ends there. */
+Test(adaptation, a_run_that_was_saved_goes_on_as_if_it_had_not_ended)
+{
+    enum { FIRST = STEPS / 2 + 5 };
+
+    struct sl_err err;
+    struct adapted whole, begun, rest;
+    char state[PATH_MAX];
+    (void)test_path(state, dirs.top, "state");
+    open_adapted(&whole, 1, 1.0f);
+    train(&whole);
+    open_adapted(&begun, 2, 1.0f);
+    for (int i = 0; i < FIRST; i++)
+        EXPECT_OK(sl_text_distillation_step(&begun.a.d, &err), err);
+    EXPECT_OK(sl_tuning_state_save(&begun.a.d, state, &err), err);
+    close_adapted(&begun);
+    open_adapted(&rest, 1, 1.0f);
+    EXPECT_OK(sl_tuning_state_resume(&rest.a.d, state, &err), err);
+    cr_assert_eq(rest.a.d.step, FIRST);
+    for (int i = FIRST; i < STEPS; i++)
+        EXPECT_OK(sl_text_distillation_step(&rest.a.d, &err), err);
+    const struct sl_model *a = whole.a.d.tuner.model, *b = rest.a.d.tuner.model;
+    for (int i = 0; i < a->state_dict_count; i++) {
+        const struct sl_parameter *p = &a->state_dict[i], *q = &b->state_dict[i];
+        cr_expect_eq(memcmp(p->data, q->data, sl_parameter_floats(p) * sizeof *p->data), 0, "%s",
+                     p->name);
+    }
+    close_adapted(&whole);
+    close_adapted(&rest);
+}
+
+Test(adaptation, another_run_is_not_continued)
+{
+    struct sl_err err;
+    struct adapted t, other;
+    char state[PATH_MAX];
+    (void)test_path(state, dirs.top, "state");
+    open_adapted(&t, 1, 1.0f);
+    EXPECT_OK(sl_tuning_state_save(&t.a.d, state, &err), err);
+    close_adapted(&t);
+    open_adapted(&other, 1, 2.0f);
+    EXPECT_FAIL(sl_tuning_state_resume(&other.a.d, state, &err), err, SL_BAD_INPUT,
+                "the run was started with compute_weight 1 (now 2)");
+    close_adapted(&other);
+    tiny_texts_write(dirs.corpus, TEXTS + 10);
+    open_adapted(&other, 1, 1.0f);
+    EXPECT_FAIL(sl_tuning_state_resume(&other.a.d, state, &err), err, SL_BAD_INPUT,
+                "the run was started with other texts");
+    close_adapted(&other);
 }
 
 Test(adaptation, what_is_published_skips_as_it_was_trained)
