@@ -7,9 +7,10 @@
 
 enum { SL_LINEAR_TEXTS_VERY_MANY = 8000 };
 
-/* How a pretrained encoder is fine-tuned. */
+/* How a pretrained encoder becomes a classifier. */
 struct sl_encoder_recipe {
-    int epochs; /* 0: it is not */
+    int epochs;   /* of fine-tuning; 0: the encoder stays as it is */
+    float head_c; /* C of the output layer that is fitted to its embeddings first; 0: none is */
     int batch_size;
     float learning_rate; /* its peak, after a tenth of the steps */
     float layer_decay;   /* as in hyperparameters.h */
@@ -18,7 +19,7 @@ struct sl_encoder_recipe {
 /* A recipe that was tried. Its measures are those of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
-    /* With epochs, this instead; logits are its times `encoder_scale` plus those of `recipe`, of
+    /* With a batch size, this instead; logits are its times `encoder_scale` plus those of `recipe`, of
      * n-grams alone, times `ngram_scale`. */
     struct sl_encoder_recipe encoder;
     float encoder_scale, ngram_scale; /* 0: without n-grams */
@@ -89,7 +90,7 @@ static inline double sl_linear_loss_weight(int texts)
 
 static inline bool sl_linear_trial_is_linear(const struct sl_linear_trial *trial)
 {
-    return trial->encoder.epochs == 0;
+    return trial->encoder.batch_size == 0;
 }
 
 /* Whether the best recipe so far is. */

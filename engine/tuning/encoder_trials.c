@@ -1,4 +1,4 @@
-/* encoder_trials.c - folds of fine-tunings. */
+/* encoder_trials.c - which recipes are tried, and the model of the best one. */
 #include "tuning/encoder_trials.h"
 
 #include "base/clock.h"
@@ -8,6 +8,8 @@
 #include "linear/linear_tokens.h"
 #include "linear/linear_trials.h"
 #include "tuning/encoder_cascade.h"
+#include "tuning/encoder_folds.h"
+#include "tuning/encoder_head.h"
 #include "tuning/encoder_texts.h"
 
 #include <math.h>
@@ -16,23 +18,16 @@
 
 enum { SUMS = 3 }; /* of encoder and n-grams, in different proportions */
 
+enum { FROZEN = 3 }; /* output layers for the encoder as it is */
+
+/* Whose logits are kept. */
+enum part { TUNED, NGRAMS, AS_IT_IS, PARTS };
+
 /* That a small encoder reads in a quarter of an hour; of more tokens every text is read once, and
  * of many times as many not even that. */
 enum { TOKENS_MOST = 8000000 };
 
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
-
-/* Computes as another one does, or in bf16 where that is faster. */
-static struct sl_engine *engine_like(const struct sl_engine *engine, int threads,
-                                     struct sl_err *err)
-{
-    const bool prefers = engine->preferred & 1u << SL_PRECISION_BF16;
-    const struct sl_engine_options options = {
-        .threads = threads,
-        .isa = sl_isa_name(engine->kernels->isa),
-        .precision = prefers ? "bf16" : sl_precision_of(engine->kernels, false)};
-    return sl_engine_create(&options, err);
-}
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
 
@@ -45,7 +40,9 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
             return false;
     }
     const struct sl_ngram_limits limits = {sl_linear_order(e->set.count), NGRAMS_MAX};
-    return sl_text_features_open(&e->features, e->own_engine, &e->parts, limits, &e->whole, err);
+    return sl_text_features_open(&e->features, e->own_engine, &e->parts, limits, &e->whole, err) &&
+           sl_encoder_head_embed(&e->features, &e->embedding_scale, e->own_engine, e->encoder,
+                                 &e->set, err);
 }
 
 /* That of the best linear recipe so far, whose word vectors the encoder replaces. */
@@ -64,7 +61,7 @@ static struct sl_linear_recipe ngram_recipe(const struct sl_encoder_trials *e,
 }
 
 /* Sets the logits of the folds' texts. */
-static bool predict_ngrams(const struct sl_encoder_trials *e, const struct sl_linear_run *s,
+static bool predict_linear(const struct sl_encoder_trials *e, const struct sl_linear_run *s,
                            struct sl_linear_recipe recipe, float *logits, struct sl_err *err)
 {
     struct sl_linear_search_options options = *s->options;
@@ -89,136 +86,12 @@ static struct sl_encoder_recipe recipe_for(const struct sl_dataset *set)
                                       .layer_decay = 0.8f};
 }
 
-/* ---- progress -------------------------------------------------------------------------------- */
-
-static void begin_progress(struct sl_encoder_trials *e, int steps)
+/* C of the output layer that fine-tuning begins with. Of few labels one that is sure of little, since
+ * where it is sure nothing is learnt; of many one that is nearly finished, as the steps are too few
+ * for them. */
+static float first_head_c(const struct sl_dataset *set)
 {
-    atomic_store(&e->progress.step, 0);
-    e->progress.steps = steps;
-}
-
-/* Of a fit. A thread that finds another one telling has nothing to add. */
-static void on_step(void *context)
-{
-    struct sl_trial_progress *p = context;
-    (void)atomic_fetch_add(&p->step, 1);
-    if (!p->watch.tell || atomic_flag_test_and_set(&p->is_told))
-        return;
-    p->watch.tell(p->watch.context, atomic_load(&p->step), p->steps);
-    atomic_flag_clear(&p->is_told);
-}
-
-static struct sl_step_watch step_watch(struct sl_encoder_trials *e)
-{
-    return (struct sl_step_watch){.step = on_step, .context = &e->progress};
-}
-
-/* ---- folds ----------------------------------------------------------------------------------- */
-
-/* Fits that run at the same time have a thread each: that is faster than one fit after another with
- * all threads, since its steps are small. */
-struct fold_worker {
-    struct sl_engine *engine;
-    struct sl_fine_tuning tuning;
-    int32_t *rows;
-    struct sl_err err; /* of its last fold */
-    bool ok;
-};
-
-struct folds {
-    struct sl_encoder_trials *e;
-    const struct sl_linear_run *s;
-    const struct sl_encoder_recipe *recipe;
-    struct fold_worker *workers; /* one for each thread of the pool; opened when it has a fold */
-    int threads;                 /* of each */
-};
-
-static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_err *err)
-{
-    const size_t texts = (size_t)f->e->set.count;
-    w->engine = engine_like(f->e->engine, f->threads, err);
-    w->rows = calloc(texts, sizeof *w->rows);
-    if (!w->engine)
-        return false;
-    if (!w->rows)
-        return sl_fail(err, SL_NO_MEMORY, "no memory for a list of %zu texts", texts);
-    const struct sl_fine_tuning_options options = {
-        .engine = w->engine, .encoder = f->e->encoder, .set = &f->e->set};
-    if (!sl_fine_tuning_open(&w->tuning, &options, err))
-        return false;
-    w->tuning.watch = step_watch(f->e);
-    return true;
-}
-
-static void worker_close(struct fold_worker *w)
-{
-    sl_fine_tuning_close(&w->tuning);
-    sl_engine_destroy(w->engine);
-    free(w->rows);
-}
-
-/* Lists the texts of a fold, or all others; returns how many. */
-static int list_rows(const struct folds *f, int fold, bool inside, int32_t *rows)
-{
-    int count = 0;
-    for (int i = 0; i < f->e->set.count; i++)
-        if ((f->s->out->fold[i] == fold) == inside)
-            rows[count++] = i;
-    return count;
-}
-
-/* Of all folds. */
-static int count_steps(const struct folds *f)
-{
-    int steps = 0;
-    for (int fold = 0; fold < f->s->out->folds_predicted; fold++)
-        steps += sl_fine_tuning_steps(f->recipe, sl_linear_fitted_texts(f->s, fold));
-    return steps;
-}
-
-static bool try_fold(const struct folds *f, struct fold_worker *w, int fold)
-{
-    if (!w->engine && !worker_open(w, f, &w->err))
-        return false;
-    int count = list_rows(f, fold, false, w->rows);
-    if (!sl_fine_tuning_fit(&w->tuning, f->recipe, w->rows, count, &w->err))
-        return false;
-    count = list_rows(f, fold, true, w->rows);
-    return sl_fine_tuning_predict(&w->tuning, w->rows, count, f->s->logits, &w->err);
-}
-
-static void fold_pass(void *ctx, int first, int last, int worker)
-{
-    const struct folds *f = ctx;
-    struct fold_worker *w = &f->workers[worker];
-    for (int fold = first; fold < last && w->ok; fold++)
-        w->ok = try_fold(f, w, fold);
-}
-
-/* Sets the logits of the run. */
-static bool try_folds(struct sl_encoder_trials *e, const struct sl_linear_run *s,
-                      const struct sl_encoder_recipe *recipe, struct sl_err *err)
-{
-    const int folds = s->out->folds_predicted, threads = sl_thread_pool_size(e->engine->pool);
-    struct folds f = {.e = e,
-                      .s = s,
-                      .recipe = recipe,
-                      .workers = calloc((size_t)threads, sizeof *f.workers),
-                      .threads = threads > folds ? threads / folds : 1};
-    bool ok = f.workers || sl_fail(err, SL_NO_MEMORY, "no memory for folds");
-    begin_progress(e, count_steps(&f));
-    for (int i = 0; ok && i < threads; i++)
-        f.workers[i].ok = true;
-    if (ok)
-        sl_parallel_for(e->engine->pool, folds, 1, fold_pass, &f);
-    for (int i = 0; f.workers && i < threads; i++) {
-        if (ok && !f.workers[i].ok)
-            *err = f.workers[i].err;
-        ok = ok && f.workers[i].ok;
-        worker_close(&f.workers[i]);
-    }
-    free(f.workers);
-    return ok;
+    return powf((float)set->labels.count, 1.5f) / 15.0f;
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */
@@ -251,25 +124,82 @@ static void try_sums(struct sl_linear_run *s, struct sl_linear_trial trial, cons
     }
 }
 
-static bool try_recipe(struct sl_encoder_trials *e, struct sl_linear_run *s, struct sl_err *err)
+/* Alone, an encoder is published as it is, which reads one end of long texts. */
+static void keep_alone(const struct sl_encoder_trials *e, struct sl_linear_run *s,
+                       struct sl_linear_trial trial, double begun)
 {
-    const size_t count = (size_t)e->set.count * (size_t)s->classes;
-    const double begun = sl_now_seconds();
-    struct both both = {.encoder = e->logits, .ngrams = e->logits + count, .count = count};
-    struct sl_linear_trial trial = {
-        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(&e->set), .encoder_scale = 1.0f};
-    if (!try_folds(e, s, &trial.encoder, err))
-        return false;
-    memcpy(e->logits, s->logits, count * sizeof *e->logits);
     if (!e->is_long)
         sl_linear_keep(s, trial, begun);
-    if (!predict_ngrams(e, s, trial.recipe, e->logits + count, err))
-        return false;
-    const struct sl_calibration alone = calibration_of(s, both.ngrams);
-    both.encoder_scale = (float)(1.0 / calibration_of(s, both.encoder).temperature);
-    both.ngram_scale = (float)(1.0 / alone.temperature);
+}
+
+static float *logits_of(const struct sl_encoder_trials *e, enum part part)
+{
+    return e->logits + (size_t)part * (size_t)e->set.count * (size_t)e->set.labels.count;
+}
+
+/* Output layers for the encoder as it is; *c becomes that of the one with the lowest loss. */
+static bool try_heads(const struct sl_encoder_trials *e, struct sl_linear_run *s,
+                      struct sl_linear_trial trial, float *c, struct sl_err *err)
+{
+    static const float strengths[FROZEN] = {10.0f, 100.0f, 1000.0f};
+    double least = INFINITY;
+    trial.encoder.epochs = 0;
+    for (int i = 0; i < FROZEN; i++) {
+        const double begun = sl_now_seconds();
+        if (!predict_linear(e, s, sl_encoder_head_recipe(e, strengths[i]), s->logits, err))
+            return false;
+        const struct sl_calibration calibration = calibration_of(s, s->logits);
+        const struct sl_predictions predictions = sl_linear_predictions(s, s->logits);
+        const double loss = sl_calibration_loss(&calibration, &predictions);
+        trial.encoder.head_c = strengths[i];
+        keep_alone(e, s, trial, begun);
+        if (loss >= least)
+            continue;
+        least = loss;
+        *c = strengths[i];
+        memcpy(logits_of(e, AS_IT_IS), s->logits,
+               (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
+    }
+    return true;
+}
+
+static void try_parts(const struct sl_encoder_trials *e, struct sl_linear_run *s,
+                      struct sl_linear_trial trial, enum part encoder)
+{
+    const struct sl_calibration alone = calibration_of(s, logits_of(e, NGRAMS));
+    const struct both both = {
+        .encoder = logits_of(e, encoder),
+        .ngrams = logits_of(e, NGRAMS),
+        .encoder_scale = (float)(1.0 / calibration_of(s, logits_of(e, encoder)).temperature),
+        .ngram_scale = (float)(1.0 / alone.temperature),
+        .count = (size_t)e->set.count * (size_t)s->classes};
     trial.ngram_shift = alone.independent ? (float)alone.shift : 0.0f;
     try_sums(s, trial, &both);
+}
+
+static bool try_recipes(struct sl_encoder_trials *e, struct sl_linear_run *s, struct sl_err *err)
+{
+    const bool can_stay = e->features.dense_cols > 0;
+    struct sl_linear_trial trial = {
+        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(&e->set), .encoder_scale = 1.0f};
+    if (can_stay && !try_heads(e, s, trial, &trial.encoder.head_c, err))
+        return false;
+    const float as_it_is = trial.encoder.head_c;
+    if (can_stay)
+        trial.encoder.head_c = first_head_c(&e->set);
+    const double begun = sl_now_seconds();
+    if (!sl_encoder_try_folds(e, s, &trial.encoder, err))
+        return false;
+    memcpy(logits_of(e, TUNED), s->logits,
+           (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
+    keep_alone(e, s, trial, begun);
+    if (!predict_linear(e, s, trial.recipe, logits_of(e, NGRAMS), err))
+        return false;
+    try_parts(e, s, trial, TUNED);
+    trial.encoder.epochs = 0;
+    trial.encoder.head_c = as_it_is;
+    if (can_stay)
+        try_parts(e, s, trial, AS_IT_IS);
     return true;
 }
 
@@ -280,7 +210,7 @@ static bool keep_predicted(struct sl_encoder_trials *e, const struct sl_linear_r
     const size_t texts = (size_t)e->set.count;
     free(e->logits);
     free(e->predicted);
-    e->logits = calloc(2 * texts * (size_t)s->classes, sizeof *e->logits);
+    e->logits = calloc(PARTS * texts * (size_t)s->classes, sizeof *e->logits);
     e->predicted = calloc(texts, sizeof *e->predicted);
     if (!e->logits || !e->predicted)
         return sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
@@ -291,7 +221,7 @@ static bool keep_predicted(struct sl_encoder_trials *e, const struct sl_linear_r
 
 static bool try_all(void *context, struct sl_linear_run *s, struct sl_err *err)
 {
-    return keep_predicted(context, s, err) && try_recipe(context, s, err);
+    return keep_predicted(context, s, err) && try_recipes(context, s, err);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -329,10 +259,9 @@ static struct sl_model *cascade_of(const struct sl_encoder_trials *e, const stru
                                    const struct sl_linear_trial *trial,
                                    const struct sl_calibration *calibration, struct sl_err *err)
 {
-    const size_t labels = (size_t)e->set.labels.count;
     const struct sl_cascade_evidence evidence = {
-        .encoder = e->logits,
-        .ngrams = e->logits ? e->logits + (size_t)e->set.count * labels : NULL,
+        .encoder = e->logits ? logits_of(e, trial->encoder.epochs > 0 ? TUNED : AS_IT_IS) : NULL,
+        .ngrams = e->logits ? logits_of(e, NGRAMS) : NULL,
         .texts = e->predicted,
         .count = e->predicted_count};
     const struct sl_encoder_cascade cascade = {.tuned = tuned,
@@ -376,16 +305,9 @@ static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
                             const struct sl_calibration *calibration, struct sl_err *err)
 {
     struct sl_encoder_trials *e = context;
-    const struct sl_fine_tuning_options options = {
-        .engine = e->own_engine, .encoder = e->encoder, .set = &e->set};
     struct sl_fine_tuning tuning = {0};
     struct sl_model *model = NULL;
-    for (int i = 0; i < e->set.count; i++)
-        e->rows[i] = i;
-    begin_progress(e, sl_fine_tuning_steps(&trial->encoder, e->set.count));
-    bool ok = sl_fine_tuning_open(&tuning, &options, err);
-    tuning.watch = step_watch(e);
-    if (ok && sl_fine_tuning_fit(&tuning, &trial->encoder, e->rows, e->set.count, err))
+    if (sl_encoder_fit_all(e, &tuning, &trial->encoder, err))
         model = model_of(e, &tuning, trial, calibration, err);
     sl_fine_tuning_close(&tuning);
     return model;
@@ -398,14 +320,15 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
     e->progress.watch = options->watch;
     atomic_flag_clear(&e->progress.is_told);
     const int threads = sl_thread_pool_size(options->engine->pool);
-    bool ok = (e->own_engine = engine_like(options->engine, threads, err)) != NULL &&
+    bool ok = (e->own_engine = sl_encoder_engine(options->engine, threads, err)) != NULL &&
               sl_encoder_texts_open(e, options, err) &&
               ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
                sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
               (e->set.ids_count > TOKENS_MOST || open_features(e, err));
-    /* Alone, an encoder is published as it is, which reads one end of long texts. */
+    const int kinds = e->features.dense_cols > 0 ? 2 : 1; /* tuned, and as it is */
+    const int alone = e->is_long ? 0 : 1 + (kinds - 1) * FROZEN;
     e->models = (struct sl_other_models){.context = e,
-                                         .count = e->is_long ? SUMS : 1 + SUMS,
+                                         .count = alone + kinds * SUMS,
                                          .try_all = try_all,
                                          .fit = fit,
                                          .tokens = e->tokens};

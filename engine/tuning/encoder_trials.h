@@ -49,7 +49,9 @@ struct sl_encoder_trials {
     struct sl_bag_of_words parts;
     struct sl_text_features features;
     int32_t *rows;
-    /* Of the search: the logits of both, texts x labels, and the texts that were predicted. */
+    float embedding_scale; /* of the dense features: 0 if there are none */
+    /* Of the search: logits, texts x labels, of the tuned encoder, of n-grams and of the encoder as
+     * it is; and the texts that were predicted. */
     float *logits;
     int32_t *predicted;
     int predicted_count;

@@ -150,11 +150,15 @@ static struct sl_hyperparameters hyperparameters_of(const struct sl_encoder_reci
     return h;
 }
 
+void sl_fine_tuning_begin(const struct sl_fine_tuning *f)
+{
+    copy_values(f, true);
+}
+
 bool sl_fine_tuning_fit(struct sl_fine_tuning *f, const struct sl_encoder_recipe *recipe,
                         const int32_t *rows, int count, struct sl_err *err)
 {
     const struct sl_hyperparameters h = hyperparameters_of(recipe, count);
-    copy_values(f, true);
     if (!sl_text_tuner_restart(&f->tuner, &h, err))
         return false;
     int number = 0;

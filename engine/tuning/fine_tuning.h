@@ -2,8 +2,9 @@
  * (Devlin et al. 2019, section 3.2; Mosbach et al. 2021). All in memory.
  *
  *     sl_fine_tuning_open(&f, &options, &err)
- *     sl_fine_tuning_fit(&f, &recipe, rows, count, &err)       any number of times, from the start
- *     sl_fine_tuning_predict(&f, others, count, logits, &err)  each
+ *     sl_fine_tuning_begin(&f)                                 any number of times:
+ *     sl_fine_tuning_fit(&f, &recipe, rows, count, &err)
+ *     sl_fine_tuning_predict(&f, others, count, logits, &err)
  *     sl_fine_tuning_close(&f)
  *
  * The same texts, recipe and instruction set give the same bits, with any number of threads. */
@@ -37,7 +38,9 @@ bool sl_fine_tuning_open(struct sl_fine_tuning *f, const struct sl_fine_tuning_o
                          struct sl_err *err) SL_MUST_CHECK;
 void sl_fine_tuning_close(struct sl_fine_tuning *f); /* a zeroed one is fine */
 
-/* Fits the encoder, as it was at the beginning, to these texts of the set. */
+/* Makes the encoder what it was at the beginning, with a random output layer. */
+void sl_fine_tuning_begin(const struct sl_fine_tuning *f);
+/* Fits it, as it is, to these texts of the set. */
 bool sl_fine_tuning_fit(struct sl_fine_tuning *f, const struct sl_encoder_recipe *recipe,
                         const int32_t *rows, int count, struct sl_err *err) SL_MUST_CHECK;
 /* How many steps a fit to so many texts has. */

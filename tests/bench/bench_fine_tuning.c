@@ -65,6 +65,7 @@ int main(int argc, char **argv)
     if (!sl_fine_tuning_open(&f, &options, &err))
         die(&err);
     const double begun = sl_now_seconds();
+    sl_fine_tuning_begin(&f);
     if (!sl_fine_tuning_fit(&f, &recipe, rows, train.count, &err))
         die(&err);
     const double fitted = sl_now_seconds();

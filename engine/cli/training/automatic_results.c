@@ -82,9 +82,12 @@ const char *automatic_results_recipe(const struct sl_linear_trial *trial, char t
     char part[RECIPE_TEXT];
     if (sl_linear_trial_is_linear(trial))
         return describe_linear(&trial->recipe, text);
-    int bytes =
-        snprintf(text, RECIPE_TEXT, "encoder, fine-tuned (%d epochs, batches of %d, rate %.3g)",
-                 r->epochs, r->batch_size, (double)r->learning_rate);
+    int bytes = r->epochs > 0
+                    ? snprintf(text, RECIPE_TEXT,
+                               "encoder, fine-tuned (%d epochs, batches of %d, rate %.3g)",
+                               r->epochs, r->batch_size, (double)r->learning_rate)
+                    : snprintf(text, RECIPE_TEXT, "logistic: embeddings of the encoder (C %.3g)",
+                               (double)r->head_c);
     if (trial->ngram_weight > 0.0f)
         (void)snprintf(text + bytes, RECIPE_TEXT - (size_t)bytes, " + %.3g %s",
                        (double)trial->ngram_weight, describe_linear(&trial->recipe, part));
@@ -141,8 +144,11 @@ static void write_linear(struct sl_json_writer *json, const struct sl_linear_rec
 
 static void write_encoder(struct sl_json_writer *json, const struct sl_encoder_recipe *r)
 {
-    sl_json_add(json, "'encoder':{'epochs':%d,'batch_size':%d,'learning_rate':%f,'layer_decay':%f}",
-                r->epochs, r->batch_size, (double)r->learning_rate, (double)r->layer_decay);
+    sl_json_add(
+        json,
+        "'encoder':{'head_c':%f,'epochs':%d,'batch_size':%d,'learning_rate':%f,'layer_decay':%f}",
+        (double)r->head_c, r->epochs, r->batch_size, (double)r->learning_rate,
+        (double)r->layer_decay);
 }
 
 static void write_trial(struct sl_json_writer *json, const struct sl_linear_trial *trial,

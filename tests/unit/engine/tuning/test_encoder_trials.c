@@ -1,6 +1,7 @@
 /* test_encoder_trials.c - a pretrained encoder is tried with the linear recipes, and what is
  * published is what was fitted. */
 #include "checkpoint/checkpoint.h"
+#include "infer/logits.h"
 #include "linear/linear_training.h"
 #include "linear/linear_trials.h"
 #include "sluice/classifier.h"
@@ -8,6 +9,7 @@
 #include "support/test.h"
 #include "support/tiny_transformer.h"
 #include "support/workspace.h"
+#include "tuning/encoder_folds.h"
 #include "tuning/encoder_trials.h"
 
 #include <math.h>
@@ -101,7 +103,7 @@ Test(encoder_trials, are_among_the_recipes_and_do_not_depend_on_threads)
     }
     const struct sl_linear_search *one = &t[0].l.search, *three = &t[1].l.search;
     cr_expect(t[0].e.is_long, "so the encoder is not tried alone");
-    cr_expect_eq(count_encoders(one), 3);
+    cr_expect_eq(count_encoders(one), 6, "tuned and as it is");
     cr_expect_eq(one->count, one->planned);
     cr_assert_eq(one->count, three->count);
     cr_expect_eq(one->best, three->best);
@@ -182,6 +184,39 @@ Test(encoder_trials, the_model_is_the_sum_of_both_parts)
     close_training(&t);
 }
 
+/* The output layer reads what it was fitted to: the classifier's logits are those of the regression
+ * of embeddings, and it is right of the texts that it has seen. */
+Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
+{
+    struct sl_err err;
+    struct trained t;
+    struct sl_fine_tuning f = {0};
+    float logits[LOGITS];
+    open_training(&t, 1);
+    const struct sl_encoder_recipe recipe = {.head_c = 1000.0f, .batch_size = 16};
+    EXPECT_OK(sl_encoder_fit_all(&t.e, &f, &recipe, &err), err);
+    EXPECT_OK(sl_fine_tuning_predict(&f, t.e.rows, TEXTS, logits, &err), err);
+    const struct sl_parameter *weight = sl_model_find(f.tuner.model, "classifier.weight"),
+                              *bias = sl_model_find(f.tuner.model, "classifier.bias");
+    int right = 0;
+    cr_assert_eq(t.e.features.dense_cols, weight->cols);
+    for (int i = 0; i < TEXTS; i++) {
+        const float *embedding = t.e.features.dense + (ptrdiff_t)i * weight->cols;
+        for (int c = 0; c < LABELS; c++) {
+            double want = (double)bias->data[c];
+            for (int j = 0; j < weight->cols; j++)
+                want += (double)weight->data[c * weight->cols + j] * (double)embedding[j] /
+                        (double)t.e.embedding_scale;
+            cr_expect_float_eq((double)logits[i * LABELS + c], want, 0.02 + 0.02 * fabs(want),
+                               "%d, %d", i, c);
+        }
+        right += sl_argmax(logits + i * LABELS, LABELS) == sl_label_only(&t.e.set.label_lists, i);
+    }
+    cr_expect_gt(right, 9 * TEXTS / 10, "%d", right);
+    sl_fine_tuning_close(&f);
+    close_training(&t);
+}
+
 /* Each fit begins with the encoder, whatever was fitted before, and leaves its token table. */
 Test(encoder_trials, fits_begin_anew_and_leave_the_token_table)
 {
@@ -202,11 +237,14 @@ Test(encoder_trials, fits_begin_anew_and_leave_the_token_table)
     const float before = table->data[table->cols + 1];
     for (int i = 0; i < TEXTS; i++)
         rows[i] = i;
+    sl_fine_tuning_begin(&f);
     EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, first, &err), err);
+    sl_fine_tuning_begin(&f);
     EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS / 2, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, again, &err), err);
     cr_expect_arr_neq(first, again, sizeof first);
+    sl_fine_tuning_begin(&f);
     EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, again, &err), err);
     cr_expect_arr_eq(first, again, sizeof first);
@@ -348,6 +386,7 @@ Test(encoder_trials, texts_may_have_several_labels)
     for (int i = 0; i < TEXTS; i++)
         rows[i] = i;
     EXPECT_OK(sl_fine_tuning_open(&f, &options, &err), err);
+    sl_fine_tuning_begin(&f);
     EXPECT_OK(sl_fine_tuning_fit(&f, &recipe, rows, TEXTS, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, rows, TEXTS, logits, &err), err);
     cr_expect_gt(count_right(&t, logits), 9 * LOGITS / 10, "%d of %d", count_right(&t, logits),
@@ -363,7 +402,7 @@ Test(encoder_trials, of_several_labels_the_shift_is_part_of_the_model)
     float plain[LOGITS], shifted[LOGITS];
     open_several(&t);
     EXPECT_OK(sl_linear_training_run(&t.l, NULL, NULL, &err), err);
-    cr_expect_eq(count_encoders(&t.l.search), 4);
+    cr_expect_eq(count_encoders(&t.l.search), 10);
     const struct sl_calibration none = {.temperature = 1.0, .independent = true};
     const struct sl_calibration some = {.temperature = 2.0, .shift = 0.75, .independent = true};
     const struct sl_linear_trial trial = {

@@ -1,0 +1,19 @@
+/* encoder_head.h - output layers for an encoder as it is: a regression of its embeddings, which is
+ * cheap to fit and needs few texts of each label (linear probing; Alain & Bengio 2017).
+ * Fine-tuning that begins with one disturbs less of what the encoder knows (Kumar et al. 2022). */
+#pragma once
+
+#include "linear/linear_results.h"
+#include "model/model.h"
+
+/* Sets the dense features of an encoder's texts to its embeddings, which are scaled to have a
+ * length of about 1. f: without dense features; they stay without where the encoder as a
+ * classifier has more between its embeddings and its labels than an output layer. */
+bool sl_encoder_head_embed(struct sl_text_features *f, float *scale, struct sl_engine *engine,
+                           const char *encoder, const struct sl_dataset *set, struct sl_err *err)
+    SL_MUST_CHECK;
+
+/* Fits the output layer of a classifier to embeddings of these texts. scale: as above. */
+bool sl_encoder_head_fit(const struct sl_model *classifier, const struct sl_linear_texts *texts,
+                         const struct sl_linear_recipe *recipe, float scale, struct sl_err *err)
+    SL_MUST_CHECK;
