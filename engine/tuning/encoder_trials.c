@@ -91,7 +91,7 @@ static struct sl_encoder_recipe recipe_for(const struct sl_dataset *set)
  * for them. */
 static float first_head_c(const struct sl_dataset *set)
 {
-    return powf((float)set->labels.count, 1.5f) / 15.0f;
+    return powf((float)set->labels.count, 1.5f) * 20.0f / (float)set->count;
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */

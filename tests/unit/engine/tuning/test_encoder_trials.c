@@ -193,7 +193,7 @@ Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
     struct sl_fine_tuning f = {0};
     float logits[LOGITS];
     open_training(&t, 1);
-    const struct sl_encoder_recipe recipe = {.head_c = 1000.0f, .batch_size = 16};
+    const struct sl_encoder_recipe recipe = {.head_c = 100.0f, .batch_size = 16};
     EXPECT_OK(sl_encoder_fit_all(&t.e, &f, &recipe, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, t.e.rows, TEXTS, logits, &err), err);
     const struct sl_parameter *weight = sl_model_find(f.tuner.model, "classifier.weight"),
@@ -207,7 +207,7 @@ Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
             for (int j = 0; j < weight->cols; j++)
                 want += (double)weight->data[c * weight->cols + j] * (double)embedding[j] /
                         (double)t.e.embedding_scale;
-            cr_expect_float_eq((double)logits[i * LABELS + c], want, 0.02 + 0.02 * fabs(want),
+            cr_expect_float_eq((double)logits[i * LABELS + c], want, 0.05 + 0.02 * fabs(want),
                                "%d, %d", i, c);
         }
         right += sl_argmax(logits + i * LABELS, LABELS) == sl_label_only(&t.e.set.label_lists, i);
