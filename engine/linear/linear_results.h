@@ -19,8 +19,8 @@ struct sl_encoder_recipe {
 /* A recipe that was tried. Its measures are those of the predictions with the best temperature. */
 struct sl_linear_trial {
     struct sl_linear_recipe recipe;
-    /* With a batch size, this instead; logits are its times `encoder_scale` plus those of `recipe`, of
-     * n-grams alone, times `ngram_scale`. */
+    /* With a batch size, this instead; logits are its times `encoder_scale` plus those of `recipe`,
+     * of n-grams alone, times `ngram_scale`. */
     struct sl_encoder_recipe encoder;
     float encoder_scale, ngram_scale; /* 0: without n-grams */
     float ngram_weight; /* beside that of the encoder, of logits that both are calibrated to, */

@@ -16,16 +16,17 @@ struct sl_engine *sl_encoder_engine(const struct sl_engine *engine, int threads,
     return sl_engine_create(&options, err);
 }
 
-struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_encoder_trials *e, float c)
+struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_encoder_fits *e, float c)
 {
-    return (struct sl_linear_recipe){.loss = e->set.multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC,
+    return (struct sl_linear_recipe){.loss =
+                                         e->set->multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC,
                                      .ngrams = {.order = 1},
                                      .dense_c = c};
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static void begin_progress(struct sl_encoder_trials *e, int steps)
+static void begin_progress(struct sl_encoder_fits *e, int steps)
 {
     atomic_store(&e->progress.step, 0);
     e->progress.steps = steps;
@@ -42,7 +43,7 @@ static void on_step(void *context)
     atomic_flag_clear(&p->is_told);
 }
 
-static struct sl_step_watch step_watch(struct sl_encoder_trials *e)
+static struct sl_step_watch step_watch(struct sl_encoder_fits *e)
 {
     return (struct sl_step_watch){.step = on_step, .context = &e->progress};
 }
@@ -60,7 +61,7 @@ struct fold_worker {
 };
 
 struct folds {
-    struct sl_encoder_trials *e;
+    struct sl_encoder_fits *e;
     const struct sl_linear_run *s;
     const struct sl_encoder_recipe *recipe;
     struct fold_worker *workers; /* one for each thread of the pool; opened when it has a fold */
@@ -69,7 +70,7 @@ struct folds {
 
 static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_err *err)
 {
-    const size_t texts = (size_t)f->e->set.count;
+    const size_t texts = (size_t)f->e->set->count;
     w->engine = sl_encoder_engine(f->e->engine, f->threads, err);
     w->rows = calloc(texts, sizeof *w->rows);
     if (!w->engine)
@@ -77,7 +78,7 @@ static bool worker_open(struct fold_worker *w, const struct folds *f, struct sl_
     if (!w->rows)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a list of %zu texts", texts);
     const struct sl_fine_tuning_options options = {
-        .engine = w->engine, .encoder = f->e->encoder, .set = &f->e->set};
+        .engine = w->engine, .encoder = f->e->encoder, .set = f->e->set};
     if (!sl_fine_tuning_open(&w->tuning, &options, err))
         return false;
     w->tuning.watch = step_watch(f->e);
@@ -95,7 +96,7 @@ static void worker_close(struct fold_worker *w)
 static int list_rows(const struct folds *f, int fold, bool inside, int32_t *rows)
 {
     int count = 0;
-    for (int i = 0; i < f->e->set.count; i++)
+    for (int i = 0; i < f->e->set->count; i++)
         if ((f->s->out->fold[i] == fold) == inside)
             rows[count++] = i;
     return count;
@@ -110,15 +111,15 @@ static int count_steps(const struct folds *f)
     return steps;
 }
 
-static bool fit_texts(const struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,
+static bool fit_texts(const struct sl_encoder_fits *e, struct sl_fine_tuning *tuning,
                       const struct sl_encoder_recipe *recipe, const int32_t *rows, int count,
                       struct sl_err *err)
 {
     const struct sl_linear_recipe head = sl_encoder_head_recipe(e, recipe->head_c);
     const struct sl_linear_texts texts = {.kernels = e->own_engine->kernels,
-                                          .features = &e->features,
-                                          .labels = &e->set.label_lists,
-                                          .classes = e->set.labels.count,
+                                          .features = e->features,
+                                          .labels = &e->set->label_lists,
+                                          .classes = e->set->labels.count,
                                           .rows = rows,
                                           .count = count};
     sl_fine_tuning_begin(tuning);
@@ -146,7 +147,7 @@ static void fold_pass(void *ctx, int first, int last, int worker)
         w->ok = try_fold(f, w, fold);
 }
 
-bool sl_encoder_try_folds(struct sl_encoder_trials *e, const struct sl_linear_run *s,
+bool sl_encoder_try_folds(struct sl_encoder_fits *e, const struct sl_linear_run *s,
                           const struct sl_encoder_recipe *recipe, struct sl_err *err)
 {
     const int folds = s->out->folds_predicted, threads = sl_thread_pool_size(e->engine->pool);
@@ -171,16 +172,15 @@ bool sl_encoder_try_folds(struct sl_encoder_trials *e, const struct sl_linear_ru
     return ok;
 }
 
-bool sl_encoder_fit_all(struct sl_encoder_trials *e, struct sl_fine_tuning *tuning,
-                        const struct sl_encoder_recipe *recipe, struct sl_err *err)
+bool sl_encoder_fit_all(struct sl_encoder_fits *e, struct sl_fine_tuning *tuning,
+                        const struct sl_encoder_recipe *recipe, const int32_t *rows,
+                        struct sl_err *err)
 {
     const struct sl_fine_tuning_options options = {
-        .engine = e->own_engine, .encoder = e->encoder, .set = &e->set};
-    for (int i = 0; i < e->set.count; i++)
-        e->rows[i] = i;
-    begin_progress(e, sl_fine_tuning_steps(recipe, e->set.count));
+        .engine = e->own_engine, .encoder = e->encoder, .set = e->set};
+    begin_progress(e, sl_fine_tuning_steps(recipe, e->set->count));
     if (!sl_fine_tuning_open(tuning, &options, err))
         return false;
     tuning->watch = step_watch(e);
-    return fit_texts(e, tuning, recipe, e->rows, e->set.count, err);
+    return fit_texts(e, tuning, recipe, rows, e->set->count, err);
 }

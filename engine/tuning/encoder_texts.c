@@ -85,7 +85,7 @@ bool sl_encoder_texts_open(struct sl_encoder_trials *e, const struct sl_encoder_
     if (!open_tokens(e, o->encoder, &e->reads.context, err))
         return false;
     sl_tokenizer_set_truncation(e->tokens, o->sources->truncation);
-    e->bag = sl_linear_base_create(e->own_engine, e->tokens, 0, 0, err);
+    e->bag = sl_linear_base_create(e->fits.own_engine, e->tokens, 0, 0, err);
     if (!e->bag)
         return false;
     e->context = e->bag->config.context_length > e->reads.context ? e->bag->config.context_length

@@ -8,7 +8,6 @@
 #include "linear/linear_tokens.h"
 #include "linear/linear_trials.h"
 #include "tuning/encoder_cascade.h"
-#include "tuning/encoder_folds.h"
 #include "tuning/encoder_head.h"
 #include "tuning/encoder_texts.h"
 
@@ -23,9 +22,8 @@ enum { FROZEN = 3 }; /* output layers for the encoder as it is */
 /* Whose logits are kept. */
 enum part { TUNED, NGRAMS, AS_IT_IS, PARTS };
 
-/* That a small encoder reads in a quarter of an hour; of more tokens every text is read once, and
- * of many times as many not even that. */
-enum { TOKENS_MOST = 8000000 };
+/* That a small encoder reads in a quarter of an hour, and those that it may read with more time. */
+static const double tokens_most = 8e6, tokens_per_second = 8e3;
 
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
 
@@ -40,9 +38,10 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
             return false;
     }
     const struct sl_ngram_limits limits = {sl_linear_order(e->set.count), NGRAMS_MAX};
-    return sl_text_features_open(&e->features, e->own_engine, &e->parts, limits, &e->whole, err) &&
-           sl_encoder_head_embed(&e->features, &e->embedding_scale, e->own_engine, e->encoder,
-                                 &e->set, err);
+    return sl_text_features_open(&e->features, e->fits.own_engine, &e->parts, limits, &e->whole,
+                                 err) &&
+           sl_encoder_head_embed(&e->features, &e->fits.embedding_scale, e->fits.own_engine,
+                                 e->fits.encoder, &e->set, err);
 }
 
 /* That of the best linear recipe so far, whose word vectors the encoder replaces. */
@@ -76,19 +75,20 @@ static bool predict_linear(const struct sl_encoder_trials *e, const struct sl_li
 
 /* Few texts need more passes over them. Lower layers learn more slowly: that costs no accuracy, and
  * predictions are less sure of themselves. */
-static struct sl_encoder_recipe recipe_for(const struct sl_dataset *set)
+static struct sl_encoder_recipe recipe_for(const struct sl_encoder_trials *e)
 {
+    const struct sl_dataset *set = &e->set;
     const double epochs = fmin(fmax(8.0 * sqrt(300.0 / set->count), 2.0), 16.0),
-                 most = fmax(1.0, (double)TOKENS_MOST / (double)set->ids_count);
+                 most = fmax(1.0, e->tokens_most / (double)set->ids_count);
     return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(epochs, most)),
                                       .batch_size = 32,
                                       .learning_rate = 2e-4f,
                                       .layer_decay = 0.8f};
 }
 
-/* C of the output layer that fine-tuning begins with. Of few labels one that is sure of little, since
- * where it is sure nothing is learnt; of many one that is nearly finished, as the steps are too few
- * for them. */
+/* C of the output layer that fine-tuning begins with. Of few labels one that is sure of little,
+ * since where it is sure nothing is learnt; of many one that is nearly finished, as the steps are
+ * too few for them. */
 static float first_head_c(const struct sl_dataset *set)
 {
     return powf((float)set->labels.count, 1.5f) * 20.0f / (float)set->count;
@@ -146,7 +146,7 @@ static bool try_heads(const struct sl_encoder_trials *e, struct sl_linear_run *s
     trial.encoder.epochs = 0;
     for (int i = 0; i < FROZEN; i++) {
         const double begun = sl_now_seconds();
-        if (!predict_linear(e, s, sl_encoder_head_recipe(e, strengths[i]), s->logits, err))
+        if (!predict_linear(e, s, sl_encoder_head_recipe(&e->fits, strengths[i]), s->logits, err))
             return false;
         const struct sl_calibration calibration = calibration_of(s, s->logits);
         const struct sl_predictions predictions = sl_linear_predictions(s, s->logits);
@@ -181,14 +181,14 @@ static bool try_recipes(struct sl_encoder_trials *e, struct sl_linear_run *s, st
 {
     const bool can_stay = e->features.dense_cols > 0;
     struct sl_linear_trial trial = {
-        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(&e->set), .encoder_scale = 1.0f};
+        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(e), .encoder_scale = 1.0f};
     if (can_stay && !try_heads(e, s, trial, &trial.encoder.head_c, err))
         return false;
     const float as_it_is = trial.encoder.head_c;
     if (can_stay)
         trial.encoder.head_c = first_head_c(&e->set);
     const double begun = sl_now_seconds();
-    if (!sl_encoder_try_folds(e, s, &trial.encoder, err))
+    if (!sl_encoder_try_folds(&e->fits, s, &trial.encoder, err))
         return false;
     memcpy(logits_of(e, TUNED), s->logits,
            (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
@@ -307,7 +307,7 @@ static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
     struct sl_encoder_trials *e = context;
     struct sl_fine_tuning tuning = {0};
     struct sl_model *model = NULL;
-    if (sl_encoder_fit_all(e, &tuning, &trial->encoder, err))
+    if (sl_encoder_fit_all(&e->fits, &tuning, &trial->encoder, e->rows, err))
         model = model_of(e, &tuning, trial, calibration, err);
     sl_fine_tuning_close(&tuning);
     return model;
@@ -316,15 +316,23 @@ static struct sl_model *fit(void *context, const struct sl_linear_trial *trial,
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
 {
-    *e = (struct sl_encoder_trials){.engine = options->engine, .encoder = options->encoder};
-    e->progress.watch = options->watch;
-    atomic_flag_clear(&e->progress.is_told);
+    *e = (struct sl_encoder_trials){.fits = {.engine = options->engine,
+                                             .encoder = options->encoder,
+                                             .set = &e->set,
+                                             .features = &e->features}};
+    e->fits.progress.watch = options->watch;
+    e->tokens_most = fmax(tokens_most, tokens_per_second * options->seconds);
+    atomic_flag_clear(&e->fits.progress.is_told);
     const int threads = sl_thread_pool_size(options->engine->pool);
-    bool ok = (e->own_engine = sl_encoder_engine(options->engine, threads, err)) != NULL &&
-              sl_encoder_texts_open(e, options, err) &&
-              ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
-               sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
-              (e->set.ids_count > TOKENS_MOST || open_features(e, err));
+    bool ok = (e->fits.own_engine = sl_encoder_engine(options->engine, threads, err)) != NULL &&
+              sl_encoder_texts_open(e, options, err);
+    e->too_many = (double)e->set.ids_count > e->tokens_most;
+    ok = ok &&
+         ((e->rows = calloc((size_t)e->set.count, sizeof *e->rows)) != NULL ||
+          sl_fail(err, SL_NO_MEMORY, "no memory for a list of texts")) &&
+         (e->too_many || open_features(e, err));
+    for (int i = 0; ok && i < e->set.count; i++)
+        e->rows[i] = i;
     const int kinds = e->features.dense_cols > 0 ? 2 : 1; /* tuned, and as it is */
     const int alone = e->is_long ? 0 : 1 + (kinds - 1) * FROZEN;
     e->models = (struct sl_other_models){.context = e,
@@ -332,10 +340,14 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                                          .try_all = try_all,
                                          .fit = fit,
                                          .tokens = e->tokens};
-    e->too_many = e->set.ids_count > TOKENS_MOST;
     if (!ok)
         sl_encoder_trials_close(e);
     return ok;
+}
+
+double sl_encoder_trials_seconds(const struct sl_encoder_trials *e)
+{
+    return (double)e->set.ids_count / tokens_per_second;
 }
 
 const struct sl_dataset *sl_encoder_trials_texts(const struct sl_encoder_trials *e,
@@ -351,7 +363,7 @@ void sl_encoder_trials_close(struct sl_encoder_trials *e)
     free(e->spellings.data);
     free(e->logits);
     free(e->predicted);
-    sl_engine_destroy(e->own_engine);
+    sl_engine_destroy(e->fits.own_engine);
     free(e->rows);
     *e = (struct sl_encoder_trials){0};
 }

@@ -15,6 +15,7 @@
 #include "train/int8_loss.h"
 #include "tuning/encoder_trials.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,7 @@ static bool open_encoder(struct run *run, const struct encoder_choice *choice, s
         .encoder = choice->directory,
         .sources = &run->a->sources,
         .set = &run->l.set,
+        .seconds = run->a->seconds,
         .watch = {shows ? show_fine_tuning : NULL, &run->shown}};
     if (!choice->directory || (choice->is_bundled && run->l.base_is_foreign))
         return true;
@@ -226,8 +228,9 @@ static bool open_encoder(struct run *run, const struct encoder_choice *choice, s
     if (run->encoder.too_many)
         (void)fprintf(stderr,
                       "sluice train: warning: the encoder '%s' is not tried: %zu tokens are too "
-                      "many for it\n",
-                      choice->directory, run->encoder.set.ids_count);
+                      "many for it; --time %.0fm lets it read them\n",
+                      choice->directory, run->encoder.set.ids_count,
+                      ceil(sl_encoder_trials_seconds(&run->encoder) / 60.0));
     else
         run->l.others = &run->encoder.models;
     return true;
@@ -247,7 +250,7 @@ static bool describe_texts(struct run *run, const char *why_no_base, struct sl_e
     if (!run->a->json)
         automatic_results_texts(&run->l, &run->facts, why_no_base);
     if (!run->a->json && run->l.others)
-        printf("an encoder is fine-tuned, too: %s\n", run->encoder.encoder);
+        printf("an encoder is fine-tuned, too: %s\n", run->encoder.fits.encoder);
     if (!run->a->report)
         sl_dataset_drop_text(&run->l.set);
     return true;

@@ -9,7 +9,6 @@
 #include "support/test.h"
 #include "support/tiny_transformer.h"
 #include "support/workspace.h"
-#include "tuning/encoder_folds.h"
 #include "tuning/encoder_trials.h"
 
 #include <math.h>
@@ -194,7 +193,7 @@ Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
     float logits[LOGITS];
     open_training(&t, 1);
     const struct sl_encoder_recipe recipe = {.head_c = 100.0f, .batch_size = 16};
-    EXPECT_OK(sl_encoder_fit_all(&t.e, &f, &recipe, &err), err);
+    EXPECT_OK(sl_encoder_fit_all(&t.e.fits, &f, &recipe, t.e.rows, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, t.e.rows, TEXTS, logits, &err), err);
     const struct sl_parameter *weight = sl_model_find(f.tuner.model, "classifier.weight"),
                               *bias = sl_model_find(f.tuner.model, "classifier.bias");
@@ -206,7 +205,7 @@ Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
             double want = (double)bias->data[c];
             for (int j = 0; j < weight->cols; j++)
                 want += (double)weight->data[c * weight->cols + j] * (double)embedding[j] /
-                        (double)t.e.embedding_scale;
+                        (double)t.e.fits.embedding_scale;
             cr_expect_float_eq((double)logits[i * LABELS + c], want, 0.05 + 0.02 * fabs(want),
                                "%d, %d", i, c);
         }
