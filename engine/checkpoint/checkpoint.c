@@ -48,11 +48,15 @@ static enum sl_dtype dtype_of(const struct sl_parameter *p, enum sl_dtype matric
 
 static void round_row(float *row, int count, uint64_t key, uint64_t first)
 {
+    static const double is_whole = 1e-4; /* but for fp32's rounding */
     const float scale = sl_int8_scale(row, count);
     for (int i = 0; i < count; i++) {
-        const double number = (double)row[i] / (double)scale;
-        const double whole = floor(number + sl_random_uniform(key, first + (uint64_t)i));
-        row[i] = scale * (float)fmin(whole, SL_INT8_MOST);
+        const double number = (double)row[i] / (double)scale, nearest = rint(number);
+        const double whole = fabs(number - nearest) < is_whole
+                                 ? nearest
+                                 : floor(number + sl_random_uniform(key, first + (uint64_t)i));
+        if (isfinite(number)) /* what is not is found when it is written */
+            row[i] = scale * (float)whole;
     }
 }
 

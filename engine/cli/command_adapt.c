@@ -147,7 +147,7 @@ static float given(struct sl_given_real value, double standard)
 }
 
 static bool adapt(struct sl_engine *engine, const char *model, const struct sl_dataset *set,
-                  const struct arguments *a, struct sl_err *err)
+                  const struct sl_run_dir *run, const struct arguments *a, struct sl_err *err)
 {
     struct sl_adaptation adaptation;
     const struct sl_adaptation_options options = {
@@ -163,7 +163,7 @@ static bool adapt(struct sl_engine *engine, const char *model, const struct sl_d
     if (!sl_adaptation_open(&adaptation, &options, err))
         return false;
     struct sl_likeness quality[LIMITS];
-    const bool ok = tuning_train(&adaptation.d, &a->tuning, a->json, err) &&
+    const bool ok = tuning_train(&adaptation.d, run, &a->tuning, a->json, err) &&
                     print_table(&adaptation, quality, a->json, err) &&
                     publish(&adaptation, model, a, quality, err);
     sl_adaptation_close(&adaptation);
@@ -180,11 +180,15 @@ static bool run(int count, char **words, struct sl_err *err)
         !tuning_check(&command_adapt, model, &a.tuning, err))
         return false;
     struct sl_dataset set = {0};
+    struct sl_run_dir run_dir;
+    if (!tuning_open_run(&run_dir, &a.tuning, err))
+        return false;
     struct sl_engine *engine = command_training_engine(a.threads, a.isa, a.precision, err);
     const bool ok =
-        engine && open_texts(&set, model, &a, err) && adapt(engine, model, &set, &a, err);
+        engine && open_texts(&set, model, &a, err) && adapt(engine, model, &set, &run_dir, &a, err);
     sl_dataset_close(&set);
     sl_engine_destroy(engine);
+    sl_run_dir_close(&run_dir);
     return ok;
 }
 

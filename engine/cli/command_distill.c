@@ -34,6 +34,7 @@ static const struct sl_option rows[] = {
 
 /* What a run holds. */
 struct distilling {
+    struct sl_run_dir run;
     const struct arguments *a;
     const char *model;
     struct sl_engine *engine;
@@ -154,7 +155,7 @@ static bool distill(struct distilling *r, struct sl_err *err)
         sl_checkpoint_open(&r->from, r->model, err) &&
         open_texts(r, &r->asked, r->from.tokens, err) && make_vocabulary(r, err) && start(r, err) &&
         sl_text_distillation_compare(&r->d, r->d.tuner.model, &r->before, err) &&
-        tuning_train(&r->d, &r->a->tuning, r->a->json, err) &&
+        tuning_train(&r->d, &r->run, &r->a->tuning, r->a->json, err) &&
         sl_text_distillation_compare(&r->d, r->d.tuner.model, &r->after, err) && publish(r, err);
     if (ok)
         print_result(r);
@@ -176,9 +177,12 @@ static bool run(int count, char **words, struct sl_err *err)
         !tuning_check(&command_distill, model, &a.tuning, err))
         return false;
     struct distilling r = {.a = &a, .model = model};
+    if (!tuning_open_run(&r.run, &a.tuning, err))
+        return false;
     r.engine = command_training_engine(a.threads, a.isa, a.precision, err);
     const bool ok = r.engine && (distill(&r, err) || sl_wrap(err, "distill '%s'", model));
     sl_engine_destroy(r.engine);
+    sl_run_dir_close(&r.run);
     return ok;
 }
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
-#include "train/run_dir.h"
 #include "tuning/tuning_state.h"
 
 #include <math.h>
@@ -123,13 +122,15 @@ static bool take_steps(struct sl_text_distillation *d, const struct sl_run_dir *
     return true;
 }
 
-bool tuning_train(struct sl_text_distillation *d, const struct tuning_arguments *a, bool json,
-                  struct sl_err *err)
+bool tuning_open_run(struct sl_run_dir *run, const struct tuning_arguments *a, struct sl_err *err)
 {
-    struct sl_run_dir run = {0};
-    const bool ok = (!a->run || sl_run_dir_open(&run, a->run, a->resume, err)) &&
-                    (!a->resume || sl_tuning_state_resume(d, run.state, err)) &&
-                    take_steps(d, &run, json, err);
-    sl_run_dir_close(&run);
-    return ok;
+    *run = (struct sl_run_dir){0};
+    return !a->run || sl_run_dir_open(run, a->run, a->resume, err);
+}
+
+bool tuning_train(struct sl_text_distillation *d, const struct sl_run_dir *run,
+                  const struct tuning_arguments *a, bool json, struct sl_err *err)
+{
+    return (!a->resume || sl_tuning_state_resume(d, run->state, err)) &&
+           take_steps(d, run, json, err);
 }

@@ -4,6 +4,7 @@
 
 #include "base/option_table.h"
 #include "data/dataset.h"
+#include "train/run_dir.h"
 #include "tuning/text_distillation.h"
 
 struct tuning_arguments {
@@ -50,6 +51,10 @@ bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
                        const struct sl_tokenizer *tokens, int context, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Locks --run-dir, if it is given; sl_run_dir_close() it at the end. */
+bool tuning_open_run(struct sl_run_dir *run, const struct tuning_arguments *a, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* All steps, or those that are left; shows how far they are. */
-bool tuning_train(struct sl_text_distillation *d, const struct tuning_arguments *a, bool json,
-                  struct sl_err *err) SL_MUST_CHECK;
+bool tuning_train(struct sl_text_distillation *d, const struct sl_run_dir *run,
+                  const struct tuning_arguments *a, bool json, struct sl_err *err) SL_MUST_CHECK;

@@ -32,7 +32,8 @@ struct sl_publication {
 };
 
 /* Writes a linear model as a checkpoint, in bf16; or one with blocks, whose matrices have 8 bits
- * and a scale for each row. base: the model whose word vectors it refers to; NULL: its own. */
+ * and a scale for each row, to which they should be rounded already. base: the model whose word
+ * vectors it refers to; NULL: its own. */
 bool sl_linear_model_write(const char *directory, const struct sl_model *model,
                            const struct sl_tokenizer *tokens, const struct sl_publication *how,
                            const struct sl_base_reference *base, struct sl_err *err) SL_MUST_CHECK;

@@ -38,14 +38,15 @@ static bool was_tried(const struct sl_linear_run *s, const struct sl_linear_reci
     return false;
 }
 
-/* Room for trials is kept for the repeated ones. */
+/* Room for trials is kept for the repeated ones, and for those of other models. */
 static bool has_time(const struct sl_linear_run *s)
 {
     const struct sl_linear_search *out = s->out;
+    const int others = s->options->others ? s->options->others->count : 0;
     double longest = 0.0;
     for (int i = 0; i < out->count; i++)
         longest = fmax(longest, out->trials[i].seconds);
-    return out->count < SL_LINEAR_TRIALS_MAX - REPEATED &&
+    return out->count < SL_LINEAR_TRIALS_MAX - REPEATED - others &&
            elapsed(s) + longest < part_of_neighbours * s->options->seconds;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "infer/logits.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,7 @@ void sl_linear_report(const struct sl_linear_run *s)
 void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, double begun)
 {
     struct sl_linear_search *out = s->out;
+    assert(out->count < SL_LINEAR_TRIALS_MAX);
     trial.folds = out->folds_predicted;
     measure(s, &trial);
     trial.seconds = sl_now_seconds() - begun;

@@ -86,7 +86,9 @@ bool sl_adaptation_open(struct sl_adaptation *a, const struct sl_adaptation_opti
                                                    .set = options->set,
                                                    .steps = options->steps,
                                                    .batch_size = options->batch_size,
-                                                   .learning_rate = options->learning_rate};
+                                                   .learning_rate = options->learning_rate,
+                                                   .router_learning_rate =
+                                                       options->router_learning_rate};
     *a = (struct sl_adaptation){.options = *options};
     if (!sl_checkpoint_open(&from, options->model, err))
         return false;

@@ -20,7 +20,7 @@ struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_encoder_fits *e, 
 {
     return (struct sl_linear_recipe){.loss =
                                          e->set->multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC,
-                                     .ngrams = {.order = 1},
+
                                      .dense_c = c};
 }
 

@@ -19,7 +19,7 @@ struct sl_text_distillation_options {
     const struct sl_dataset *asked; /* the texts in the teacher's tokens; read by open alone */
     const struct sl_dataset *set;   /* the same in the student's; borrowed */
     int steps, batch_size;
-    float learning_rate;
+    float learning_rate, router_learning_rate; /* the second: of a student with routers */
 };
 
 struct sl_text_distillation {

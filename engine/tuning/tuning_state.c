@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The step first, then what must agree. */
-enum { STEP, TEXTS, TEACHER, COUNTERS_MAX = 64 };
+enum { STEP, ARCHITECTURE, TEXTS, TEACHER, COUNTERS_MAX = 96 };
 
 /* The parameters that learn, as a state has them. */
 struct learning {
@@ -20,15 +20,20 @@ struct learning {
     struct sl_training_state state;
 };
 
+static void add(struct learning *l, struct sl_state_entry counter)
+{
+    assert(l->state.counters_count < COUNTERS_MAX);
+    l->counters[l->state.counters_count++] = counter;
+}
+
 static void add_number(struct learning *l, const char *name, double number)
 {
-    l->counters[l->state.counters_count++] =
-        (struct sl_state_entry){.name = name, .kind = SL_ENTRY_REAL, .number = number};
+    add(l, (struct sl_state_entry){.name = name, .kind = SL_ENTRY_REAL, .number = number});
 }
 
 static void add_whole(struct learning *l, const char *name, int64_t number)
 {
-    l->counters[l->state.counters_count++] = (struct sl_state_entry){.name = name, .whole = number};
+    add(l, (struct sl_state_entry){.name = name, .whole = number});
 }
 
 static void add_counters(struct learning *l, const struct sl_text_distillation *d)
@@ -36,14 +41,15 @@ static void add_counters(struct learning *l, const struct sl_text_distillation *
     const struct sl_dataset *set = d->options.set;
     const struct sl_model *m = d->tuner.model;
     add_whole(l, "step", d->step);
+    add_whole(l, "architecture", sl_fingerprint(m->arch->name, strlen(m->arch->name)));
     add_whole(l, "texts", sl_fingerprint(set->ids, set->ids_count * sizeof *set->ids));
     add_whole(l, "teacher", sl_fingerprint(d->teacher_sha256, strlen(d->teacher_sha256)));
     add_number(l, "steps", d->options.steps);
     add_number(l, "batch_size", d->options.batch_size);
     add_number(l, "learning_rate", (double)d->options.learning_rate);
+    add_number(l, "router_learning_rate", (double)d->options.router_learning_rate);
     for (const struct sl_param *h = m->arch->hypers; h->name; h++)
         add_number(l, h->name, sl_param_get(h, &m->config));
-    assert(l->state.counters_count <= COUNTERS_MAX);
 }
 
 static void learning_close(struct learning *l)
@@ -107,6 +113,10 @@ static bool read_state(struct learning *saved, const struct learning *asked,
                        const struct sl_text_distillation *d, const char *directory,
                        struct sl_err *err)
 {
+    if (!sl_training_state_peek(directory, saved->counters, ARCHITECTURE + 1, err))
+        return false;
+    if (saved->counters[ARCHITECTURE].whole != asked->counters[ARCHITECTURE].whole)
+        return sl_fail(err, SL_BAD_INPUT, "the run was started by another command");
     if (!sl_training_state_peek(directory, saved->counters, saved->state.counters_count, err) ||
         !agree(saved, asked, err) || !sl_training_state_read(directory, &saved->state, err))
         return false;

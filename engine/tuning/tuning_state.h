@@ -8,7 +8,8 @@
 bool sl_tuning_state_save(const struct sl_text_distillation *d, const char *directory,
                           struct sl_err *err) SL_MUST_CHECK;
 
-/* d: as it was opened, with the same texts, models and options; another one is an error that names
- * what differs. On failure its numbers are undefined. */
+/* d: as it was opened, with the same texts, models and options: another one is an error that names
+ * what differs. Precision and instruction set should be the same, too. On failure its numbers are
+ * undefined. */
 bool sl_tuning_state_resume(struct sl_text_distillation *d, const char *directory,
                             struct sl_err *err) SL_MUST_CHECK;

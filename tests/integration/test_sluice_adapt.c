@@ -81,7 +81,7 @@ Test(sluice_adapt, training_finds_an_encoder_in_the_store)
     (void)snprintf(mine, sizeof mine, "%s/store/mine/1", dirs.top);
     sluice_expect_success(
         &r, ARGS("train", "--data", labelled, "--label", "1", "--text", "2", "--output", mine));
-    cr_expect(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_expect(strstr(r.out, "an encoder is tried, too: "), "%s", r.out);
     cr_expect(strstr(r.out, "encoder, fine-tuned ("), "%s", r.out);
     sluice_expect_success(&r, ARGS("train", "--data", labelled, "--label", "1", "--text", "2",
                                    "--output", mine, "--overwrite", "--quick"));
@@ -98,10 +98,10 @@ Test(sluice_adapt, the_environment_names_an_encoder)
                                  "2",     "--output", mine,     "--overwrite", NULL};
     cr_assert_eq(setenv("SLUICE_ENCODER", encoder, 1), 0);
     sluice_expect_success(&r, train);
-    cr_expect(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_expect(strstr(r.out, "an encoder is tried, too: "), "%s", r.out);
     cr_assert_eq(setenv("SLUICE_ENCODER", "", 1), 0);
     sluice_expect_success(&r, train);
-    cr_expect_not(strstr(r.out, "an encoder is fine-tuned, too: "), "%s", r.out);
+    cr_expect_not(strstr(r.out, "an encoder is tried, too: "), "%s", r.out);
     cr_assert_eq(setenv("SLUICE_ENCODER", "/nowhere", 1), 0);
     const struct usage_error errors[] = {{{"train", "--data", labelled, "--label", "1", "--text",
                                            "2", "--output", mine, "--overwrite"},

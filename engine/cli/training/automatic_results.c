@@ -144,11 +144,11 @@ static void write_linear(struct sl_json_writer *json, const struct sl_linear_rec
 
 static void write_encoder(struct sl_json_writer *json, const struct sl_encoder_recipe *r)
 {
-    sl_json_add(
-        json,
-        "'encoder':{'head_c':%f,'epochs':%d,'batch_size':%d,'learning_rate':%f,'layer_decay':%f}",
-        (double)r->head_c, r->epochs, r->batch_size, (double)r->learning_rate,
-        (double)r->layer_decay);
+    sl_json_add(json, "'encoder':{'head_c':%f,'epochs':%d", (double)r->head_c, r->epochs);
+    if (r->epochs > 0)
+        sl_json_add(json, "'batch_size':%d,'learning_rate':%f,'layer_decay':%f", r->batch_size,
+                    (double)r->learning_rate, (double)r->layer_decay);
+    sl_json_end_object(json);
 }
 
 static void write_trial(struct sl_json_writer *json, const struct sl_linear_trial *trial,

@@ -25,7 +25,7 @@ const struct sl_option train_automatic_rows[] = {
      SL_OPTION_FLAG, AT(standalone), 0, 0},
     {"time", "DURATION",
      "use this much time, such as 90s, 10m or 2h: try more recipes near the best, then the best "
-     "ones again with more folds [only the usual recipes]",
+     "ones again with more folds; an encoder may read more texts [only the usual recipes]",
      SL_OPTION_STRING, AT(time), 0, 0},
     {0}};
 
