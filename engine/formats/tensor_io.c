@@ -53,7 +53,7 @@ bool sl_tensors_check(struct sl_tensor_slots slots, struct sl_err *err)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-enum { NAME_BYTES = 256, WHOLE_MOST = SL_INT8_MOST };
+enum { NAME_BYTES = 256, WHOLE_MOST = 127 };
 
 /* What a file of slots is made of: theirs, and the scales of those that are I8. */
 struct unstored {

@@ -18,9 +18,7 @@ struct sl_tensor_slot {
     enum sl_dtype dtype; /* in a file that is written: F32, BF16 or, unless it is a vector, I8 */
 };
 
-enum { SL_INT8_MOST = 127 };
-
-/* The scale of a row: the largest of its values becomes SL_INT8_MOST or -SL_INT8_MOST. */
+/* The scale of a row of I8: its largest value becomes the largest whole number, 127 or -127. */
 float sl_int8_scale(const float *row, int count);
 
 struct sl_tensor_slots {

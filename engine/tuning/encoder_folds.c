@@ -16,14 +16,6 @@ struct sl_engine *sl_encoder_engine(const struct sl_engine *engine, int threads,
     return sl_engine_create(&options, err);
 }
 
-struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_encoder_fits *e, float c)
-{
-    return (struct sl_linear_recipe){.loss =
-                                         e->set->multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC,
-
-                                     .dense_c = c};
-}
-
 /* ---- progress -------------------------------------------------------------------------------- */
 
 static void begin_progress(struct sl_encoder_fits *e, int steps)
@@ -115,7 +107,7 @@ static bool fit_texts(const struct sl_encoder_fits *e, struct sl_fine_tuning *tu
                       const struct sl_encoder_recipe *recipe, const int32_t *rows, int count,
                       struct sl_err *err)
 {
-    const struct sl_linear_recipe head = sl_encoder_head_recipe(e, recipe->head_c);
+    const struct sl_linear_recipe head = sl_encoder_head_recipe(e->set, recipe->head_c);
     const struct sl_linear_texts texts = {.kernels = e->own_engine->kernels,
                                           .features = e->features,
                                           .labels = &e->set->label_lists,

@@ -36,9 +36,6 @@ struct sl_encoder_fits {
 struct sl_engine *sl_encoder_engine(const struct sl_engine *engine, int threads, struct sl_err *err)
     SL_MUST_CHECK;
 
-/* A regression of embeddings. */
-struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_encoder_fits *e, float c);
-
 /* Sets the logits of the run. */
 bool sl_encoder_try_folds(struct sl_encoder_fits *e, const struct sl_linear_run *s,
                           const struct sl_encoder_recipe *recipe, struct sl_err *err) SL_MUST_CHECK;

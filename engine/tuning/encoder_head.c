@@ -85,6 +85,12 @@ bool sl_encoder_head_embed(struct sl_text_features *f, float *scale, struct sl_e
     return ok;
 }
 
+struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_dataset *set, float c)
+{
+    const enum sl_linear_loss loss = set->multi_label ? SL_LOSS_BINARY : SL_LOSS_LOGISTIC;
+    return (struct sl_linear_recipe){.loss = loss, .dense_c = c};
+}
+
 static void set_values(const struct sl_model *model, const char *name, const float *values,
                        float scale)
 {

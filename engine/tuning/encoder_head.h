@@ -13,6 +13,9 @@ bool sl_encoder_head_embed(struct sl_text_features *f, float *scale, struct sl_e
                            const char *encoder, const struct sl_dataset *set, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* A regression of embeddings. */
+struct sl_linear_recipe sl_encoder_head_recipe(const struct sl_dataset *set, float c);
+
 /* Fits the output layer of a classifier to embeddings of these texts. scale: as above. */
 bool sl_encoder_head_fit(const struct sl_model *classifier, const struct sl_linear_texts *texts,
                          const struct sl_linear_recipe *recipe, float scale, struct sl_err *err)

@@ -73,19 +73,6 @@ static bool predict_linear(const struct sl_encoder_trials *e, const struct sl_li
     return sl_linear_predict_folds(&run, err);
 }
 
-/* Few texts need more passes over them. Lower layers learn more slowly: that costs no accuracy, and
- * predictions are less sure of themselves. */
-static struct sl_encoder_recipe recipe_for(const struct sl_encoder_trials *e)
-{
-    const struct sl_dataset *set = &e->set;
-    const double epochs = fmin(fmax(8.0 * sqrt(300.0 / set->count), 2.0), 16.0),
-                 most = fmax(1.0, e->tokens_most / (double)set->ids_count);
-    return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(epochs, most)),
-                                      .batch_size = 32,
-                                      .learning_rate = 2e-4f,
-                                      .layer_decay = 0.8f};
-}
-
 /* C of the output layer that fine-tuning begins with. Of few labels one that is sure of little,
  * since where it is sure nothing is learnt; of many one that is nearly finished, as the steps are
  * too few for them. More texts make it surer, and take more steps. Chosen on five sets of 2 to 150
@@ -94,6 +81,21 @@ static float first_head_c(const struct sl_dataset *set)
 {
     static const float power = 1.5f, factor = 20.0f;
     return factor * powf((float)set->labels.count, power) / (float)set->count;
+}
+
+/* Few texts need more passes over them. Lower layers learn more slowly: that costs no accuracy, and
+ * predictions are less sure of themselves. */
+static struct sl_encoder_recipe recipe_for(const struct sl_encoder_trials *e)
+{
+    const struct sl_dataset *set = &e->set;
+    const double epochs = fmin(fmax(8.0 * sqrt(300.0 / set->count), 2.0), 16.0),
+                 most = fmax(1.0, e->tokens_most / (double)set->ids_count);
+    const bool can_begin = e->features.dense_cols > 0;
+    return (struct sl_encoder_recipe){.epochs = (int)lround(fmin(epochs, most)),
+                                      .head_c = can_begin ? first_head_c(set) : 0.0f,
+                                      .batch_size = 32,
+                                      .learning_rate = 2e-4f,
+                                      .layer_decay = 0.8f};
 }
 
 /* ---- trials ---------------------------------------------------------------------------------- */
@@ -139,69 +141,75 @@ static float *logits_of(const struct sl_encoder_trials *e, enum part part)
     return e->logits + (size_t)part * (size_t)e->set.count * (size_t)e->set.labels.count;
 }
 
-/* Output layers for the encoder as it is; *c becomes that of the one with the lowest loss. */
+/* Those of the run, as those of a part. */
+static void keep_logits(const struct sl_encoder_trials *e, const struct sl_linear_run *s,
+                        enum part part)
+{
+    memcpy(logits_of(e, part), s->logits,
+           (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
+}
+
+/* Output layers for the encoder as it is; the trial's becomes the one with the lowest loss. */
 static bool try_heads(const struct sl_encoder_trials *e, struct sl_linear_run *s,
-                      struct sl_linear_trial trial, float *c, struct sl_err *err)
+                      struct sl_linear_trial *trial, struct sl_err *err)
 {
     static const float strengths[FROZEN] = {10.0f, 100.0f, 1000.0f};
+    struct sl_linear_trial tried = *trial;
     double least = INFINITY;
-    trial.encoder.epochs = 0;
     for (int i = 0; i < FROZEN; i++) {
         const double begun = sl_now_seconds();
-        if (!predict_linear(e, s, sl_encoder_head_recipe(&e->fits, strengths[i]), s->logits, err))
+        tried.encoder.head_c = strengths[i];
+        if (!predict_linear(e, s, sl_encoder_head_recipe(&e->set, strengths[i]), s->logits, err))
             return false;
+        keep_alone(e, s, tried, begun);
         const struct sl_calibration calibration = calibration_of(s, s->logits);
         const struct sl_predictions predictions = sl_linear_predictions(s, s->logits);
         const double loss = sl_calibration_loss(&calibration, &predictions);
-        trial.encoder.head_c = strengths[i];
-        keep_alone(e, s, trial, begun);
         if (loss >= least)
             continue;
         least = loss;
-        *c = strengths[i];
-        memcpy(logits_of(e, AS_IT_IS), s->logits,
-               (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
+        *trial = tried;
+        keep_logits(e, s, AS_IT_IS);
     }
     return true;
 }
 
+/* alone: the calibration of the n-grams. */
 static void try_parts(const struct sl_encoder_trials *e, struct sl_linear_run *s,
-                      struct sl_linear_trial trial, enum part encoder)
+                      struct sl_linear_trial trial, enum part encoder,
+                      const struct sl_calibration *alone)
 {
-    const struct sl_calibration alone = calibration_of(s, logits_of(e, NGRAMS));
     const struct both both = {
         .encoder = logits_of(e, encoder),
         .ngrams = logits_of(e, NGRAMS),
         .encoder_scale = (float)(1.0 / calibration_of(s, logits_of(e, encoder)).temperature),
-        .ngram_scale = (float)(1.0 / alone.temperature),
+        .ngram_scale = (float)(1.0 / alone->temperature),
         .count = (size_t)e->set.count * (size_t)s->classes};
-    trial.ngram_shift = alone.independent ? (float)alone.shift : 0.0f;
+    trial.ngram_shift = alone->independent ? (float)alone->shift : 0.0f;
     try_sums(s, trial, &both);
 }
 
 static bool try_recipes(struct sl_encoder_trials *e, struct sl_linear_run *s, struct sl_err *err)
 {
     const bool can_stay = e->features.dense_cols > 0;
-    struct sl_linear_trial trial = {
-        .recipe = ngram_recipe(e, s->out), .encoder = recipe_for(e), .encoder_scale = 1.0f};
-    if (can_stay && !try_heads(e, s, trial, &trial.encoder.head_c, err))
+    struct sl_linear_trial tuned = {.recipe = ngram_recipe(e, s->out),
+                                    .encoder = recipe_for(e),
+                                    .encoder_scale = 1.0f},
+                           as_it_is = tuned;
+    as_it_is.encoder.epochs = 0;
+    if (can_stay && !try_heads(e, s, &as_it_is, err))
         return false;
-    const float as_it_is = trial.encoder.head_c;
-    if (can_stay)
-        trial.encoder.head_c = first_head_c(&e->set);
     const double begun = sl_now_seconds();
-    if (!sl_encoder_try_folds(&e->fits, s, &trial.encoder, err))
+    if (!sl_encoder_try_folds(&e->fits, s, &tuned.encoder, err))
         return false;
-    memcpy(logits_of(e, TUNED), s->logits,
-           (size_t)e->set.count * (size_t)s->classes * sizeof *s->logits);
-    keep_alone(e, s, trial, begun);
-    if (!predict_linear(e, s, trial.recipe, logits_of(e, NGRAMS), err))
+    keep_logits(e, s, TUNED);
+    keep_alone(e, s, tuned, begun);
+    if (!predict_linear(e, s, tuned.recipe, logits_of(e, NGRAMS), err))
         return false;
-    try_parts(e, s, trial, TUNED);
-    trial.encoder.epochs = 0;
-    trial.encoder.head_c = as_it_is;
+    const struct sl_calibration alone = calibration_of(s, logits_of(e, NGRAMS));
+    try_parts(e, s, tuned, TUNED, &alone);
     if (can_stay)
-        try_parts(e, s, trial, AS_IT_IS);
+        try_parts(e, s, as_it_is, AS_IT_IS, &alone);
     return true;
 }
 
