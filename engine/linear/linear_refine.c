@@ -2,8 +2,8 @@
  *
  * First it tries neighbours of the best recipe, ever nearer ones. Then it repeats the best recipes
  * with more folds: models are then fitted to more of the texts, as the final one is, and with very
- * many texts all are predicted. Which recipes are tried depends on the time; what follows from them
- * does not. */
+ * many texts all are predicted. Nothing is repeated where other models follow, which take far longer
+ * for each fold. Which recipes are tried depends on the time; what follows from them does not. */
 #include "linear/linear_trials.h"
 
 #include "base/clock.h"
@@ -12,8 +12,9 @@
 
 enum { REPEATED = 3, NEIGHBOURS = 10 };
 
-/* Of the time that is given, neighbours get at most this part. */
-static const double part_of_neighbours = 0.6;
+/* Of the time that is given, neighbours get at most this part; where other models follow, which are
+ * slower and usually better, this one. */
+static const double part_of_neighbours = 0.6, part_before_others = 0.1;
 
 static double elapsed(const struct sl_linear_run *s)
 {
@@ -43,11 +44,12 @@ static bool has_time(const struct sl_linear_run *s)
 {
     const struct sl_linear_search *out = s->out;
     const int others = s->options->others ? s->options->others->count : 0;
+    const double part = others ? part_before_others : part_of_neighbours;
     double longest = 0.0;
     for (int i = 0; i < out->count; i++)
         longest = fmax(longest, out->trials[i].seconds);
     return out->count < SL_LINEAR_TRIALS_MAX - REPEATED - others &&
-           elapsed(s) + longest < part_of_neighbours * s->options->seconds;
+           elapsed(s) + longest < part * s->options->seconds;
 }
 
 static bool try_new(struct sl_linear_run *s, struct sl_linear_recipe recipe, struct sl_err *err)
@@ -148,5 +150,5 @@ bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err)
         if (s->out->best == best)
             factor = sqrtf(factor);
     }
-    return repeat(s, err);
+    return s->options->others || repeat(s, err);
 }

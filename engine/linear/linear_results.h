@@ -88,9 +88,24 @@ static inline double sl_linear_loss_weight(int texts)
     return texts > SL_LINEAR_TEXTS_VERY_MANY ? 0.1 : 0.3;
 }
 
+/* Where texts are too few to show which is best, a later kind is preferred. */
+enum sl_recipe_kind {
+    SL_RECIPE_LINEAR,
+    SL_RECIPE_FROZEN_ENCODER,
+    SL_RECIPE_TUNED_ENCODER,
+    SL_RECIPE_KINDS
+};
+
+static inline enum sl_recipe_kind sl_linear_trial_kind(const struct sl_linear_trial *trial)
+{
+    if (trial->encoder.batch_size == 0)
+        return SL_RECIPE_LINEAR;
+    return trial->encoder.epochs > 0 ? SL_RECIPE_TUNED_ENCODER : SL_RECIPE_FROZEN_ENCODER;
+}
+
 static inline bool sl_linear_trial_is_linear(const struct sl_linear_trial *trial)
 {
-    return trial->encoder.batch_size == 0;
+    return sl_linear_trial_kind(trial) == SL_RECIPE_LINEAR;
 }
 
 /* Whether the best recipe so far is. */

@@ -38,14 +38,15 @@ static bool search_all(struct sl_linear_run *s, struct sl_err *err)
 static void calibrate(struct sl_linear_run *s)
 {
     struct sl_linear_search *out = s->out;
-    const struct sl_predictions predictions = sl_linear_predictions(s, s->best_logits);
+    float *logits = sl_linear_best_logits(s);
+    const struct sl_predictions predictions = sl_linear_predictions(s, logits);
     out->calibration = sl_linear_search_is_linear(out)
                            ? sl_calibration_fit(&predictions)
                            : sl_calibration_fit_temperature(&predictions);
     out->loss = sl_calibration_loss(&out->calibration, &predictions);
     for (int i = 0; i < s->predicted_count; i++) {
         int text = s->predicted[i];
-        float *p = s->best_logits + (size_t)text * (size_t)s->classes;
+        float *p = logits + (size_t)text * (size_t)s->classes;
         (void)sl_calibrate(&out->calibration, p, s->classes,
                            sl_label_list(&s->options->set->label_lists, text), p);
     }
@@ -86,10 +87,10 @@ static double accuracy_of(const struct sl_linear_run *s)
  * where they do not differ, as if they did once. */
 static double chance(const struct sl_linear_run *s)
 {
+    const float *best = sl_linear_best_logits(s);
     int differ = 0;
     for (int i = 0; i < s->predicted_count; i++)
-        differ +=
-            is_right(s, s->logits, s->predicted[i]) != is_right(s, s->best_logits, s->predicted[i]);
+        differ += is_right(s, s->logits, s->predicted[i]) != is_right(s, best, s->predicted[i]);
     return 2.0 * sqrt(fmax(differ, 1.0)) / s->predicted_count;
 }
 
@@ -116,6 +117,24 @@ static bool measure_curve(struct sl_linear_run *s, struct sl_err *err)
     return true;
 }
 
+static bool open_best(struct sl_linear_run *s)
+{
+    const size_t count = (size_t)s->options->set->count * (size_t)s->classes;
+    bool ok = true;
+    for (int kind = 0; kind < SL_RECIPE_KINDS; kind++)
+        ok = (s->best_logits[kind] = calloc(count, sizeof *s->best_logits[kind])) && ok;
+    return ok;
+}
+
+/* Those of the best recipe become the search's. */
+static void close_best(struct sl_linear_run *s, bool ok)
+{
+    float *kept = s->out->probabilities = ok ? sl_linear_best_logits(s) : NULL;
+    for (int kind = 0; kind < SL_RECIPE_KINDS; kind++)
+        if (s->best_logits[kind] != kept)
+            free(s->best_logits[kind]);
+}
+
 bool sl_linear_search_run(struct sl_linear_search *search,
                           const struct sl_linear_search_options *options, struct sl_err *err)
 {
@@ -129,13 +148,13 @@ bool sl_linear_search_run(struct sl_linear_search *search,
     s.part = calloc(texts, sizeof *s.part);
     s.predicted = calloc(texts, sizeof *s.predicted);
     s.logits = calloc(texts * classes, sizeof *s.logits);
-    s.best_logits = search->probabilities = calloc(texts * classes, sizeof *s.best_logits);
-    bool ok = (search->fold && s.part && s.predicted && s.logits && s.best_logits) ||
+    bool ok = (search->fold && s.part && s.predicted && s.logits && open_best(&s)) ||
               sl_fail(err, SL_NO_MEMORY, "no memory for predictions of %zu texts", texts);
     ok = ok && divide(&s, err) && sl_learning_parts(set, s.part, err) && search_all(&s, err);
     if (ok)
         calibrate(&s);
     ok = ok && measure_curve(&s, err);
+    close_best(&s, ok);
     free(s.part);
     free(s.predicted);
     free(s.logits);

@@ -28,7 +28,8 @@ bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct 
 {
     s->out->folds = folds;
     s->out->folds_predicted = predicted;
-    s->first = s->out->count;
+    for (int kind = 0; kind < SL_RECIPE_KINDS; kind++)
+        s->best[kind] = -1;
     return sl_linear_folds(s->options->set, folds, s->out->fold, err) && list_predicted(s, err);
 }
 
@@ -181,34 +182,60 @@ static double merit_of(const struct sl_linear_run *s, const struct sl_calibratio
     return merit(s, sl_label_counts_micro_f1(&n), loss, (double)labels.count);
 }
 
-/* The standard error of the difference between the merits of the run's logits and of the best. */
-static double difference_error(const struct sl_linear_run *s)
+/* The standard error of the difference between the merits of two recipes. */
+static double difference_error(const struct sl_linear_run *s, const float *one, const float *other)
 {
-    const struct sl_predictions these = sl_linear_predictions(s, s->logits),
-                                best = sl_linear_predictions(s, s->best_logits);
-    const struct sl_calibration a = sl_calibration_fit_temperature(&these),
-                                b = sl_calibration_fit_temperature(&best);
+    const struct sl_predictions ones = sl_linear_predictions(s, one),
+                                others = sl_linear_predictions(s, other);
+    const struct sl_calibration a = sl_calibration_fit_temperature(&ones),
+                                b = sl_calibration_fit_temperature(&others);
     const double count = (double)s->predicted_count;
     double sum = 0.0, squares = 0.0;
     for (int i = 0; i < s->predicted_count; i++) {
-        const double difference = merit_of(s, &a, s->logits, s->predicted[i]) -
-                                  merit_of(s, &b, s->best_logits, s->predicted[i]);
+        const double difference =
+            merit_of(s, &a, one, s->predicted[i]) - merit_of(s, &b, other, s->predicted[i]);
         sum += difference;
         squares += difference * difference;
     }
     return sqrt(fmax(0.0, squares / count - sum / count * (sum / count)) / count);
 }
 
-/* Many linear recipes are tried, and the best of many is partly so by chance: an encoder gives way
- * only to one that is better by more than that. */
-static bool is_best(const struct sl_linear_run *s, const struct sl_linear_trial *trial)
+/* Many recipes are tried, and the best of many is partly so by chance. */
+static bool is_surely_better(const struct sl_linear_run *s, int kind, int other)
 {
     static const double errors = 2.5;
-    const struct sl_linear_search *out = s->out;
-    if (out->count == s->first || trial->merit > out->trials[out->best].merit)
-        return true;
-    return !sl_linear_trial_is_linear(trial) && sl_linear_search_is_linear(out) &&
-           trial->merit > out->trials[out->best].merit - errors * difference_error(s);
+    const struct sl_linear_trial *trials = s->out->trials;
+    return trials[s->best[kind]].merit >
+           trials[s->best[other]].merit +
+               errors * difference_error(s, s->best_logits[kind], s->best_logits[other]);
+}
+
+/* A kind that is preferred gives way only to what is surely better. */
+static int best_kind(const struct sl_linear_run *s)
+{
+    int chosen = -1;
+    for (int kind = SL_RECIPE_KINDS - 1; kind >= 0; kind--)
+        if (s->best[kind] >= 0 && (chosen < 0 || is_surely_better(s, kind, chosen)))
+            chosen = kind;
+    return chosen;
+}
+
+/* The last trial, if it is the best of its kind. */
+static void keep_best(struct sl_linear_run *s)
+{
+    const struct sl_linear_trial *trials = s->out->trials;
+    const int last = s->out->count - 1, kind = sl_linear_trial_kind(&trials[last]);
+    if (s->best[kind] >= 0 && trials[last].merit <= trials[s->best[kind]].merit)
+        return;
+    s->best[kind] = last;
+    memcpy(s->best_logits[kind], s->logits,
+           (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
+    s->out->best = s->best[best_kind(s)];
+}
+
+float *sl_linear_best_logits(const struct sl_linear_run *s)
+{
+    return s->best_logits[sl_linear_trial_kind(&s->out->trials[s->out->best])];
 }
 
 void sl_linear_report(const struct sl_linear_run *s)
@@ -224,13 +251,8 @@ void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, doubl
     trial.folds = out->folds_predicted;
     measure(s, &trial);
     trial.seconds = sl_now_seconds() - begun;
-    out->trials[out->count] = trial;
-    if (is_best(s, &trial)) {
-        out->best = out->count;
-        memcpy(s->best_logits, s->logits,
-               (size_t)s->options->features->texts * (size_t)s->classes * sizeof *s->logits);
-    }
-    out->count++;
+    out->trials[out->count++] = trial;
+    keep_best(s);
     sl_linear_report(s);
 }
 

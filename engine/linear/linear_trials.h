@@ -13,13 +13,14 @@ struct sl_linear_run {
     int classes;
     int32_t *predicted; /* texts of the folds that are predicted */
     int predicted_count;
-    float *logits;      /* texts x classes, out of fold */
-    float *best_logits; /* of the best recipe so far */
-    int8_t *part;       /* of each text, for the learning curve, */
-    int parts;          /* and how many of them are fitted to */
-    bool plans;         /* only counts the trials */
-    int first;          /* trial that competes with the later ones to be the best */
-    double begun;       /* when the search was */
+    float *logits; /* texts x classes, out of fold */
+    /* The best recipe of each kind so far: its trial, -1: none, and logits. */
+    int best[SL_RECIPE_KINDS];
+    float *best_logits[SL_RECIPE_KINDS];
+    int8_t *part; /* of each text, for the learning curve, */
+    int parts;    /* and how many of them are fitted to */
+    bool plans;   /* only counts the trials */
+    double begun; /* when the search was */
     struct sl_err errs[SL_LINEAR_FOLDS_MAX];
     bool ok[SL_LINEAR_FOLDS_MAX];
 };
@@ -34,6 +35,8 @@ void sl_linear_keep(struct sl_linear_run *s, struct sl_linear_trial trial, doubl
 bool sl_linear_divide(struct sl_linear_run *s, int folds, int predicted, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* The logits of the search's best recipe; one trial was kept. */
+float *sl_linear_best_logits(const struct sl_linear_run *s);
 /* Predicts the folds with the recipe under trial. */
 bool sl_linear_predict_folds(struct sl_linear_run *s, struct sl_err *err) SL_MUST_CHECK;
 /* How many texts are fitted to when a fold is predicted. */

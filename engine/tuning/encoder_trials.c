@@ -25,6 +25,9 @@ enum part { TUNED, NGRAMS, AS_IT_IS, PARTS };
 /* That a small encoder reads in a quarter of an hour, and those that it may read with more time. */
 static const double tokens_most = 8e6, tokens_per_second = 8e3;
 
+/* Of more tokens, embeddings would take minutes, and fine-tuning has the steps to do without. */
+static const double embedded_most = 4e6;
+
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
 
 /* ---- n-grams --------------------------------------------------------------------------------- */
@@ -39,7 +42,12 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
     }
     const struct sl_ngram_limits limits = {sl_linear_order(e->set.count), NGRAMS_MAX};
     return sl_text_features_open(&e->features, e->fits.own_engine, &e->parts, limits, &e->whole,
-                                 err) &&
+                                 err);
+}
+
+bool sl_encoder_trials_embed(struct sl_encoder_trials *e, struct sl_err *err)
+{
+    return (double)e->set.ids_count > embedded_most || e->features.dense_cols > 0 ||
            sl_encoder_head_embed(&e->features, &e->fits.embedding_scale, e->fits.own_engine,
                                  e->fits.encoder, &e->set, err);
 }
@@ -231,7 +239,8 @@ static bool keep_predicted(struct sl_encoder_trials *e, const struct sl_linear_r
 
 static bool try_all(void *context, struct sl_linear_run *s, struct sl_err *err)
 {
-    return keep_predicted(context, s, err) && try_recipes(context, s, err);
+    return sl_encoder_trials_embed(context, err) && keep_predicted(context, s, err) &&
+           try_recipes(context, s, err);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -343,7 +352,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
          (e->too_many || open_features(e, err));
     for (int i = 0; ok && i < e->set.count; i++)
         e->rows[i] = i;
-    const int kinds = e->features.dense_cols > 0 ? 2 : 1; /* tuned, and as it is */
+    const int kinds = (double)e->set.ids_count > embedded_most ? 1 : 2; /* tuned, and as it is */
     const int alone = e->is_long ? 0 : 1 + (kinds - 1) * FROZEN;
     e->models = (struct sl_other_models){.context = e,
                                          .count = alone + kinds * SUMS,

