@@ -1,4 +1,5 @@
 /* command_adapt.c - `sluice adapt`: teaches a model of someone else to skip layers. */
+#include "base/int_math.h"
 #include "checkpoint/base_model.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
@@ -58,7 +59,7 @@ enum { LIMITS = 6 };
 static const float limits[LIMITS] = {1.0f, 0.9f, 0.7f, 0.5f, 0.3f, 0.1f};
 
 /* q: of each limit */
-static bool print_table(const struct sl_adaptation *a, struct sl_likeness q[LIMITS], bool json,
+static bool print_table(struct sl_adaptation *a, struct sl_likeness q[LIMITS], bool json,
                         struct sl_err *err)
 {
     if (!json)
@@ -85,7 +86,7 @@ static int list_points(const struct sl_adaptation *a, const struct sl_likeness q
         measured[i] = (struct sl_operating_point){
             .threshold = (double)limits[i],
             .loss = 1.0 - q[i].similarity,
-            .accuracy = a->d.tuner.model->config.classes > 0 ? q[i].similarity : (double)NAN,
+            .accuracy = a->d.kept->counts_labels ? q[i].similarity : (double)NAN,
             .layer_ops_skipped = q[i].skipped};
     }
     return sl_operating_points_select(measured, seconds, LIMITS, least / measured[0].loss - 1.0,
@@ -129,14 +130,20 @@ static bool publish(const struct sl_adaptation *a, const char *model, const stru
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* Of a long text, a text generator learns enough from the beginning; each of its tokens has as many
+ * outputs as the vocabulary has tokens. */
 static bool open_texts(struct sl_dataset *set, const char *model, const struct arguments *a,
                        struct sl_err *err)
 {
+    enum { GENERATED_MOST = 256 };
+
     struct sl_checkpoint from;
     if (!sl_checkpoint_open(&from, model, err))
         return false;
-    const bool ok = tuning_open_texts(set, &a->tuning, from.tokens,
-                                      from.model_config.hyper.context_length, err);
+    const struct sl_config *c = &from.model_config.hyper;
+    const int context = c->task == SL_TASK_COMPLETION ? sl_min(c->context_length, GENERATED_MOST)
+                                                      : c->context_length;
+    const bool ok = tuning_open_texts(set, &a->tuning, from.tokens, context, err);
     sl_checkpoint_close(&from);
     return ok;
 }

@@ -2,8 +2,8 @@
  *
  * First it tries neighbours of the best recipe, ever nearer ones. Then it repeats the best recipes
  * with more folds: models are then fitted to more of the texts, as the final one is, and with very
- * many texts all are predicted. Nothing is repeated where other models follow, which take far longer
- * for each fold. Which recipes are tried depends on the time; what follows from them does not. */
+ * many texts all are predicted. Nothing is repeated where other models follow, each fold of which
+ * takes far longer. Which recipes are tried depends on the time; what follows from them does not. */
 #include "linear/linear_trials.h"
 
 #include "base/clock.h"

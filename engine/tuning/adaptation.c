@@ -32,13 +32,9 @@ static bool choose_config(struct sl_config *config, const struct sl_arch *arch,
 
 static bool check(const struct sl_checkpoint *from, struct sl_err *err)
 {
-    const enum sl_task task = from->model_config.hyper.task;
-    if (strcmp(from->model_config.arch->name, "transformer") != 0)
-        return sl_fail(err, SL_BAD_INPUT, "its architecture is %s: expected transformer",
-                       from->model_config.arch->name);
-    return task == SL_TASK_PRETRAINING || task == SL_TASK_CLASSIFICATION ||
-           sl_fail(err, SL_BAD_INPUT, "it is for %s: expected an encoder or a classifier of texts",
-                   sl_task_name(task));
+    return strcmp(from->model_config.arch->name, "transformer") == 0 ||
+           sl_fail(err, SL_BAD_INPUT, "its architecture is %s: expected transformer",
+                   from->model_config.arch->name);
 }
 
 static bool fill(struct sl_model *m, const struct sl_checkpoint *from, struct sl_err *err)
@@ -107,7 +103,7 @@ void sl_adaptation_close(struct sl_adaptation *a)
     *a = (struct sl_adaptation){0};
 }
 
-bool sl_adaptation_measure(const struct sl_adaptation *a, float limit, struct sl_likeness *likeness,
+bool sl_adaptation_measure(struct sl_adaptation *a, float limit, struct sl_likeness *likeness,
                            struct sl_err *err)
 {
     struct sl_model under = *a->d.tuner.model; /* the same numbers under another policy */

@@ -2,15 +2,15 @@
  * learns from itself, on texts without labels. TSA, sections 2.2 to 2.5, with hard gates and the
  * straight-through estimator; knowledge distillation (Hinton et al. 2015).
  *
- * An encoder keeps the directions of its embeddings, a classifier its probabilities. Training
- * closes the gates that serving closes. */
+ * What is kept of the model's output depends on its task (kept_output.h). Training closes the gates
+ * that serving closes. */
 #pragma once
 
 #include "tuning/text_distillation.h"
 
 struct sl_adaptation_options {
     struct sl_engine *engine;
-    const char *model;            /* the directory of a `transformer` that reads whole texts */
+    const char *model;            /* the directory of a `transformer` */
     const struct sl_dataset *set; /* unlabelled, encoded with its tokenizer; borrowed */
     int steps, batch_size;
     float learning_rate, router_learning_rate;
@@ -29,8 +29,8 @@ bool sl_adaptation_open(struct sl_adaptation *a, const struct sl_adaptation_opti
 void sl_adaptation_close(struct sl_adaptation *a); /* a zeroed one is fine */
 
 /* At a limit. Steps are those of a->d. */
-bool sl_adaptation_measure(const struct sl_adaptation *a, float gate_limit,
-                           struct sl_likeness *likeness, struct sl_err *err) SL_MUST_CHECK;
+bool sl_adaptation_measure(struct sl_adaptation *a, float gate_limit, struct sl_likeness *likeness,
+                           struct sl_err *err) SL_MUST_CHECK;
 
 /* What is said of the model in its config.json. */
 struct sl_adaptation_notes {

@@ -48,8 +48,8 @@ bool sl_encoder_trials_can_use(const char *directory);
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
     SL_MUST_CHECK;
-/* Embeds the texts, for output layers that are fitted to embeddings; a search does so first. Of very
- * many texts it does nothing. */
+/* Embeds the texts, for output layers that are fitted to embeddings; a search does so first. Does
+ * nothing with very many texts. */
 bool sl_encoder_trials_embed(struct sl_encoder_trials *e, struct sl_err *err) SL_MUST_CHECK;
 /* What options.seconds has to be for these texts. */
 double sl_encoder_trials_seconds(const struct sl_encoder_trials *e);

@@ -73,7 +73,7 @@ static bool learn_several(struct sl_fine_tuning *f, struct sl_err *err)
     const struct sl_dataset *set = f->tuner.set;
     if (!set->multi_label)
         return true;
-    f->targets = calloc((size_t)sl_text_tuner_micro_batch(set) * (size_t)set->labels.count,
+    f->targets = calloc((size_t)sl_text_tuner_micro_batch(set, 0) * (size_t)set->labels.count,
                         sizeof *f->targets);
     f->tuner.loss = (struct sl_text_loss){.add = add_loss, .context = f};
     return f->targets || sl_fail(err, SL_NO_MEMORY, "no memory for the labels of a micro-batch");

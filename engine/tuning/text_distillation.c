@@ -3,65 +3,77 @@
 
 #include "base/clock.h"
 #include "base/int_math.h"
-#include "infer/logits.h"
+#include "infer/batch_runner.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { HELD_OUT = 1000 /* texts, at most */, PART_HELD_OUT = 10 };
 
-static const float cosine_weight = 4.0f;
-
 /* ---- what is learnt -------------------------------------------------------------------------- */
 
-static bool is_classifier(const struct sl_text_distillation *d)
+/* What the teacher gave for these texts. */
+static struct sl_tensor remembered(const struct sl_text_distillation *d, const int32_t *texts,
+                                   const struct sl_tensor *y)
 {
-    return d->tuner.model->config.task == SL_TASK_CLASSIFICATION;
-}
-
-static void add_loss(void *context, struct sl_tape *t, struct sl_tensor *y, const int32_t *texts)
-{
-    const struct sl_text_distillation *d = context;
     const size_t each = (size_t)d->outputs;
     for (int i = 0; texts && i < y->rows; i++)
         memcpy(d->batch + (size_t)i * each, d->targets + (size_t)texts[i] * each,
                each * sizeof *d->batch);
-    if (!is_classifier(d)) {
-        sl_cosine_loss(t, y,
-                       (struct sl_cosine_loss_args){.targets = d->batch, .weight = cosine_weight});
-        return;
-    }
+    return (struct sl_tensor){.data = d->batch, .stride = each};
+}
+
+/* What it gives for the tokens of a batch; until the next call. */
+static const struct sl_tensor *ask_again(struct sl_text_distillation *d,
+                                         const struct sl_batch *batch)
+{
+    struct sl_batch own = *batch;
+    sl_teacher_predict(&d->teacher, &own);
+    return d->teacher.distillation.teacher;
+}
+
+static void add_loss(void *context, struct sl_tape *t, struct sl_tensor *y, const int32_t *texts)
+{
+    struct sl_text_distillation *d = context;
     struct sl_tensor *teacher = sl_tape_struct(t, 1, sizeof *teacher);
-    *teacher = (struct sl_tensor){
-        .data = d->batch, .stride = each, .rows = y->rows, .cols = y->cols, .type = SL_F32};
-    struct sl_distillation *learnt = sl_tape_struct(t, 1, sizeof *learnt);
-    *learnt = (struct sl_distillation){teacher, 1.0f};
-    int32_t *unused = sl_tape_struct(t, (size_t)y->rows, sizeof *unused);
-    sl_distillation_loss(t, y, learnt,
-                         (struct sl_cross_entropy_args){.targets = unused, .weight = 1.0f});
+    if (!d->kept->of_tokens)
+        *teacher = remembered(d, texts, y);
+    else if (texts)
+        *teacher = *ask_again(d, t->view->batch);
+    teacher->rows = y->rows;
+    teacher->cols = y->cols;
+    teacher->type = SL_F32;
+    d->kept->add_loss(t, y, teacher);
 }
 
 static bool ask(struct sl_text_distillation *d, const struct sl_model *teacher, struct sl_err *err)
 {
     const struct sl_dataset *texts = d->options.asked;
-    d->outputs = teacher->info.output_size[SL_OUTPUT_TEXT];
     const size_t count = (size_t)texts->count, each = (size_t)d->outputs;
-    (void)snprintf(d->teacher_sha256, sizeof d->teacher_sha256, "%s", teacher->info.sha256);
     d->targets = calloc(count * each, sizeof *d->targets);
-    d->rows = calloc(count, sizeof *d->rows);
-    if (!d->targets || !d->rows)
+    if (!d->targets)
         return sl_fail(err, SL_NO_MEMORY, "no memory for the results of %zu texts", count);
-    for (int i = 0; i < texts->count; i++)
-        d->rows[i] = i;
     return sl_text_tuner_predict(teacher, texts, d->rows, texts->count, d->targets, err);
 }
 
+/* Asks a model for texts now, or keeps it to ask for tokens. */
 static bool ask_teacher(struct sl_text_distillation *d, struct sl_err *err)
 {
     struct sl_model *teacher = sl_model_open(d->options.engine, d->options.teacher, err);
-    const bool ok = teacher && ask(d, teacher, err);
+    if (!teacher)
+        return false;
+    (void)snprintf(d->teacher_sha256, sizeof d->teacher_sha256, "%s", teacher->info.sha256);
+    if (d->kept->of_tokens) {
+        const struct sl_batch largest = sl_text_tuner_largest(&d->tuner);
+        d->teacher = (struct sl_teacher){
+            .model = teacher, .policy = sl_policy_trained(teacher->arch, &teacher->config)};
+        return sl_model_open_tape(teacher, &d->teacher.policy, &largest, &d->teacher.tape, err);
+    }
+    d->outputs = teacher->info.output_size[SL_OUTPUT_TEXT];
+    const bool ok = ask(d, teacher, err);
     sl_model_close(teacher);
     return ok;
 }
@@ -82,10 +94,11 @@ static void set_hyperparameters(struct sl_text_distillation *d)
 static bool start(struct sl_text_distillation *d, struct sl_err *err)
 {
     set_hyperparameters(d);
-    if (!sl_text_tuner_open(&d->tuner, err) || !sl_text_tuner_restart(&d->tuner, &d->h, err))
+    if (!sl_text_tuner_open(&d->tuner, err) || !sl_text_tuner_restart(&d->tuner, &d->h, err) ||
+        !ask_teacher(d, err))
         return false;
     const size_t floats = (size_t)d->tuner.micro_batch * (size_t)d->outputs;
-    d->batch = calloc(floats, sizeof *d->batch);
+    d->batch = calloc(floats + 1, sizeof *d->batch);
     return d->batch || sl_fail(err, SL_NO_MEMORY, "no memory for the results of a micro-batch");
 }
 
@@ -96,10 +109,17 @@ bool sl_text_distillation_open(struct sl_text_distillation *d,
     const int count = options->set->count;
     assert(options->asked->count == count);
     *d = (struct sl_text_distillation){.options = *options,
+                                       .kept = sl_kept_output_of(&student->config),
                                        .tuner = {.set = options->set, .model = student}};
-    d->tuner.loss = (struct sl_text_loss){.add = add_loss, .context = d};
+    assert(d->kept);
+    d->tuner.loss =
+        (struct sl_text_loss){.add = add_loss, .context = d, .of_tokens = d->kept->of_tokens};
     d->trained = count - sl_min(count / PART_HELD_OUT, HELD_OUT);
-    const bool ok = ask_teacher(d, err) && start(d, err);
+    d->rows = calloc((size_t)count, sizeof *d->rows);
+    for (int i = 0; d->rows && i < count; i++)
+        d->rows[i] = i;
+    const bool ok =
+        (d->rows || sl_fail(err, SL_NO_MEMORY, "no memory for %d texts", count)) && start(d, err);
     if (!ok)
         sl_text_distillation_close(d);
     return ok;
@@ -108,6 +128,7 @@ bool sl_text_distillation_open(struct sl_text_distillation *d,
 void sl_text_distillation_close(struct sl_text_distillation *d)
 {
     sl_text_tuner_close(&d->tuner);
+    sl_teacher_close(&d->teacher);
     free(d->targets);
     free(d->batch);
     free(d->rows);
@@ -146,7 +167,7 @@ bool sl_text_distillation_step(struct sl_text_distillation *d, struct sl_err *er
 
 /* ---- likeness -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int order(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -157,56 +178,133 @@ static void summarize(double *each, int count, struct sl_likeness *q)
     double sum = 0.0;
     for (int i = 0; i < count; i++)
         sum += each[i];
-    qsort(each, (size_t)count, sizeof *each, compare);
+    qsort(each, (size_t)count, sizeof *each, order);
     q->similarity = sum / count;
     q->lowest = each[count / 20];
 }
 
-/* A text at a time, and its part of the operations. */
-static bool run_text(const struct sl_text_distillation *d, struct sl_classifier *c, int text,
-                     double *similarity, int64_t layers[2], struct sl_err *err)
+/* A model whose outputs of texts, or of tokens, are compared. */
+struct compared {
+    const struct sl_model *model;
+    struct sl_classifier *classifier;
+    struct sl_batch_runner runner;
+};
+
+static bool open_compared(struct compared *c, const struct sl_text_distillation *d,
+                          const struct sl_model *model, struct sl_err *err)
+{
+    const int context = model->config.context_length;
+    const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = context};
+    const struct sl_batch_limits limits = {
+        .rows = sl_text_tuner_longest(d->options.set), .sequences = 1, .context = context};
+    *c = (struct compared){.model = model};
+    if (d->kept->of_tokens)
+        return sl_batch_runner_init(&c->runner, model, &model->policy, limits, err);
+    return (c->classifier = sl_classifier_create(model, &options, err)) != NULL;
+}
+
+static void close_compared(struct compared *c)
+{
+    sl_classifier_destroy(c->classifier);
+    sl_batch_runner_release(&c->runner);
+}
+
+static struct sl_text_output output_of_text(const struct sl_text_distillation *d, const float *data)
+{
+    return (struct sl_text_output){
+        .data = data, .stride = (size_t)d->outputs, .rows = 1, .cols = d->outputs};
+}
+
+static struct sl_text_output output_of_tokens(const struct sl_tensor *y)
+{
+    return (struct sl_text_output){
+        .data = y->data, .stride = y->stride, .rows = y->rows, .cols = y->cols};
+}
+
+/* Adds to the blocks that ran, and all. */
+static void count_layers(const struct compared *c, const int32_t *used, int tokens,
+                         int64_t layers[2])
+{
+    for (int i = 0; i < tokens; i++)
+        layers[0] += used[i];
+    layers[1] += (int64_t)tokens * c->model->config.depth;
+}
+
+static bool run_text(const struct sl_text_distillation *d, struct compared *c, int text,
+                     struct sl_text_output *y, int64_t layers[2], struct sl_err *err)
 {
     struct sl_classifier_item item = {0};
-    const float *want = d->targets + (size_t)text * (size_t)d->outputs;
     item.tokens = sl_dataset_ids(d->options.set, text, &item.count);
-    if (!sl_classifier_run(c, &item, 1, err))
+    if (!sl_classifier_run(c->classifier, &item, 1, err))
         return false;
-    layers[0] += item.layers_used;
-    layers[1] += item.layers_full;
-    *similarity = is_classifier(d)
-                      ? sl_argmax(item.logits, d->outputs) == sl_argmax(want, d->outputs)
-                      : sl_cosine(item.embedding, want, d->outputs, 0.0);
+    count_layers(c, item.token_layers, item.count, layers);
+    *y = output_of_text(d, item.logits);
     return true;
 }
 
-static bool run_texts(const struct sl_text_distillation *d, struct sl_classifier *c, double *each,
-                      struct sl_likeness *q, struct sl_err *err)
+static void run_tokens(const struct sl_text_distillation *d, struct compared *c, int text,
+                       struct sl_text_output *y, int64_t layers[2])
+{
+    struct sl_sequence sequence;
+    struct sl_batch batch = sl_text_tuner_batch(d->options.set, text, &sequence);
+    if (c->model->config.classes > 0)
+        batch.output = SL_OUTPUT_TOKENS;
+    pthread_mutex_lock(&c->model->engine->lock);
+    *y = output_of_tokens(sl_batch_runner_run(&c->runner, &batch, true));
+    pthread_mutex_unlock(&c->model->engine->lock);
+    count_layers(c, c->runner.layers_used, batch.rows, layers);
+}
+
+static struct sl_text_output teacher_of(struct sl_text_distillation *d, int text)
+{
+    struct sl_sequence sequence;
+    if (!d->kept->of_tokens)
+        return output_of_text(d, d->targets + (size_t)text * (size_t)d->outputs);
+    const struct sl_batch batch = sl_text_tuner_batch(d->options.set, text, &sequence);
+    return output_of_tokens(ask_again(d, &batch));
+}
+
+/* A text at a time, and its part of the operations. */
+static bool compare_text(struct sl_text_distillation *d, struct compared *c, int text,
+                         double *likeness, struct sl_likeness *q, int64_t layers[2],
+                         struct sl_err *err)
+{
+    struct sl_text_output y;
+    int tokens;
+    const double begun = sl_now_seconds();
+    if (d->kept->of_tokens)
+        run_tokens(d, c, text, &y, layers);
+    else if (!run_text(d, c, text, &y, layers, err))
+        return false;
+    q->seconds += sl_now_seconds() - begun;
+    const struct sl_text_output teacher = teacher_of(d, text);
+    *likeness = d->kept->likeness(&y, &teacher, sl_dataset_ids(d->options.set, text, &tokens));
+    return true;
+}
+
+static bool compare_texts(struct sl_text_distillation *d, struct compared *c, double *each,
+                          struct sl_likeness *q, struct sl_err *err)
 {
     int64_t layers[2] = {0};
-    const double begun = sl_now_seconds();
     const int count = d->options.set->count - d->trained;
     for (int i = 0; i < count; i++)
-        if (!run_text(d, c, d->trained + i, &each[i], layers, err))
+        if (!compare_text(d, c, d->trained + i, &each[i], q, layers, err))
             return false;
-    q->seconds = sl_now_seconds() - begun;
     q->skipped = 1.0 - (double)layers[0] / (double)layers[1];
     summarize(each, count, q);
     return true;
 }
 
-bool sl_text_distillation_compare(const struct sl_text_distillation *d,
-                                  const struct sl_model *model, struct sl_likeness *likeness,
-                                  struct sl_err *err)
+bool sl_text_distillation_compare(struct sl_text_distillation *d, const struct sl_model *model,
+                                  struct sl_likeness *likeness, struct sl_err *err)
 {
-    const int context = model->config.context_length;
-    const struct sl_classifier_options options = {.max_batch_size = 1, .max_batch_tokens = context};
+    struct compared c = {0};
     double *each = calloc((size_t)(d->options.set->count - d->trained) + 1, sizeof *each);
     *likeness = (struct sl_likeness){0};
     if (!each)
         return sl_fail(err, SL_NO_MEMORY, "no memory for similarities");
-    struct sl_classifier *c = sl_classifier_create(model, &options, err);
-    const bool ok = c && run_texts(d, c, each, likeness, err);
-    sl_classifier_destroy(c);
+    const bool ok = open_compared(&c, d, model, err) && compare_texts(d, &c, each, likeness, err);
+    close_compared(&c);
     free(each);
     return ok;
 }

@@ -1,6 +1,5 @@
-/* text_distillation.h - a student learns what a teacher gives for texts without labels: the
- * directions of an encoder's embeddings, or a classifier's probabilities (Hinton et al. 2015,
- * section 2, with temperature 1).
+/* text_distillation.h - a student learns what a teacher gives for texts without labels
+ * (kept_output.h).
  *
  *     sl_text_distillation_open(&d, &options, student, &err)
  *     sl_text_distillation_step(&d, &err)                     options.steps times
@@ -11,13 +10,17 @@
 #pragma once
 
 #include "infer/classifier.h"
+#include "train/teacher.h"
+#include "tuning/kept_output.h"
 #include "tuning/text_tuner.h"
 
 struct sl_text_distillation_options {
     struct sl_engine *engine;
-    const char *teacher;            /* the directory of a checkpoint that reads whole texts */
-    const struct sl_dataset *asked; /* the texts in the teacher's tokens; read by open alone */
-    const struct sl_dataset *set;   /* the same in the student's; borrowed */
+    const char *teacher; /* the directory of a checkpoint that reads whole texts */
+    /* The texts in the teacher's tokens, which are the student's if each token has an output. Read
+     * by open alone. */
+    const struct sl_dataset *asked;
+    const struct sl_dataset *set; /* the same in the student's; borrowed */
     int steps, batch_size;
     float learning_rate, router_learning_rate; /* the second: of a student with routers */
 };
@@ -27,10 +30,12 @@ struct sl_text_distillation {
     struct sl_text_tuner tuner;
     struct sl_hyperparameters h;
     char teacher_sha256[65];
-    float *targets; /* what the teacher gives for each text, `outputs` floats */
-    float *batch;   /* that of a micro-batch */
+    const struct sl_kept_output *kept;
+    /* What the teacher gives for each text, `outputs` floats, and that of a micro-batch. */
+    float *targets, *batch;
     int outputs;
-    int trained; /* texts from the beginning of the set; the others are held out */
+    struct sl_teacher teacher; /* is asked again in each step, if each token has an output */
+    int trained;               /* texts from the beginning of the set; the others are held out */
     int step;
     int32_t *rows;
 };
@@ -50,12 +55,11 @@ void sl_text_distillation_go_on(struct sl_text_distillation *d, int step);
 /* How near a model is to the teacher. */
 struct sl_likeness {
     double skipped;    /* fraction of the token-layer operations */
-    double similarity; /* the mean cosine of embeddings, or of labels that are the same */
-    double lowest;     /* the cosine that 5 % of the texts are below */
-    double seconds;
+    double similarity; /* the mean of the texts, 1: the same (kept_output.h) */
+    double lowest;     /* what 5 % of the texts are below */
+    double seconds;    /* of the model, not of the teacher */
 };
 
 /* Of a model that has the student's parameters, on the texts that were held out, one at a time. */
-bool sl_text_distillation_compare(const struct sl_text_distillation *d,
-                                  const struct sl_model *model, struct sl_likeness *likeness,
-                                  struct sl_err *err) SL_MUST_CHECK;
+bool sl_text_distillation_compare(struct sl_text_distillation *d, const struct sl_model *model,
+                                  struct sl_likeness *likeness, struct sl_err *err) SL_MUST_CHECK;

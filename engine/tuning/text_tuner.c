@@ -12,6 +12,9 @@
 /* Rows of a micro-batch that are enough for matrix products, and texts of a run that predicts. */
 enum { MICRO_ROWS = 4096, PREDICTED = 64, PREDICTED_ROWS = 8192 };
 
+/* Numbers of a micro-batch, where each token has as many as the vocabulary has tokens. */
+enum { MICRO_OUTPUTS = 1 << 24 };
+
 enum { SEED = 1 };
 
 /* ---- micro-batches --------------------------------------------------------------------------- */
@@ -47,7 +50,7 @@ static int tokens_of(const struct sl_text_tuner *tuner, const int32_t *texts, in
     return tokens;
 }
 
-static int longest_text(const struct sl_dataset *set)
+int sl_text_tuner_longest(const struct sl_dataset *set)
 {
     int longest = 1;
     for (int i = 0; i < set->count; i++)
@@ -66,16 +69,10 @@ static void run(struct sl_text_tuner *tuner, const struct sl_batch *batch, const
 }
 
 /* A tape sized by a dry run of a micro-batch of the longest texts. */
-static bool make_room(struct sl_text_tuner *tuner, int longest, struct sl_err *err)
+static bool make_room(struct sl_text_tuner *tuner, struct sl_err *err)
 {
     const struct sl_engine *engine = tuner->model->engine;
-    struct sl_batch batch = {.tokens = tuner->tokens,
-                             .labels = tuner->loss.add ? NULL : tuner->labels,
-                             .sequences = tuner->sequences,
-                             .count = tuner->micro_batch,
-                             .rows = tuner->micro_batch * longest};
-    for (int i = 0; i < tuner->micro_batch; i++)
-        tuner->sequences[i] = (struct sl_sequence){.first = i * longest, .rows = longest};
+    const struct sl_batch batch = sl_text_tuner_largest(tuner);
     if (!sl_tape_init(&tuner->tape, tuner->model->kernels, engine->pool, 0, err))
         return false;
     run(tuner, &batch, NULL);
@@ -84,16 +81,46 @@ static bool make_room(struct sl_text_tuner *tuner, int longest, struct sl_err *e
     return sl_tape_init(&tuner->tape, tuner->model->kernels, engine->pool, bytes, err);
 }
 
-int sl_text_tuner_micro_batch(const struct sl_dataset *set)
+int sl_text_tuner_micro_batch(const struct sl_dataset *set, int outputs)
 {
-    const int longest = longest_text(set);
-    return longest < MICRO_ROWS ? sl_min(set->count, MICRO_ROWS / longest) : 1;
+    const int longest = sl_text_tuner_longest(set),
+              rows = outputs > 0 ? sl_min(MICRO_ROWS, MICRO_OUTPUTS / outputs) : MICRO_ROWS;
+    return longest < rows ? sl_min(set->count, rows / longest) : 1;
+}
+
+static int outputs_of_tokens(const struct sl_text_tuner *tuner)
+{
+    const struct sl_config *c = &tuner->model->config;
+    if (!tuner->loss.of_tokens)
+        return 0;
+    return c->classes > 0 ? c->classes : c->vocab;
+}
+
+struct sl_batch sl_text_tuner_largest(const struct sl_text_tuner *tuner)
+{
+    const int longest = sl_text_tuner_longest(tuner->set);
+    for (int i = 0; i < tuner->micro_batch; i++)
+        tuner->sequences[i] = (struct sl_sequence){.first = i * longest, .rows = longest};
+    return (struct sl_batch){.tokens = tuner->tokens,
+                             .labels = tuner->loss.add ? NULL : tuner->labels,
+                             .sequences = tuner->sequences,
+                             .count = tuner->micro_batch,
+                             .rows = tuner->micro_batch * longest};
+}
+
+struct sl_batch sl_text_tuner_batch(const struct sl_dataset *set, int text,
+                                    struct sl_sequence *sequence)
+{
+    struct sl_batch batch = {.sequences = sequence, .count = 1};
+    batch.tokens = sl_dataset_ids(set, text, &batch.rows);
+    *sequence = (struct sl_sequence){.rows = batch.rows};
+    return batch;
 }
 
 static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
 {
-    const int longest = longest_text(tuner->set);
-    tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set);
+    const int longest = sl_text_tuner_longest(tuner->set);
+    tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set, outputs_of_tokens(tuner));
     const size_t texts = (size_t)tuner->micro_batch, rows = texts * (size_t)longest;
     tuner->tokens = calloc(rows, sizeof *tuner->tokens);
     tuner->labels = calloc(texts, sizeof *tuner->labels);
@@ -101,7 +128,7 @@ static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
     tuner->order = calloc((size_t)tuner->set->count, sizeof *tuner->order);
     if (!tuner->tokens || !tuner->labels || !tuner->sequences || !tuner->order)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
-    return make_room(tuner, longest, err);
+    return make_room(tuner, err);
 }
 
 void sl_text_tuner_freeze_tokens(struct sl_model *model)
@@ -152,7 +179,7 @@ static void differentiate(struct sl_text_tuner *tuner, const int32_t *texts, int
         struct sl_batch batch =
             batch_of(tuner, texts + first, sl_min(tuner->micro_batch, count - first));
         batch.row_base = row_base;
-        batch.loss_scale = 1.0f / (float)count;
+        batch.loss_scale = tuner->loss.of_tokens ? row_scale : 1.0f / (float)count;
         batch.row_scale = row_scale;
         row_base += batch.rows;
         run(tuner, &batch, texts + first);

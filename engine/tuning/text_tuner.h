@@ -7,10 +7,12 @@
 #include "train/optimizer.h"
 
 /* What is learnt from texts, beside or instead of their labels: adds it to the loss. y: what the
- * model gives for these texts, a row each. texts: their numbers; NULL: in a dry run. */
+ * model gives for these texts, a row each, or each of their tokens. texts: their numbers; NULL: in
+ * a dry run. */
 struct sl_text_loss {
     void (*add)(void *context, struct sl_tape *t, struct sl_tensor *y, const int32_t *texts);
     void *context;
+    bool of_tokens;
 };
 
 struct sl_text_tuner {
@@ -30,12 +32,21 @@ struct sl_text_tuner {
  * small encoder. Before gradients are allocated. */
 void sl_text_tuner_freeze_tokens(struct sl_model *model);
 
-/* How many texts of a set a micro-batch has, at most: those of a loss, too. */
-int sl_text_tuner_micro_batch(const struct sl_dataset *set);
+/* How many texts of a set a micro-batch has, at most: those of a loss, too. outputs: numbers that
+ * the model gives for each token; 0: for texts alone. */
+int sl_text_tuner_micro_batch(const struct sl_dataset *set, int outputs);
 
 /* model, set and loss are set. */
 bool sl_text_tuner_open(struct sl_text_tuner *tuner, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_tuner_close(struct sl_text_tuner *tuner); /* a zeroed one is fine */
+
+/* Tokens of the longest text; 1: there is none. */
+int sl_text_tuner_longest(const struct sl_dataset *set);
+/* The micro-batch that takes the most memory, of undefined tokens; until the next step. */
+struct sl_batch sl_text_tuner_largest(const struct sl_text_tuner *tuner);
+/* A text as a batch. sequence: of the result, which borrows it. */
+struct sl_batch sl_text_tuner_batch(const struct sl_dataset *set, int text,
+                                    struct sl_sequence *sequence);
 
 /* Forgets the moments. */
 bool sl_text_tuner_restart(struct sl_text_tuner *tuner, const struct sl_hyperparameters *h,

@@ -171,7 +171,7 @@ struct sl_config fixture_config_for(const struct sl_arch *arch, enum sl_task tas
     struct sl_err err;
     sl_config_set_defaults(arch, &c);
     c.task = task;
-    c.classes = task == SL_TASK_CLASSIFICATION ? FIXTURE_CLASSES : 0;
+    c.classes = sl_task_classifies(task) ? FIXTURE_CLASSES : 0;
     c.vocab = FIXTURE_VOCAB;
     c.padding_token = 1;
     c.context_length = FIXTURE_CONTEXT;

@@ -6,6 +6,8 @@
 #include "support/test.h"
 #include "tokenizer/tokenizer_trainer.h"
 
+static const char *const labels[FIXTURE_CLASSES] = {"good", "bad", "plain"};
+
 static void make(const char *directory, const char *architecture, enum sl_task task)
 {
     struct sl_err err;
@@ -18,10 +20,12 @@ static void make(const char *directory, const char *architecture, enum sl_task t
     cr_assert(tokens, "%s", err.text);
     struct sl_config config = fixture_config_for(arch, task);
     config.vocab = sl_tokenizer_size(tokens);
+    config.classes = sl_task_classifies(task) ? FIXTURE_CLASSES : 0;
     EXPECT_OK(sl_config_check(arch, &config, &err), err);
     struct sl_model *model = fixture_model(engine, arch, &config);
     const struct sl_model_config described = {.arch = arch,
                                               .hyper = config,
+                                              .labels = (char **)(uintptr_t)labels,
                                               .policy = sl_policy_defaults(arch),
                                               .tokenizer = sl_tokenizer_kind(tokens),
                                               .training = none};

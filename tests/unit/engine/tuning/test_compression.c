@@ -120,7 +120,7 @@ static void open(struct sl_text_distillation *d, const struct sl_dataset *set,
     EXPECT_OK(sl_text_distillation_open(d, &options, student, &err), err);
 }
 
-static double similarity(const struct sl_text_distillation *d)
+static double similarity(struct sl_text_distillation *d)
 {
     struct sl_err err;
     struct sl_likeness q;
