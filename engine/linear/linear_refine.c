@@ -3,7 +3,7 @@
  * First it tries neighbours of the best recipe, ever nearer ones. Then it repeats the best recipes
  * with more folds: models are then fitted to more of the texts, as the final one is, and with very
  * many texts all are predicted. Nothing is repeated where other models follow, each fold of which
- * takes far longer. Which recipes are tried depends on the time; what follows from them does not. */
+ * takes far longer. Which recipes are tried depends on the time; what follows from it does not. */
 #include "linear/linear_trials.h"
 
 #include "base/clock.h"
