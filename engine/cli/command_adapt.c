@@ -25,6 +25,8 @@ struct arguments {
 
 static const struct sl_option rows[] = {
     TUNING_TEXT_OPTIONS(struct arguments),
+    {"text-pair", "COLUMN", "column of the texts that a reranker reads with those of --text",
+     SL_OPTION_STRING, AT(tuning.text_pair), 0, 0},
     {"compute-weight", "X", "weight of the mean gate in the loss: higher skips more [0.15]",
      SL_OPTION_GIVEN_REAL, AT(compute_weight), 0, 100},
     {"gate-binarization-weight", "X",
@@ -130,6 +132,18 @@ static bool publish(const struct sl_adaptation *a, const char *model, const stru
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* A reranker has one label of a query and a text. */
+static bool check_pairs(const struct sl_model_config *c, const char *text_pair, struct sl_err *err)
+{
+    const bool classifies = c->hyper.task == SL_TASK_CLASSIFICATION;
+    if (text_pair && !(classifies && c->arch->takes_pairs))
+        return sl_fail(err, SL_BAD_INPUT,
+                       "--text-pair is for classifiers of two texts, such as rerankers");
+    return text_pair || !classifies || c->hyper.classes > 1 ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "the model is a reranker: name the columns with --text and --text-pair");
+}
+
 /* Of a long text, a text generator learns enough from the beginning; each of its tokens has as many
  * outputs as the vocabulary has tokens. */
 static bool open_texts(struct sl_dataset *set, const char *model, const struct arguments *a,
@@ -143,7 +157,8 @@ static bool open_texts(struct sl_dataset *set, const char *model, const struct a
     const struct sl_config *c = &from.model_config.hyper;
     const int context = c->task == SL_TASK_COMPLETION ? sl_min(c->context_length, GENERATED_MOST)
                                                       : c->context_length;
-    const bool ok = tuning_open_texts(set, &a->tuning, from.tokens, context, err);
+    const bool ok = check_pairs(&from.model_config, a->tuning.text_pair, err) &&
+                    tuning_open_texts(set, &a->tuning, from.tokens, context, err);
     sl_checkpoint_close(&from);
     return ok;
 }

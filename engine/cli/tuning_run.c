@@ -43,21 +43,36 @@ bool tuning_check(const struct command *command, const char *model,
            (a->overwrite || model_path_check_new(a->out, "or replace it with --overwrite", err));
 }
 
+static bool open_pairs(struct sl_dataset *set, const struct tuning_arguments *a,
+                       const struct sl_record_options *columns, const struct sl_tokenizer *tokens,
+                       const struct sl_dataset_encoding *how, struct sl_err *err)
+{
+    struct sl_dataset second = {0};
+    const bool ok =
+        sl_dataset_open_pairs(set, &second, a->texts, columns,
+                              (struct sl_pair_columns){columns->text, a->text_pair}, err) &&
+        sl_dataset_encode_pairs(set, &second, tokens, how, err);
+    sl_dataset_close(&second);
+    return ok;
+}
+
 bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
                        const struct sl_tokenizer *tokens, int context, struct sl_err *err)
 {
     enum { FEWEST = 100 };
 
+    const bool has_columns = a->text || a->text_pair;
     const struct sl_record_options columns = {.unlabelled = true,
                                               .text = a->text ? a->text : "1",
-                                              .format = a->text ? a->format : "tsv",
+                                              .format = has_columns ? a->format : "tsv",
                                               .skip_incomplete = true};
     const struct sl_dataset_encoding how = {.context = context, .unknown = SL_UNKNOWN_REPLACE};
-    return sl_dataset_open(set, a->texts, &columns, NULL, err) &&
-           sl_dataset_encode(set, tokens, &how, err) &&
-           (set->count >= FEWEST ||
-            sl_fail(err, SL_BAD_INPUT, "'%s' has %d texts: expected at least %d", a->texts,
-                    set->count, FEWEST));
+    const bool ok = a->text_pair ? open_pairs(set, a, &columns, tokens, &how, err)
+                                 : sl_dataset_open(set, a->texts, &columns, NULL, err) &&
+                                       sl_dataset_encode(set, tokens, &how, err);
+    return ok && (set->count >= FEWEST ||
+                  sl_fail(err, SL_BAD_INPUT, "'%s' has %d texts: expected at least %d", a->texts,
+                          set->count, FEWEST));
 }
 
 /* ---- training -------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "tuning/text_distillation.h"
 
 struct tuning_arguments {
-    const char *texts, *text, *format, *run, *out;
+    const char *texts, *text, *text_pair, *format, *run, *out;
     struct sl_given_int steps, batch_size;
     bool resume, overwrite;
 };
@@ -46,7 +46,7 @@ struct command;
 bool tuning_check(const struct command *command, const char *model,
                   const struct tuning_arguments *a, struct sl_err *err) SL_MUST_CHECK;
 
-/* Reads the texts, as tokens. */
+/* Reads the texts, as tokens; of pairs of them, if there is a --text-pair. */
 bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
                        const struct sl_tokenizer *tokens, int context, struct sl_err *err)
     SL_MUST_CHECK;

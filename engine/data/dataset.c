@@ -334,6 +334,7 @@ void sl_dataset_close(struct sl_dataset *set)
     free(set->examples);
     free(set->text);
     free(set->ids);
+    free(set->types);
     *set = (struct sl_dataset){0};
 }
 
@@ -456,4 +457,9 @@ const int32_t *sl_dataset_ids(const struct sl_dataset *set, int example, int *co
     assert(set->ids);
     *count = set->examples[example].tokens;
     return set->ids + set->examples[example].ids;
+}
+
+const int32_t *sl_dataset_types(const struct sl_dataset *set, int example)
+{
+    return set->types ? set->types + set->examples[example].ids : NULL;
 }

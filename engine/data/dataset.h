@@ -40,9 +40,10 @@ struct sl_dataset {
 
     int32_t *ids; /* of all examples; NULL before they are encoded */
     size_t ids_count;
-    int truncated; /* number of truncated examples */
+    int32_t *types; /* of each id: which of two texts it is of; NULL: there is only one */
+    int truncated;  /* number of truncated examples */
 
-    size_t examples_room, text_room, ids_room;
+    size_t examples_room, text_room, ids_room, types_room;
 };
 
 /* Reads a file. labels: the accepted labels; NULL for those that occur, sorted by number if all are
@@ -127,8 +128,17 @@ bool sl_dataset_encode(struct sl_dataset *set, const struct sl_tokenizer *tokens
                        const struct sl_dataset_encoding *encoding, struct sl_err *err)
     SL_MUST_CHECK;
 
+/* Encodes each example with that of the same number in another set as its second text, as much of
+ * both as a context holds, and drops the texts of both. */
+bool sl_dataset_encode_pairs(struct sl_dataset *set, struct sl_dataset *second,
+                             const struct sl_tokenizer *tokens,
+                             const struct sl_dataset_encoding *encoding, struct sl_err *err)
+    SL_MUST_CHECK;
+
 /* The token ids of an encoded example. */
 const int32_t *sl_dataset_ids(const struct sl_dataset *set, int example, int *count);
+/* Of each of them, which of two texts it is of; NULL: there is only one. */
+const int32_t *sl_dataset_types(const struct sl_dataset *set, int example);
 /* The text of an example, while texts are kept; not NUL-terminated. */
 const char *sl_dataset_text(const struct sl_dataset *set, int example, size_t *bytes);
 

@@ -235,6 +235,7 @@ static bool run_text(const struct sl_text_distillation *d, struct compared *c, i
 {
     struct sl_classifier_item item = {0};
     item.tokens = sl_dataset_ids(d->options.set, text, &item.count);
+    item.types = sl_dataset_types(d->options.set, text);
     if (!sl_classifier_run(c->classifier, &item, 1, err))
         return false;
     count_layers(c, item.token_layers, item.count, layers);

@@ -28,6 +28,7 @@ static int32_t label_of(const struct sl_text_tuner *tuner, int text)
 static struct sl_batch batch_of(const struct sl_text_tuner *tuner, const int32_t *texts, int count)
 {
     struct sl_batch batch = {.tokens = tuner->tokens,
+                             .types = tuner->set->types ? tuner->types : NULL,
                              .labels = tuner->loss.add ? NULL : tuner->labels,
                              .sequences = tuner->sequences,
                              .count = count};
@@ -35,6 +36,9 @@ static struct sl_batch batch_of(const struct sl_text_tuner *tuner, const int32_t
         int tokens;
         const int32_t *ids = sl_dataset_ids(tuner->set, texts[i], &tokens);
         memcpy(tuner->tokens + batch.rows, ids, (size_t)tokens * sizeof *ids);
+        if (batch.types)
+            memcpy(tuner->types + batch.rows, sl_dataset_types(tuner->set, texts[i]),
+                   (size_t)tokens * sizeof *ids);
         tuner->labels[i] = label_of(tuner, texts[i]);
         tuner->sequences[i] = (struct sl_sequence){.first = batch.rows, .rows = tokens};
         batch.rows += tokens;
@@ -102,6 +106,7 @@ struct sl_batch sl_text_tuner_largest(const struct sl_text_tuner *tuner)
     for (int i = 0; i < tuner->micro_batch; i++)
         tuner->sequences[i] = (struct sl_sequence){.first = i * longest, .rows = longest};
     return (struct sl_batch){.tokens = tuner->tokens,
+                             .types = tuner->set->types ? tuner->types : NULL,
                              .labels = tuner->loss.add ? NULL : tuner->labels,
                              .sequences = tuner->sequences,
                              .count = tuner->micro_batch,
@@ -113,6 +118,7 @@ struct sl_batch sl_text_tuner_batch(const struct sl_dataset *set, int text,
 {
     struct sl_batch batch = {.sequences = sequence, .count = 1};
     batch.tokens = sl_dataset_ids(set, text, &batch.rows);
+    batch.types = sl_dataset_types(set, text);
     *sequence = (struct sl_sequence){.rows = batch.rows};
     return batch;
 }
@@ -123,10 +129,11 @@ static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
     tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set, outputs_of_tokens(tuner));
     const size_t texts = (size_t)tuner->micro_batch, rows = texts * (size_t)longest;
     tuner->tokens = calloc(rows, sizeof *tuner->tokens);
+    tuner->types = calloc(rows, sizeof *tuner->types);
     tuner->labels = calloc(texts, sizeof *tuner->labels);
     tuner->sequences = calloc(texts, sizeof *tuner->sequences);
     tuner->order = calloc((size_t)tuner->set->count, sizeof *tuner->order);
-    if (!tuner->tokens || !tuner->labels || !tuner->sequences || !tuner->order)
+    if (!tuner->tokens || !tuner->types || !tuner->labels || !tuner->sequences || !tuner->order)
         return sl_fail(err, SL_NO_MEMORY, "no memory for a micro-batch of %zu rows", rows);
     return make_room(tuner, err);
 }
@@ -150,6 +157,7 @@ void sl_text_tuner_close(struct sl_text_tuner *tuner)
     sl_optimizer_release(&tuner->optimizer);
     sl_model_close(tuner->model);
     free(tuner->tokens);
+    free(tuner->types);
     free(tuner->labels);
     free(tuner->order);
     free(tuner->sequences);
@@ -229,6 +237,7 @@ static int gather(struct prediction *p, const int32_t *texts, int count)
     for (int rows = 0; taken < count && taken < PREDICTED; taken++) {
         struct sl_classifier_item item = {0};
         item.tokens = sl_dataset_ids(p->set, texts[taken], &item.count);
+        item.types = sl_dataset_types(p->set, texts[taken]);
         rows += item.count;
         if (rows > p->rows)
             break;

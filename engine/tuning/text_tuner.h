@@ -24,7 +24,7 @@ struct sl_text_tuner {
     double gates; /* of the last step: their mean; NAN without any */
     /* A micro-batch: */
     int micro_batch; /* texts, at most */
-    int32_t *tokens, *labels, *order;
+    int32_t *tokens, *types, *labels, *order;
     struct sl_sequence *sequences;
 };
 

@@ -59,6 +59,27 @@ Test(sluice_adapt, an_imported_encoder_gets_routers)
     json_decref(o);
 }
 
+/* A classifier of pairs, one of tokens, and a text generator. */
+Test(sluice_adapt, other_kinds_of_models_get_routers)
+{
+    static const char *const models[] = {"bert_ranker", "bert_tagger", "llama"};
+    static struct program_result r;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char from[sizeof encoder + 16], path[PATH_MAX], to[sizeof encoder + 16];
+        (void)snprintf(path, sizeof path, GOLDEN "%s", models[i]);
+        (void)snprintf(from, sizeof from, "%s/store/%s/1", dirs.top, models[i]);
+        (void)snprintf(to, sizeof to, "%s/store/%s/2", dirs.top, models[i]);
+        sluice_expect_success(&r, ARGS("import", path, "--output", from));
+        sluice_expect_success(&r, ARGS("adapt", from, "--texts", labelled, "--text", "2", "--steps",
+                                       "5", "--output", to, "--json", i == 0 ? "--text-pair" : NULL,
+                                       "1"));
+        cr_expect(strstr(r.out, "{\"gate_limit\":0.1,"), "%s: %s", models[i], r.out);
+        cr_expect(strstr(r.out, "\"similarity\":0.9") || strstr(r.out, "\"similarity\":1"),
+                  "%s: %s", models[i], r.out);
+        sluice_expect_success(&r, ARGS("inspect", to));
+    }
+}
+
 /* Lines of JSON: steps; then the model, which is smaller. */
 Test(sluice_adapt, an_imported_encoder_becomes_a_small_one)
 {
@@ -166,7 +187,10 @@ Test(sluice_adapt, the_bundled_encoder_reads_new_words, .disabled = TEST_SANITIZ
 
 Test(sluice_adapt, mistakes_are_named)
 {
-    char few[PATH_MAX];
+    char few[PATH_MAX], ranker[PATH_MAX];
+    static struct program_result r;
+    sluice_expect_success(&r, ARGS("import", GOLDEN "bert_ranker", "--output",
+                                   test_path(ranker, dirs.top, "store/ranker/1")));
     FILE *file = fopen(test_path(few, dirs.top, "few.txt"), "we");
     cr_assert(file);
     cr_assert_gt(fprintf(file, "a text\nanother\n"), 0);
@@ -185,6 +209,14 @@ Test(sluice_adapt, mistakes_are_named)
          2,
          "its architecture is tsa",
          "expected transformer"},
+        {{"adapt", encoder, "--texts", labelled, "--output", adapted, "--text-pair", "1"},
+         2,
+         "--text-pair is for classifiers of two texts",
+         "such as rerankers"},
+        {{"adapt", ranker, "--texts", labelled, "--output", adapted},
+         2,
+         "the model is a reranker",
+         "--text and --text-pair"},
         {{"adapt", encoder, "--texts", dirs.corpus, "--output", adapted, "--resume"},
          2,
          "--resume needs --run-dir",
