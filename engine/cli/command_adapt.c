@@ -25,8 +25,9 @@ struct arguments {
 
 static const struct sl_option rows[] = {
     TUNING_TEXT_OPTIONS(struct arguments),
-    {"text-pair", "COLUMN", "column of the texts that a reranker reads with those of --text",
-     SL_OPTION_STRING, AT(tuning.text_pair), 0, 0},
+    {"text-pair", "COLUMN",
+     "column of the second text, for rerankers and other classifiers of pairs", SL_OPTION_STRING,
+     AT(tuning.text_pair), 0, 0},
     {"compute-weight", "X", "weight of the mean gate in the loss: higher skips more [0.15]",
      SL_OPTION_GIVEN_REAL, AT(compute_weight), 0, 100},
     {"gate-binarization-weight", "X",
@@ -80,19 +81,18 @@ static bool print_table(struct sl_adaptation *a, struct sl_likeness q[LIMITS], b
 static int list_points(const struct sl_adaptation *a, const struct sl_likeness q[LIMITS],
                        struct sl_operating_point points[LIMITS])
 {
-    static const double least = 0.05;
+    static const double loss_most = 0.05;
     struct sl_operating_point measured[LIMITS];
     double seconds[LIMITS];
     for (int i = 0; i < LIMITS; i++) {
         seconds[i] = q[i].seconds;
         measured[i] = (struct sl_operating_point){
             .threshold = (double)limits[i],
-            .loss = 1.0 - q[i].similarity,
-            .accuracy = a->d.kept->counts_labels ? q[i].similarity : (double)NAN,
+            .loss = fmax(0.0, 1.0 - q[i].similarity), /* a cosine may be rounded up */
+            .accuracy = a->d.target->is_agreement ? q[i].similarity : (double)NAN,
             .layer_ops_skipped = q[i].skipped};
     }
-    return sl_operating_points_select(measured, seconds, LIMITS, least / measured[0].loss - 1.0,
-                                      points);
+    return sl_operating_points_select(measured, seconds, LIMITS, loss_most, points);
 }
 
 static void write_provenance(struct sl_json_writer *json, const char *model, const char *texts,
@@ -132,16 +132,15 @@ static bool publish(const struct sl_adaptation *a, const char *model, const stru
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A reranker has one label of a query and a text. */
 static bool check_pairs(const struct sl_model_config *c, const char *text_pair, struct sl_err *err)
 {
-    const bool classifies = c->hyper.task == SL_TASK_CLASSIFICATION;
-    if (text_pair && !(classifies && c->arch->takes_pairs))
-        return sl_fail(err, SL_BAD_INPUT,
-                       "--text-pair is for classifiers of two texts, such as rerankers");
-    return text_pair || !classifies || c->hyper.classes > 1 ||
+    const bool can = c->hyper.task == SL_TASK_CLASSIFICATION && c->arch->takes_pairs;
+    if (!text_pair && can && c->hyper.classes == 1)
+        (void)fprintf(stderr, "sluice adapt: warning: the model has one label, as rerankers do: if "
+                              "it reads two texts, name the second with --text-pair\n");
+    return !text_pair || can ||
            sl_fail(err, SL_BAD_INPUT,
-                   "the model is a reranker: name the columns with --text and --text-pair");
+                   "--text-pair is for classifiers of two texts, such as rerankers");
 }
 
 /* Of a long text, a text generator learns enough from the beginning; each of its tokens has as many
@@ -149,14 +148,15 @@ static bool check_pairs(const struct sl_model_config *c, const char *text_pair, 
 static bool open_texts(struct sl_dataset *set, const char *model, const struct arguments *a,
                        struct sl_err *err)
 {
-    enum { GENERATED_MOST = 256 };
+    enum { GENERATION_CONTEXT_MAX = 256 };
 
     struct sl_checkpoint from;
     if (!sl_checkpoint_open(&from, model, err))
         return false;
     const struct sl_config *c = &from.model_config.hyper;
-    const int context = c->task == SL_TASK_COMPLETION ? sl_min(c->context_length, GENERATED_MOST)
-                                                      : c->context_length;
+    const int context = c->task == SL_TASK_COMPLETION
+                            ? sl_min(c->context_length, GENERATION_CONTEXT_MAX)
+                            : c->context_length;
     const bool ok = check_pairs(&from.model_config, a->tuning.text_pair, err) &&
                     tuning_open_texts(set, &a->tuning, from.tokens, context, err);
     sl_checkpoint_close(&from);

@@ -213,8 +213,8 @@ static bool run_on(const char *directory, const struct eval_source *source,
         !sl_int8_loss_measure(source->model, &source->model->policy, evaluate_copy, source,
                               &d->int8_loss, err))
         return false;
-    d->useful_count =
-        sl_operating_points_select(d->points, d->seconds, d->count, increase, d->useful);
+    d->useful_count = sl_operating_points_select(d->points, d->seconds, d->count,
+                                                 d->points[0].loss * (1.0 + increase), d->useful);
     if (a->json)
         print_json(source->model, d);
     else

@@ -65,7 +65,7 @@ bool tuning_open_texts(struct sl_dataset *set, const struct tuning_arguments *a,
     const struct sl_record_options columns = {.unlabelled = true,
                                               .text = a->text ? a->text : "1",
                                               .format = has_columns ? a->format : "tsv",
-                                              .skip_incomplete = true};
+                                              .skip_incomplete = !a->text_pair};
     const struct sl_dataset_encoding how = {.context = context, .unknown = SL_UNKNOWN_REPLACE};
     const bool ok = a->text_pair ? open_pairs(set, a, &columns, tokens, &how, err)
                                  : sl_dataset_open(set, a->texts, &columns, NULL, err) &&
@@ -82,7 +82,7 @@ static void show_json(const struct sl_text_distillation *d, double seconds, doub
     struct sl_buffer line = {0};
     struct sl_json_writer json = {.out = &line};
     sl_json_add(&json, "{'step':%d,'steps':%d,'loss':%f,", d->step, d->options.steps,
-                d->tuner.tape.stats.loss);
+                d->tuner.step_loss);
     if (isfinite(d->tuner.gates))
         sl_json_add(&json, "'gate_mean':%f,", d->tuner.gates);
     sl_json_add(&json, "'seconds':%f,'seconds_left':%f}", seconds, left);
@@ -109,7 +109,7 @@ static void show(const struct sl_text_distillation *d, const struct pace *pace, 
         (void)snprintf(gates, sizeof gates, ", mean gate %.3f", d->tuner.gates);
     const bool terminal = isatty(STDOUT_FILENO);
     printf("%sstep %d of %d, loss %.4f%s, %.0f s left%s", terminal ? "\r" : "", d->step,
-           d->options.steps, d->tuner.tape.stats.loss, gates, left, terminal ? "\033[K" : "\n");
+           d->options.steps, d->tuner.step_loss, gates, left, terminal ? "\033[K" : "\n");
     (void)fflush(stdout);
 }
 

@@ -40,7 +40,7 @@ struct sl_dataset {
 
     int32_t *ids; /* of all examples; NULL before they are encoded */
     size_t ids_count;
-    int32_t *types; /* of each id: which of two texts it is of; NULL: there is only one */
+    int32_t *types; /* of each id: 0 first text, 1 second; NULL: there is only one */
     int truncated;  /* number of truncated examples */
 
     size_t examples_room, text_room, ids_room, types_room;
@@ -137,7 +137,7 @@ bool sl_dataset_encode_pairs(struct sl_dataset *set, struct sl_dataset *second,
 
 /* The token ids of an encoded example. */
 const int32_t *sl_dataset_ids(const struct sl_dataset *set, int example, int *count);
-/* Of each of them, which of two texts it is of; NULL: there is only one. */
+/* Of each of them: 0 first text, 1 second; NULL: there is only one. */
 const int32_t *sl_dataset_types(const struct sl_dataset *set, int example);
 /* The text of an example, while texts are kept; not NUL-terminated. */
 const char *sl_dataset_text(const struct sl_dataset *set, int example, size_t *bytes);

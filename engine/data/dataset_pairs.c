@@ -20,8 +20,14 @@ bool sl_dataset_open_pairs(struct sl_dataset *source, struct sl_dataset *target,
                            const struct sl_record_options *options, struct sl_pair_columns columns,
                            struct sl_err *err)
 {
-    return open_column(source, path, options, columns.source ? columns.source : "1", err) &&
-           open_column(target, path, options, columns.target ? columns.target : "2", err);
+    if (!open_column(source, path, options, columns.source ? columns.source : "1", err) ||
+        !open_column(target, path, options, columns.target ? columns.target : "2", err))
+        return false;
+    /* With a column's name the first record is a header. */
+    return source->count == target->count ||
+           sl_fail(err, SL_BAD_INPUT,
+                   "'%s': the columns have %d and %d texts: name both columns, or number both",
+                   path, source->count, target->count);
 }
 
 static bool encode_pair(struct sl_dataset *set, const struct sl_dataset *second, int example,
@@ -44,6 +50,9 @@ static bool encode_pair(struct sl_dataset *set, const struct sl_dataset *second,
     const long count = sl_tokenizer_tokenize(tokens, &pair, err);
     if (count < 0)
         return false;
+    if (count > encoding->context)
+        return sl_fail(err, SL_BAD_INPUT, "a context of %d tokens has no room for two texts",
+                       encoding->context);
     set->examples[example].ids = (int64_t)set->ids_count;
     set->examples[example].tokens = (int32_t)count;
     set->ids_count += (size_t)count;

@@ -14,7 +14,7 @@ enum { REPEATED = 3, NEIGHBOURS = 10 };
 
 /* Of the time that is given, neighbours get at most this part; where other models follow, which are
  * slower and usually better, this one. */
-static const double part_of_neighbours = 0.6, part_before_others = 0.1;
+static const double fraction_of_neighbours = 0.6, fraction_before_others = 0.1;
 
 static double elapsed(const struct sl_linear_run *s)
 {
@@ -44,7 +44,7 @@ static bool has_time(const struct sl_linear_run *s)
 {
     const struct sl_linear_search *out = s->out;
     const int others = s->options->others ? s->options->others->count : 0;
-    const double part = others ? part_before_others : part_of_neighbours;
+    const double part = others ? fraction_before_others : fraction_of_neighbours;
     double longest = 0.0;
     for (int i = 0; i < out->count; i++)
         longest = fmax(longest, out->trials[i].seconds);
@@ -150,5 +150,6 @@ bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err)
         if (s->out->best == best)
             factor = sqrtf(factor);
     }
-    return s->options->others || repeat(s, err);
+    s->out->cannot_repeat = s->options->others != NULL;
+    return s->out->cannot_repeat || repeat(s, err);
 }

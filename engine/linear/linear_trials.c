@@ -205,27 +205,36 @@ static bool is_surely_better(const struct sl_linear_run *s, int kind, int other)
 {
     static const double errors = 2.5;
     const struct sl_linear_trial *trials = s->out->trials;
+    if (isnan(trials[s->best[other]].merit))
+        return true;
     return trials[s->best[kind]].merit >
            trials[s->best[other]].merit +
                errors * difference_error(s, s->best_logits[kind], s->best_logits[other]);
 }
 
-/* A kind that is preferred gives way only to what is surely better. */
-static int best_kind(const struct sl_linear_run *s)
+static bool is_surely_beaten(const struct sl_linear_run *s, int kind)
 {
-    int chosen = -1;
-    for (int kind = SL_RECIPE_KINDS - 1; kind >= 0; kind--)
-        if (s->best[kind] >= 0 && (chosen < 0 || is_surely_better(s, kind, chosen)))
-            chosen = kind;
-    return chosen;
+    for (int other = 0; other < kind; other++)
+        if (s->best[other] >= 0 && is_surely_better(s, other, kind))
+            return true;
+    return false;
 }
 
-/* The last trial, if it is the best of its kind. */
+/* The last kind that none before it surely beats. */
+static int best_kind(const struct sl_linear_run *s)
+{
+    for (int kind = SL_RECIPE_KINDS - 1; kind > 0; kind--)
+        if (s->best[kind] >= 0 && !is_surely_beaten(s, kind))
+            return kind;
+    return 0;
+}
+
+/* The last trial, if it is the best of its kind; without a merit, only if it is the first. */
 static void keep_best(struct sl_linear_run *s)
 {
     const struct sl_linear_trial *trials = s->out->trials;
     const int last = s->out->count - 1, kind = sl_linear_trial_kind(&trials[last]);
-    if (s->best[kind] >= 0 && trials[last].merit <= trials[s->best[kind]].merit)
+    if (s->best[kind] >= 0 && !(trials[last].merit > trials[s->best[kind]].merit))
         return;
     s->best[kind] = last;
     memcpy(s->best_logits[kind], s->logits,

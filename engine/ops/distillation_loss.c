@@ -16,6 +16,8 @@ struct divergence {
 /* Of a row; 0 without a target. */
 static float weight_of(const struct divergence *a, int row)
 {
+    if (!a->args.targets)
+        return a->weight;
     int target = a->args.targets[row];
     if (target < 0)
         return 0.0f;
@@ -23,20 +25,25 @@ static float weight_of(const struct divergence *a, int row)
 }
 
 /* KL = sum_j p_j (log p_j - log q_j). */
+float sl_divergence(const struct sl_kernels *kernels, const float *teacher, const float *logits,
+                    int cols, float *scratch)
+{
+    float *p = scratch, *q = p + cols;
+    memcpy(p, teacher, (size_t)cols * sizeof *p);
+    memcpy(q, logits, (size_t)cols * sizeof *q);
+    float of_p, of_q, sum = 0;
+    kernels->softmax(q, cols, &of_q);
+    kernels->softmax(p, cols, &of_p);
+    for (int j = 0; j < cols; j++)
+        sum += p[j] * (teacher[j] - logits[j] + (of_q - of_p));
+    return sum;
+}
+
 static void forward_row(const struct sl_node *n, int row)
 {
     const struct divergence *a = n->args;
-    const float *x = sl_row(n->in[X], row), *y = sl_row(a->teacher, row);
-    int cols = n->in[X]->cols;
-    float *p = n->spare, *q = p + cols;
-    memcpy(p, y, (size_t)cols * sizeof *p);
-    memcpy(q, x, (size_t)cols * sizeof *q);
-    float of_p, of_q, sum = 0;
-    n->tape->kernels->softmax(q, cols, &of_q);
-    n->tape->kernels->softmax(p, cols, &of_p);
-    for (int j = 0; j < cols; j++)
-        sum += p[j] * (y[j] - x[j] + (of_q - of_p));
-    a->rows[row] = sum;
+    a->rows[row] = sl_divergence(n->tape->kernels, sl_row(a->teacher, row), sl_row(n->in[X], row),
+                                 n->in[X]->cols, n->spare);
 }
 
 static void divergence_forward(const struct sl_node *n)
@@ -84,6 +91,12 @@ static void add_divergence(struct sl_tape *t, struct sl_tensor *logits,
                              .weight = args.weight * t->view->batch->loss_scale,
                              .rows = sl_tape_take(t, (size_t)logits->rows, sizeof *a->rows)};
     (void)sl_tape_run(t, (struct sl_node){.op = &divergence, .in = {logits}, .args = a});
+}
+
+void sl_divergence_loss(struct sl_tape *t, struct sl_tensor *logits,
+                        const struct sl_tensor *teacher, float weight)
+{
+    add_divergence(t, logits, teacher, (struct sl_cross_entropy_args){.weight = weight});
 }
 
 void sl_distillation_loss(struct sl_tape *t, struct sl_tensor *logits,

@@ -36,7 +36,7 @@ static int bigram_of(const struct sl_node *n, int row)
     return (int)(bits % (uint64_t)n->parameter[BIGRAMS]->rows);
 }
 
-/* The position's row, and the token type's. */
+/* The position's row, and the token type's: a tokenizer may know two where the model has one. */
 static int position_of(const struct sl_node *n, int row)
 {
     const struct lookup *a = n->args;
@@ -46,7 +46,7 @@ static int position_of(const struct sl_node *n, int row)
 static int type_of(const struct sl_node *n, int row)
 {
     const int32_t *types = n->view->batch->types;
-    return types ? types[row] : 0;
+    return types && n->parameter[TYPES] && n->parameter[TYPES]->rows > 1 ? types[row] : 0;
 }
 
 /* The factor of a row's token or bigram: word dropout. */

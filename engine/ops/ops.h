@@ -205,6 +205,13 @@ struct sl_cross_entropy_args {
 void sl_cross_entropy(struct sl_tape *t, struct sl_tensor *logits,
                       struct sl_cross_entropy_args args);
 
+/* KL(softmax(teacher) || softmax(logits)) of two rows. scratch: 2 cols floats. */
+float sl_divergence(const struct sl_kernels *kernels, const float *teacher, const float *logits,
+                    int cols, float *scratch);
+/* Adds weight * loss_scale * sum over rows of it to the loss. teacher: of the logits' shape. */
+void sl_divergence_loss(struct sl_tape *t, struct sl_tensor *logits,
+                        const struct sl_tensor *teacher, float weight);
+
 /* The cross entropy; with a distillation 1 - its weight of it, and its weight of
  *     weight * loss_scale * sum over rows of weight_target * KL(softmax(teacher) ||
  * softmax(logits)). Hinton et al. 2015, at temperature 1. */

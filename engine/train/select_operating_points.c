@@ -13,8 +13,7 @@ static double budget_of(double seconds, double full_seconds)
 }
 
 int sl_operating_points_select(const struct sl_operating_point *measured, const double *seconds,
-                               int count, double max_loss_increase,
-                               struct sl_operating_point *points)
+                               int count, double loss_most, struct sl_operating_point *points)
 {
     int offered = 1;
     points[0] = measured[0];
@@ -23,7 +22,7 @@ int sl_operating_points_select(const struct sl_operating_point *measured, const 
         struct sl_operating_point point = measured[i];
         point.budget = budget_of(seconds[i], seconds[0]);
         const struct sl_operating_point *last = &points[offered - 1];
-        if (point.loss > measured[0].loss * (1 + max_loss_increase) ||
+        if (!(point.loss <= loss_most) ||
             point.layer_ops_skipped < last->layer_ops_skipped + skipped_step ||
             point.budget > last->budget - budget_step + 1e-9)
             continue;

@@ -2,8 +2,8 @@
  * learns from itself, on texts without labels. TSA, sections 2.2 to 2.5, with hard gates and the
  * straight-through estimator; knowledge distillation (Hinton et al. 2015).
  *
- * What is kept of the model's output depends on its task (kept_output.h). Training closes the gates
- * that serving closes. */
+ * What it learns depends on its task (distillation_target.h). Training closes the gates that
+ * serving closes. */
 #pragma once
 
 #include "tuning/text_distillation.h"

@@ -14,8 +14,7 @@ static bool is_set(const struct sl_model_config *c, const char *name)
     return row && sl_param_get(row, &c->hyper) != 0.0;
 }
 
-/* Whether a classifier's output layer reads the embedding. */
-static bool can_probe(const char *encoder, bool *can, struct sl_err *err)
+bool sl_encoder_head_can_fit(const char *encoder, bool *can, struct sl_err *err)
 {
     struct sl_checkpoint from;
     if (!sl_checkpoint_open(&from, encoder, err))
@@ -71,12 +70,7 @@ static bool embed(struct sl_text_features *f, const struct sl_model *model,
 bool sl_encoder_head_embed(struct sl_text_features *f, float *scale, struct sl_engine *engine,
                            const char *encoder, const struct sl_dataset *set, struct sl_err *err)
 {
-    bool can;
     assert(f->dense_cols == 0 && f->texts == set->count);
-    if (!can_probe(encoder, &can, err))
-        return false;
-    if (!can)
-        return true;
     struct sl_model *model = sl_model_open(engine, encoder, err);
     const bool ok = model && embed(f, model, set, err);
     sl_model_close(model);

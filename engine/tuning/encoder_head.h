@@ -6,9 +6,12 @@
 #include "linear/linear_results.h"
 #include "model/model.h"
 
-/* Sets the dense features of an encoder's texts to its embeddings, which are scaled to have a
- * length of about 1. f: without dense features; they stay without where the encoder as a
- * classifier has more between its embeddings and its labels than an output layer. */
+/* Whether the encoder, as a classifier, has nothing but an output layer between its embeddings and
+ * its labels. */
+bool sl_encoder_head_can_fit(const char *encoder, bool *can, struct sl_err *err) SL_MUST_CHECK;
+
+/* Sets the dense features of such an encoder's texts to its embeddings, which are scaled to have a
+ * length of about 1. f: without dense features. */
 bool sl_encoder_head_embed(struct sl_text_features *f, float *scale, struct sl_engine *engine,
                            const char *encoder, const struct sl_dataset *set, struct sl_err *err)
     SL_MUST_CHECK;

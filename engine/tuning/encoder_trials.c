@@ -26,7 +26,7 @@ enum part { TUNED, NGRAMS, AS_IT_IS, PARTS };
 static const double tokens_most = 8e6, tokens_per_second = 8e3;
 
 /* Of more tokens, embeddings would take minutes, and fine-tuning has the steps to do without. */
-static const double embedded_most = 4e6;
+static const double embedded_tokens_max = 4e6;
 
 enum { NGRAMS_MAX = 160000 }; /* fewer than in a linear model: an encoder makes up for rare ones */
 
@@ -47,7 +47,7 @@ static bool open_features(struct sl_encoder_trials *e, struct sl_err *err)
 
 bool sl_encoder_trials_embed(struct sl_encoder_trials *e, struct sl_err *err)
 {
-    return (double)e->set.ids_count > embedded_most || e->features.dense_cols > 0 ||
+    return !e->embeds || e->features.dense_cols > 0 ||
            sl_encoder_head_embed(&e->features, &e->fits.embedding_scale, e->fits.own_engine,
                                  e->fits.encoder, &e->set, err);
 }
@@ -344,6 +344,7 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
     atomic_flag_clear(&e->fits.progress.is_told);
     const int threads = sl_thread_pool_size(options->engine->pool);
     bool ok = (e->fits.own_engine = sl_encoder_engine(options->engine, threads, err)) != NULL &&
+              sl_encoder_head_can_fit(options->encoder, &e->embeds, err) &&
               sl_encoder_texts_open(e, options, err);
     e->too_many = (double)e->set.ids_count > e->tokens_most;
     ok = ok &&
@@ -352,7 +353,8 @@ bool sl_encoder_trials_open(struct sl_encoder_trials *e,
          (e->too_many || open_features(e, err));
     for (int i = 0; ok && i < e->set.count; i++)
         e->rows[i] = i;
-    const int kinds = (double)e->set.ids_count > embedded_most ? 1 : 2; /* tuned, and as it is */
+    e->embeds = e->embeds && (double)e->set.ids_count <= embedded_tokens_max;
+    const int kinds = e->embeds ? 2 : 1; /* tuned, and as it is */
     const int alone = e->is_long ? 0 : 1 + (kinds - 1) * FROZEN;
     e->models = (struct sl_other_models){.context = e,
                                          .count = alone + kinds * SUMS,

@@ -39,6 +39,7 @@ struct sl_encoder_trials {
     int predicted_count;
     double tokens_most; /* that a fit reads, in all passes over the texts */
     bool too_many;      /* the texts would take too long: the encoder is not worth trying */
+    bool embeds;        /* output layers are fitted to embeddings first */
     struct sl_other_models models; /* for the search */
 };
 
@@ -48,8 +49,7 @@ bool sl_encoder_trials_can_use(const char *directory);
 bool sl_encoder_trials_open(struct sl_encoder_trials *e,
                             const struct sl_encoder_trials_options *options, struct sl_err *err)
     SL_MUST_CHECK;
-/* Embeds the texts, for output layers that are fitted to embeddings; a search does so first. Does
- * nothing with very many texts. */
+/* Embeds the texts, if `embeds`; a search does so first. */
 bool sl_encoder_trials_embed(struct sl_encoder_trials *e, struct sl_err *err) SL_MUST_CHECK;
 /* What options.seconds has to be for these texts. */
 double sl_encoder_trials_seconds(const struct sl_encoder_trials *e);

@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_OUT = 1000 /* texts, at most */, PART_HELD_OUT = 10 };
+/* Texts, at most; of tokens, fewer: each text then has many outputs. */
+enum { HELD_OUT = 1000, HELD_OUT_OF_TOKENS = 200, PART_HELD_OUT = 10 };
 
 /* ---- what is learnt -------------------------------------------------------------------------- */
 
 /* What the teacher gave for these texts. */
-static struct sl_tensor remembered(const struct sl_text_distillation *d, const int32_t *texts,
-                                   const struct sl_tensor *y)
+static struct sl_tensor cached_targets(const struct sl_text_distillation *d, const int32_t *texts,
+                                       const struct sl_tensor *y)
 {
     const size_t each = (size_t)d->outputs;
     for (int i = 0; texts && i < y->rows; i++)
@@ -27,8 +28,8 @@ static struct sl_tensor remembered(const struct sl_text_distillation *d, const i
 }
 
 /* What it gives for the tokens of a batch; until the next call. */
-static const struct sl_tensor *ask_again(struct sl_text_distillation *d,
-                                         const struct sl_batch *batch)
+static const struct sl_tensor *teacher_forward(struct sl_text_distillation *d,
+                                               const struct sl_batch *batch)
 {
     struct sl_batch own = *batch;
     sl_teacher_predict(&d->teacher, &own);
@@ -39,17 +40,18 @@ static void add_loss(void *context, struct sl_tape *t, struct sl_tensor *y, cons
 {
     struct sl_text_distillation *d = context;
     struct sl_tensor *teacher = sl_tape_struct(t, 1, sizeof *teacher);
-    if (!d->kept->of_tokens)
-        *teacher = remembered(d, texts, y);
+    if (!d->target->of_tokens)
+        *teacher = cached_targets(d, texts, y);
     else if (texts)
-        *teacher = *ask_again(d, t->view->batch);
+        *teacher = *teacher_forward(d, t->view->batch);
     teacher->rows = y->rows;
     teacher->cols = y->cols;
     teacher->type = SL_F32;
-    d->kept->add_loss(t, y, teacher);
+    d->target->add_loss(t, y, teacher);
 }
 
-static bool ask(struct sl_text_distillation *d, const struct sl_model *teacher, struct sl_err *err)
+static bool cache_targets(struct sl_text_distillation *d, const struct sl_model *teacher,
+                          struct sl_err *err)
 {
     const struct sl_dataset *texts = d->options.asked;
     const size_t count = (size_t)texts->count, each = (size_t)d->outputs;
@@ -59,21 +61,27 @@ static bool ask(struct sl_text_distillation *d, const struct sl_model *teacher, 
     return sl_text_tuner_predict(teacher, texts, d->rows, texts->count, d->targets, err);
 }
 
-/* Asks a model for texts now, or keeps it to ask for tokens. */
-static bool ask_teacher(struct sl_text_distillation *d, struct sl_err *err)
+static int outputs_of_tokens(const struct sl_model *m)
+{
+    return m->config.classes > 0 ? m->config.classes : m->config.vocab;
+}
+
+/* A teacher of texts runs now, one of tokens in each step. */
+static bool open_teacher(struct sl_text_distillation *d, struct sl_err *err)
 {
     struct sl_model *teacher = sl_model_open(d->options.engine, d->options.teacher, err);
     if (!teacher)
         return false;
     (void)snprintf(d->teacher_sha256, sizeof d->teacher_sha256, "%s", teacher->info.sha256);
-    if (d->kept->of_tokens) {
+    d->outputs = d->target->of_tokens ? outputs_of_tokens(teacher)
+                                      : teacher->info.output_size[SL_OUTPUT_TEXT];
+    if (d->target->of_tokens) {
         const struct sl_batch largest = sl_text_tuner_largest(&d->tuner);
         d->teacher = (struct sl_teacher){
             .model = teacher, .policy = sl_policy_trained(teacher->arch, &teacher->config)};
         return sl_model_open_tape(teacher, &d->teacher.policy, &largest, &d->teacher.tape, err);
     }
-    d->outputs = teacher->info.output_size[SL_OUTPUT_TEXT];
-    const bool ok = ask(d, teacher, err);
+    const bool ok = cache_targets(d, teacher, err);
     sl_model_close(teacher);
     return ok;
 }
@@ -95,11 +103,13 @@ static bool start(struct sl_text_distillation *d, struct sl_err *err)
 {
     set_hyperparameters(d);
     if (!sl_text_tuner_open(&d->tuner, err) || !sl_text_tuner_restart(&d->tuner, &d->h, err) ||
-        !ask_teacher(d, err))
+        !open_teacher(d, err))
         return false;
-    const size_t floats = (size_t)d->tuner.micro_batch * (size_t)d->outputs;
-    d->batch = calloc(floats + 1, sizeof *d->batch);
-    return d->batch || sl_fail(err, SL_NO_MEMORY, "no memory for the results of a micro-batch");
+    const size_t each = (size_t)d->outputs;
+    d->batch = calloc((size_t)d->tuner.micro_batch * each, sizeof *d->batch);
+    d->scratch = calloc(2 * each, sizeof *d->scratch);
+    return (d->batch && d->scratch) ||
+           sl_fail(err, SL_NO_MEMORY, "no memory for the results of a micro-batch");
 }
 
 bool sl_text_distillation_open(struct sl_text_distillation *d,
@@ -109,12 +119,13 @@ bool sl_text_distillation_open(struct sl_text_distillation *d,
     const int count = options->set->count;
     assert(options->asked->count == count);
     *d = (struct sl_text_distillation){.options = *options,
-                                       .kept = sl_kept_output_of(&student->config),
+                                       .target = sl_distillation_target_of(&student->config),
                                        .tuner = {.set = options->set, .model = student}};
-    assert(d->kept);
+    assert(d->target);
     d->tuner.loss =
-        (struct sl_text_loss){.add = add_loss, .context = d, .of_tokens = d->kept->of_tokens};
-    d->trained = count - sl_min(count / PART_HELD_OUT, HELD_OUT);
+        (struct sl_text_loss){.add = add_loss, .context = d, .of_tokens = d->target->of_tokens};
+    const int held_out = d->target->of_tokens ? HELD_OUT_OF_TOKENS : HELD_OUT;
+    d->trained = count - sl_min(count / PART_HELD_OUT, held_out);
     d->rows = calloc((size_t)count, sizeof *d->rows);
     for (int i = 0; d->rows && i < count; i++)
         d->rows[i] = i;
@@ -131,6 +142,7 @@ void sl_text_distillation_close(struct sl_text_distillation *d)
     sl_teacher_close(&d->teacher);
     free(d->targets);
     free(d->batch);
+    free(d->scratch);
     free(d->rows);
     *d = (struct sl_text_distillation){0};
 }
@@ -198,7 +210,7 @@ static bool open_compared(struct compared *c, const struct sl_text_distillation 
     const struct sl_batch_limits limits = {
         .rows = sl_text_tuner_longest(d->options.set), .sequences = 1, .context = context};
     *c = (struct compared){.model = model};
-    if (d->kept->of_tokens)
+    if (d->target->of_tokens)
         return sl_batch_runner_init(&c->runner, model, &model->policy, limits, err);
     return (c->classifier = sl_classifier_create(model, &options, err)) != NULL;
 }
@@ -231,55 +243,70 @@ static void count_layers(const struct compared *c, const int32_t *used, int toke
 }
 
 static bool run_text(const struct sl_text_distillation *d, struct compared *c, int text,
-                     struct sl_text_output *y, int64_t layers[2], struct sl_err *err)
+                     struct sl_text_output *y, int64_t layers[2], double *seconds,
+                     struct sl_err *err)
 {
     struct sl_classifier_item item = {0};
+    const double begun = sl_now_seconds();
     item.tokens = sl_dataset_ids(d->options.set, text, &item.count);
     item.types = sl_dataset_types(d->options.set, text);
     if (!sl_classifier_run(c->classifier, &item, 1, err))
         return false;
+    *seconds += sl_now_seconds() - begun;
     count_layers(c, item.token_layers, item.count, layers);
     *y = output_of_text(d, item.logits);
     return true;
 }
 
+static const struct sl_tensor *run_batch(struct compared *c, const struct sl_batch *batch)
+{
+    pthread_mutex_lock(&c->model->engine->lock);
+    const struct sl_tensor *y = sl_batch_runner_run(&c->runner, batch, true);
+    pthread_mutex_unlock(&c->model->engine->lock);
+    return y;
+}
+
+/* The seconds are those of serving, where a text generator computes the logits of the last token
+ * alone. */
 static void run_tokens(const struct sl_text_distillation *d, struct compared *c, int text,
-                       struct sl_text_output *y, int64_t layers[2])
+                       struct sl_text_output *y, int64_t layers[2], double *seconds)
 {
     struct sl_sequence sequence;
     struct sl_batch batch = sl_text_tuner_batch(d->options.set, text, &sequence);
-    if (c->model->config.classes > 0)
-        batch.output = SL_OUTPUT_TOKENS;
-    pthread_mutex_lock(&c->model->engine->lock);
-    *y = output_of_tokens(sl_batch_runner_run(&c->runner, &batch, true));
-    pthread_mutex_unlock(&c->model->engine->lock);
+    const bool generates = c->model->config.classes == 0;
+    const int32_t last = batch.rows - 1;
+    const struct sl_rows one = {&last, 1};
+    const double begun = sl_now_seconds();
+    batch.output = generates ? SL_OUTPUT_TEXT : SL_OUTPUT_TOKENS;
+    batch.wanted = generates ? &one : NULL;
+    const struct sl_tensor *out = run_batch(c, &batch);
+    *seconds += sl_now_seconds() - begun;
     count_layers(c, c->runner.layers_used, batch.rows, layers);
+    batch.wanted = NULL;
+    *y = output_of_tokens(generates ? run_batch(c, &batch) : out);
 }
 
-static struct sl_text_output teacher_of(struct sl_text_distillation *d, int text)
+static struct sl_text_output teacher_output(struct sl_text_distillation *d, int text)
 {
     struct sl_sequence sequence;
-    if (!d->kept->of_tokens)
+    if (!d->target->of_tokens)
         return output_of_text(d, d->targets + (size_t)text * (size_t)d->outputs);
     const struct sl_batch batch = sl_text_tuner_batch(d->options.set, text, &sequence);
-    return output_of_tokens(ask_again(d, &batch));
+    return output_of_tokens(teacher_forward(d, &batch));
 }
 
 /* A text at a time, and its part of the operations. */
 static bool compare_text(struct sl_text_distillation *d, struct compared *c, int text,
-                         double *likeness, struct sl_likeness *q, int64_t layers[2],
+                         double *similarity, struct sl_likeness *q, int64_t layers[2],
                          struct sl_err *err)
 {
     struct sl_text_output y;
-    int tokens;
-    const double begun = sl_now_seconds();
-    if (d->kept->of_tokens)
-        run_tokens(d, c, text, &y, layers);
-    else if (!run_text(d, c, text, &y, layers, err))
+    if (d->target->of_tokens)
+        run_tokens(d, c, text, &y, layers, &q->seconds);
+    else if (!run_text(d, c, text, &y, layers, &q->seconds, err))
         return false;
-    q->seconds += sl_now_seconds() - begun;
-    const struct sl_text_output teacher = teacher_of(d, text);
-    *likeness = d->kept->likeness(&y, &teacher, sl_dataset_ids(d->options.set, text, &tokens));
+    const struct sl_text_output teacher = teacher_output(d, text);
+    *similarity = d->target->similarity(c->model->kernels, &y, &teacher, d->scratch);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* text_distillation.h - a student learns what a teacher gives for texts without labels
- * (kept_output.h).
+ * (distillation_target.h).
  *
  *     sl_text_distillation_open(&d, &options, student, &err)
  *     sl_text_distillation_step(&d, &err)                     options.steps times
@@ -11,7 +11,7 @@
 
 #include "infer/classifier.h"
 #include "train/teacher.h"
-#include "tuning/kept_output.h"
+#include "tuning/distillation_target.h"
 #include "tuning/text_tuner.h"
 
 struct sl_text_distillation_options {
@@ -30,11 +30,12 @@ struct sl_text_distillation {
     struct sl_text_tuner tuner;
     struct sl_hyperparameters h;
     char teacher_sha256[65];
-    const struct sl_kept_output *kept;
+    const struct sl_distillation_target *target;
     /* What the teacher gives for each text, `outputs` floats, and that of a micro-batch. */
     float *targets, *batch;
-    int outputs;
-    struct sl_teacher teacher; /* is asked again in each step, if each token has an output */
+    float *scratch;            /* of a comparison */
+    int outputs;               /* of a text, or of each token */
+    struct sl_teacher teacher; /* runs in each step, if each token has an output */
     int trained;               /* texts from the beginning of the set; the others are held out */
     int step;
     int32_t *rows;
@@ -55,7 +56,7 @@ void sl_text_distillation_go_on(struct sl_text_distillation *d, int step);
 /* How near a model is to the teacher. */
 struct sl_likeness {
     double skipped;    /* fraction of the token-layer operations */
-    double similarity; /* the mean of the texts, 1: the same (kept_output.h) */
+    double similarity; /* the mean of the texts (distillation_target.h) */
     double lowest;     /* what 5 % of the texts are below */
     double seconds;    /* of the model, not of the teacher */
 };

@@ -180,7 +180,7 @@ bool sl_text_tuner_restart(struct sl_text_tuner *tuner, const struct sl_hyperpar
 static void differentiate(struct sl_text_tuner *tuner, const int32_t *texts, int count)
 {
     const float row_scale = 1.0f / (float)tokens_of(tuner, texts, count);
-    double gate_sum = 0.0, gate_count = 0.0;
+    double gate_sum = 0.0, gate_count = 0.0, loss = 0.0;
     int row_base = 0;
     sl_model_zero_gradients(tuner->model);
     for (int first = 0; first < count; first += tuner->micro_batch) {
@@ -191,9 +191,11 @@ static void differentiate(struct sl_text_tuner *tuner, const int32_t *texts, int
         batch.row_scale = row_scale;
         row_base += batch.rows;
         run(tuner, &batch, texts + first);
+        loss += tuner->tape.stats.loss;
         gate_sum += tuner->tape.stats.gate_sum;
         gate_count += tuner->tape.stats.gate_count;
     }
+    tuner->step_loss = loss;
     tuner->gates = gate_count > 0.0 ? gate_sum / gate_count : (double)NAN;
     sl_model_backprop_buffers(tuner->model);
 }

@@ -21,7 +21,8 @@ struct sl_text_tuner {
     struct sl_text_loss loss;     /* add NULL: the labels are learnt */
     struct sl_optimizer optimizer;
     struct sl_tape tape;
-    double gates; /* of the last step: their mean; NAN without any */
+    double step_loss; /* of the last step; */
+    double gates;     /* the mean of its gates; NAN without any */
     /* A micro-batch: */
     int micro_batch; /* texts, at most */
     int32_t *tokens, *types, *labels, *order;

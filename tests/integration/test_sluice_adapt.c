@@ -185,6 +185,19 @@ Test(sluice_adapt, the_bundled_encoder_reads_new_words, .disabled = TEST_SANITIZ
     cr_expect(first && second && first < second, "%s", r.out);
 }
 
+/* It may read one text, such as one whose quality it predicts. */
+Test(sluice_adapt, one_label_without_pairs_is_warned_of)
+{
+    static struct program_result r;
+    char ranker[PATH_MAX];
+    sluice_expect_success(&r, ARGS("import", GOLDEN "bert_ranker", "--output",
+                                   test_path(ranker, dirs.top, "store/ranker/1")));
+    sluice_expect_success(
+        &r, ARGS("adapt", ranker, "--texts", dirs.corpus, "--steps", "2", "--output", adapted));
+    cr_expect(strstr(r.err, "warning: the model has one label") && strstr(r.err, "--text-pair"),
+              "%s", r.err);
+}
+
 Test(sluice_adapt, mistakes_are_named)
 {
     char few[PATH_MAX], ranker[PATH_MAX];
@@ -209,14 +222,14 @@ Test(sluice_adapt, mistakes_are_named)
          2,
          "its architecture is tsa",
          "expected transformer"},
+        {{"adapt", ranker, "--texts", labelled, "--output", adapted, "--text-pair", "bad"},
+         2,
+         "name both columns, or number both",
+         "labelled.tsv"},
         {{"adapt", encoder, "--texts", labelled, "--output", adapted, "--text-pair", "1"},
          2,
          "--text-pair is for classifiers of two texts",
          "such as rerankers"},
-        {{"adapt", ranker, "--texts", labelled, "--output", adapted},
-         2,
-         "the model is a reranker",
-         "--text and --text-pair"},
         {{"adapt", encoder, "--texts", dirs.corpus, "--output", adapted, "--resume"},
          2,
          "--resume needs --run-dir",

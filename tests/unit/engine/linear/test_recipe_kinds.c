@@ -94,7 +94,7 @@ Test(recipe_kinds, the_preferred_kind_gives_way_only_to_what_is_surely_better)
     } cases[] = {
         {{2, 2}, SL_RECIPE_TUNED_ENCODER, 2},   {{0, 3}, SL_RECIPE_TUNED_ENCODER, 3},
         {{2, 40}, SL_RECIPE_FROZEN_ENCODER, 2}, {{40, 2}, SL_RECIPE_TUNED_ENCODER, 2},
-        {{40, 40}, SL_RECIPE_LINEAR, 0},
+        {{40, 40}, SL_RECIPE_LINEAR, 0},        {{4, 12}, SL_RECIPE_FROZEN_ENCODER, 4},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
