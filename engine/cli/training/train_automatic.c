@@ -1,13 +1,13 @@
 /* train_automatic.c - `sluice train` without an architecture. */
 #include "cli/training/train_automatic.h"
 
-#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/model_path.h"
 #include "cli/report/report_automatic.h"
 #include "cli/report/report_sections.h"
 #include "cli/training/automatic_log.h"
 #include "cli/training/dataset_summary.h"
+#include "cli/training/fine_tuning_progress.h"
 #include "cli/training/output_claim.h"
 #include "cli/training/store_encoder.h"
 #include "cli/training/train_arguments.h"
@@ -107,8 +107,8 @@ struct run {
     const struct train_automatic_options *a;
     struct sl_linear_training l;
     struct sl_encoder_trials encoder; /* with one */
-    double shown;                     /* when progress last was */
-    struct sl_dataset validation;     /* empty without --validation */
+    struct fine_tuning_progress progress;
+    struct sl_dataset validation; /* empty without --validation */
     struct dataset_facts facts;
     struct sl_evaluation evaluation; /* of the validation texts */
     struct automatic_log log;
@@ -213,37 +213,18 @@ static void warn_of_time(const struct sl_linear_training *l)
         (void)fprintf(stderr, "sluice train: warning: %s\n", text);
 }
 
-/* On a terminal. */
-static void show_fine_tuning(void *context, int step, int steps)
-{
-    static const double interval = 0.25;
-    double *shown = context;
-    const double now = sl_now_seconds();
-    if (now - *shown < interval && step < steps)
-        return;
-    *shown = now;
-    printf("\rfine-tuning the encoder: %d %%\033[K", 100 * step / steps);
-    (void)fflush(stdout);
-}
-
-static void hide_fine_tuning(struct run *run)
-{
-    if (run->shown > 0.0)
-        printf("\r\033[K");
-    run->shown = 0.0;
-}
-
 /* Before the search. The bundled encoder reads the language of the base. */
 static bool open_encoder(struct run *run, const struct encoder_choice *choice, struct sl_err *err)
 {
-    const bool shows = !run->a->json && isatty(STDOUT_FILENO);
+    const bool shows = run->a->json || isatty(STDOUT_FILENO);
+    run->progress.json = run->a->json;
     const struct sl_encoder_trials_options options = {
         .engine = run->l.engine,
         .encoder = choice->directory,
         .sources = &run->a->sources,
         .set = &run->l.set,
         .seconds = run->a->seconds,
-        .watch = {shows ? show_fine_tuning : NULL, &run->shown}};
+        .watch = {shows ? fine_tuning_progress_show : NULL, &run->progress}};
     if (!choice->directory || (choice->is_bundled && run->l.base_is_foreign))
         return true;
     if (!sl_encoder_trials_open(&run->encoder, &options, err))
@@ -297,7 +278,7 @@ static bool evaluate(struct run *run, struct sl_err *err)
 static void on_trial(void *context, const struct sl_linear_search *search)
 {
     struct run *run = context;
-    hide_fine_tuning(run);
+    fine_tuning_progress_end(&run->progress);
     if (search->count > 0) {
         automatic_results_trial(search, run->l.set.multi_label, run->a->json);
         warn_of_time(&run->l);
@@ -331,7 +312,7 @@ static bool run_all(struct run *run, const struct sl_linear_training_options *op
     if (!describe_texts(run, why_no_base, err))
         return false;
     const bool ok = sl_linear_training_run(&run->l, on_trial, run, err);
-    hide_fine_tuning(run);
+    fine_tuning_progress_end(&run->progress);
     if (!ok)
         return false;
     return evaluate(run, err) && publish(run, err);
