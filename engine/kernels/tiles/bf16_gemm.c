@@ -15,7 +15,7 @@ enum { STRIP_ROWS = 96 };
 /* Panels that all rows of a strip are multiplied by before the next. */
 enum { CHUNK_PANELS = 4 };
 
-enum { PAIR = 2, SUMS_MOST = 12 * SL_PANEL };
+enum { PAIR = 2, SUMS_MOST = 12 * SL_PANEL, PANELS_MOST = 4 };
 
 struct product {
     const struct sl_gemm *g;
@@ -35,20 +35,22 @@ static inline __attribute__((always_inline)) void multiply(const struct product 
     for (int i = 0; i < 2 * rows * panels; i++)
         s[i] = _mm512_setzero_ps();
     for (int step = 0; step < p->steps; step++, b += TILE_ELEMENTS)
-        for (int pair = 0; pair < TILE_PAIRS; pair++, x += PAIR, b += TILE_BYTES / sizeof *b)
+        for (int pair = 0; pair < TILE_PAIRS; pair++, x += PAIR, b += TILE_BYTES / sizeof *b) {
+            __m512bh column[2 * PANELS_MOST];
 #pragma GCC unroll 8
-            for (int half = 0; half < 2 * panels; half++) {
-                const size_t at =
-                    (size_t)(half / 2) * p->panel + (size_t)(half % 2) * TILE_ELEMENTS;
-                const __m512bh column = (__m512bh)_mm512_loadu_si512(b + at);
+            for (int half = 0; half < 2 * panels; half++)
+                column[half] = (__m512bh)_mm512_loadu_si512(b + (size_t)(half / 2) * p->panel +
+                                                            (size_t)(half % 2) * TILE_ELEMENTS);
 #pragma GCC unroll 12
-                for (int r = 0; r < rows; r++) {
-                    int both;
-                    memcpy(&both, x + (size_t)r * stride, sizeof both);
-                    const __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
-                    s[half * rows + r] = _mm512_dpbf16_ps(s[half * rows + r], factor, column);
-                }
+            for (int r = 0; r < rows; r++) {
+                int both;
+                memcpy(&both, x + (size_t)r * stride, sizeof both);
+                const __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
+#pragma GCC unroll 8
+                for (int half = 0; half < 2 * panels; half++)
+                    s[half * rows + r] = _mm512_dpbf16_ps(s[half * rows + r], factor, column[half]);
             }
+        }
 #pragma GCC unroll 8
     for (int half = 0; half < 2 * panels; half++)
 #pragma GCC unroll 12
