@@ -3,6 +3,8 @@
 #include "checkpoint/base_model.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
+#include "cli/report/report_adaptation.h"
+#include "cli/report/report_sections.h"
 #include "cli/tuning_run.h"
 #include "train/select_operating_points.h"
 #include "tuning/adaptation.h"
@@ -14,7 +16,7 @@
 
 struct arguments {
     struct tuning_arguments tuning;
-    const char *isa, *precision;
+    const char *report, *isa, *precision;
     struct sl_given_real compute_weight, gate_binarization_weight, learning_rate,
         router_learning_rate;
     bool json;
@@ -38,6 +40,8 @@ static const struct sl_option rows[] = {
     {"router-learning-rate", "X", "that of the routers [0.002]", SL_OPTION_GIVEN_REAL,
      AT(router_learning_rate), 1e-9, 1},
     TUNING_OUTPUT_OPTIONS(struct arguments),
+    {"report", "DIR", "directory for a report: similarity by what is skipped, and by time",
+     SL_OPTION_STRING, AT(report), 0, 0},
     ENGINE_OPTIONS(struct arguments),
     {0}};
 
@@ -112,6 +116,21 @@ static void write_provenance(struct sl_json_writer *json, const char *model, con
     sl_json_add(json, "]}");
 }
 
+static bool write_report(const struct sl_adaptation *a, const struct arguments *args,
+                         const struct sl_likeness q[LIMITS],
+                         const struct sl_operating_point *points, int count, struct sl_err *err)
+{
+    const struct report_adaptation report = {.adaptation = a,
+                                             .texts = args->tuning.texts,
+                                             .output = args->tuning.out,
+                                             .limits = limits,
+                                             .likeness = q,
+                                             .count = LIMITS,
+                                             .points = points,
+                                             .points_count = count};
+    return !args->report || report_adaptation_write(&report, args->report, err);
+}
+
 static bool publish(const struct sl_adaptation *a, const char *model, const struct arguments *args,
                     const struct sl_likeness q[LIMITS], struct sl_err *err)
 {
@@ -123,7 +142,8 @@ static bool publish(const struct sl_adaptation *a, const char *model, const stru
         text.failed
             ? sl_fail(err, SL_NO_MEMORY, "no memory for the provenance of the model")
             : sl_adaptation_publish(a, args->tuning.out,
-                                    &(struct sl_adaptation_notes){text.data, points, count}, err);
+                                    &(struct sl_adaptation_notes){text.data, points, count}, err) &&
+                  write_report(a, args, q, points, count, err);
     sl_buffer_release(&text);
     if (ok && !args->json)
         printf("\npublished to %s, with %d operating points\n", args->tuning.out, count);
@@ -199,7 +219,8 @@ static bool run(int count, char **words, struct sl_err *err)
     struct sl_option_parser parser = {
         .tables = {{.rows = rows, .values = &a}}, .operands = &model, .operands_max = 1};
     if (!sl_options_parse(&parser, count, words, err) ||
-        !tuning_check(&command_adapt, model, &a.tuning, err))
+        !tuning_check(&command_adapt, model, &a.tuning, err) ||
+        !report_prepare(a.report, NULL, err))
         return false;
     struct sl_dataset set = {0};
     struct sl_run_dir run_dir;

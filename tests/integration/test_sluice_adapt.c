@@ -1,6 +1,8 @@
 /* test_sluice_adapt.c - `sluice adapt`, `sluice distill` and `sluice train --data` with an encoder,
  * from the command line: an imported model is adapted, made small and fine-tuned, and mistakes are
  * named. */
+#include "base/buffer.h"
+#include "base/file.h"
 #include "support/import_fixture.h"
 #include "support/json_query.h"
 #include "support/sluice_cli.h"
@@ -35,17 +37,30 @@ static void teardown(void)
 
 TestSuite(sluice_adapt, .init = setup, .fini = teardown);
 
+static void expect_page(const char *directory)
+{
+    struct sl_err err;
+    struct sl_buffer page = {0};
+    char path[PATH_MAX];
+    EXPECT_OK(sl_file_append(&page, test_path(path, directory, "index.html"), &err), err);
+    cr_expect(strstr(page.data, "bert/2") && strstr(page.data, "gate_limit"), "%s", page.data);
+    sl_buffer_release(&page);
+}
+
 /* Lines of JSON: steps, six limits; then the model. */
 Test(sluice_adapt, an_imported_encoder_gets_routers)
 {
     static struct program_result r;
+    char report[PATH_MAX];
     sluice_expect_success(&r, ARGS("adapt", encoder, "--texts", dirs.corpus, "--steps", "20",
                                    "--run-dir", dirs.run, "--output", adapted, "--json"));
     cr_expect(strstr(r.out, "\"step\":20,\"steps\":20"), "%s", r.out);
     sluice_expect_success(&r, ARGS("adapt", encoder, "--texts", dirs.corpus, "--steps", "20",
                                    "--run-dir", dirs.run, "--resume", "--output", adapted,
-                                   "--overwrite", "--json"));
+                                   "--overwrite", "--json", "--report",
+                                   test_path(report, dirs.top, "report")));
     cr_expect_null(strstr(r.out, "\"step\":"), "nothing is left to do: %s", r.out);
+    expect_page(report);
     cr_expect(strstr(r.out, "\"gate_limit\":0.1"), "%s", r.out);
     json_t *o = sluice_expect_json(&r, ARGS("inspect", adapted, "--json"));
     cr_expect_str_eq(json_string_at(o, "architecture"), "adaptive_transformer");
