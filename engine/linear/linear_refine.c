@@ -150,6 +150,5 @@ bool sl_linear_refine(struct sl_linear_run *s, struct sl_err *err)
         if (s->out->best == best)
             factor = sqrtf(factor);
     }
-    s->out->cannot_repeat = s->options->others != NULL;
-    return s->out->cannot_repeat || repeat(s, err);
+    return s->options->others || repeat(s, err);
 }

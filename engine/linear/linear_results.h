@@ -38,7 +38,6 @@ struct sl_linear_search {
     struct sl_linear_trial trials[SL_LINEAR_TRIALS_MAX];
     int planned, count, best; /* number of trials: in all, so far; the best one of them */
     int repeated; /* with more time: the last trials, which repeat the best ones with more folds */
-    bool cannot_repeat; /* since other models follow, each fold of which takes far longer */
     int folds, folds_predicted;
     int32_t *fold; /* of each text */
     /* Of the best recipe: its calibration, the loss of its predictions with it, and the

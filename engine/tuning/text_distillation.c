@@ -61,11 +61,6 @@ static bool cache_targets(struct sl_text_distillation *d, const struct sl_model 
     return sl_text_tuner_predict(teacher, texts, d->rows, texts->count, d->targets, err);
 }
 
-static int outputs_of_tokens(const struct sl_model *m)
-{
-    return m->config.classes > 0 ? m->config.classes : m->config.vocab;
-}
-
 /* A teacher of texts runs now, one of tokens in each step. */
 static bool open_teacher(struct sl_text_distillation *d, struct sl_err *err)
 {
@@ -73,7 +68,7 @@ static bool open_teacher(struct sl_text_distillation *d, struct sl_err *err)
     if (!teacher)
         return false;
     (void)snprintf(d->teacher_sha256, sizeof d->teacher_sha256, "%s", teacher->info.sha256);
-    d->outputs = d->target->of_tokens ? outputs_of_tokens(teacher)
+    d->outputs = d->target->of_tokens ? sl_text_tuner_outputs(&d->tuner)
                                       : teacher->info.output_size[SL_OUTPUT_TEXT];
     if (d->target->of_tokens) {
         const struct sl_batch largest = sl_text_tuner_largest(&d->tuner);

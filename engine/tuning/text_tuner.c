@@ -92,7 +92,7 @@ int sl_text_tuner_micro_batch(const struct sl_dataset *set, int outputs)
     return longest < rows ? sl_min(set->count, rows / longest) : 1;
 }
 
-static int outputs_of_tokens(const struct sl_text_tuner *tuner)
+int sl_text_tuner_outputs(const struct sl_text_tuner *tuner)
 {
     const struct sl_config *c = &tuner->model->config;
     if (!tuner->loss.of_tokens)
@@ -126,7 +126,7 @@ struct sl_batch sl_text_tuner_batch(const struct sl_dataset *set, int text,
 static bool allocate(struct sl_text_tuner *tuner, struct sl_err *err)
 {
     const int longest = sl_text_tuner_longest(tuner->set);
-    tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set, outputs_of_tokens(tuner));
+    tuner->micro_batch = sl_text_tuner_micro_batch(tuner->set, sl_text_tuner_outputs(tuner));
     const size_t texts = (size_t)tuner->micro_batch, rows = texts * (size_t)longest;
     tuner->tokens = calloc(rows, sizeof *tuner->tokens);
     tuner->types = calloc(rows, sizeof *tuner->types);

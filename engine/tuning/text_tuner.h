@@ -41,6 +41,8 @@ int sl_text_tuner_micro_batch(const struct sl_dataset *set, int outputs);
 bool sl_text_tuner_open(struct sl_text_tuner *tuner, struct sl_err *err) SL_MUST_CHECK;
 void sl_text_tuner_close(struct sl_text_tuner *tuner); /* a zeroed one is fine */
 
+/* Numbers that the model gives for each token; 0: a text has an output, not its tokens. */
+int sl_text_tuner_outputs(const struct sl_text_tuner *tuner);
 /* Tokens of the longest text; 1: there is none. */
 int sl_text_tuner_longest(const struct sl_dataset *set);
 /* The micro-batch that takes the most memory, of undefined tokens; until the next step. */

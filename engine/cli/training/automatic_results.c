@@ -129,8 +129,8 @@ const char *automatic_results_time(const struct sl_linear_training *l, char text
             search->folds);
     else
         (void)snprintf(text + bytes, CONCLUSION_TEXT - (size_t)bytes,
-                       search->cannot_repeat ? "; with an encoder, nothing is repeated."
-                                             : "; it did not suffice for more folds.");
+                       l->others ? "; with an encoder, nothing is repeated."
+                                 : "; it did not suffice for more folds.");
     return text;
 }
 
